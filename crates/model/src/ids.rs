@@ -1,0 +1,119 @@
+//! Identifiers, each its own type: a mix-up does not compile.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+use crate::{Invalid, Timestamp};
+
+macro_rules! numeric_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub i64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(raw: &str) -> Result<Self, Invalid> {
+                parse_id(raw).map(Self)
+            }
+        }
+    };
+}
+
+numeric_id!(
+    /// A member of the service.
+    UserId
+);
+numeric_id!(
+    /// A post. Larger means newer: ids are handed out in order and never again.
+    PostId
+);
+
+/// Only the one spelling we print ourselves: no sign, no leading zero, nothing past 64 bits.
+fn parse_id(raw: &str) -> Result<i64, Invalid> {
+    match raw.parse::<i64>() {
+        Ok(id) if id > 0 && raw == id.to_string() => Ok(id),
+        _ => Err(Invalid("an id is a positive whole number".into())),
+    }
+}
+
+/// A photo, named by a UUID of version 7: its time makes neighbours in the database, its 74 random
+/// bits make it unguessable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PhotoId(Uuid);
+
+impl PhotoId {
+    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
+        let millis = u64::try_from(now.micros() / 1_000).unwrap_or(0);
+        Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
+    }
+
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Display for PhotoId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_hyphenated().fmt(f)
+    }
+}
+
+impl FromStr for PhotoId {
+    type Err = Invalid;
+
+    fn from_str(raw: &str) -> Result<Self, Invalid> {
+        // `Uuid` also reads braced, URN and bare forms; one picture keeps one address.
+        match Uuid::try_parse(raw) {
+            Ok(uuid) if raw.len() == 36 => Ok(Self(uuid)),
+            _ => Err(Invalid("a photo id is a UUID".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_canonical_positive_numbers_are_ids() {
+        assert_eq!("7".parse(), Ok(PostId(7)));
+        assert_eq!("9223372036854775807".parse(), Ok(PostId(i64::MAX)));
+        for raw in [
+            "",
+            "0",
+            "-1",
+            "+7",
+            "007",
+            " 7",
+            "7 ",
+            "1e3",
+            "9223372036854775808",
+            "٧",
+            "abc",
+        ] {
+            assert!(raw.parse::<PostId>().is_err(), "{raw:?} passed for an id");
+        }
+    }
+
+    #[test]
+    fn photo_ids_round_trip_in_one_spelling() {
+        let id = PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [7; 10]);
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert!(id.to_string().replace('-', "").parse::<PhotoId>().is_err());
+        assert!(format!("{{{id}}}").parse::<PhotoId>().is_err());
+    }
+}

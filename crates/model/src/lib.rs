@@ -1,0 +1,32 @@
+//! What the service is about: its nouns, and the rules a value must pass to be one.
+//!
+//! Everything here is plain data. Nothing reads a file, a socket or a clock it was not handed.
+
+mod anchor;
+mod clock;
+mod feed;
+mod ids;
+mod message;
+mod photo;
+mod post;
+mod session;
+mod size;
+mod timestamp;
+mod user;
+
+pub use anchor::Anchor;
+pub use clock::Clock;
+pub use feed::{FeedPage, FeedStart, Limit};
+pub use ids::{PhotoId, PostId, UserId};
+pub use message::Message;
+pub use photo::{Photo, master_for, master_sides};
+pub use post::Post;
+pub use session::{Token, TokenHash};
+pub use size::Size;
+pub use timestamp::Timestamp;
+pub use user::{User, Username};
+
+/// A value that breaks its rule, in words meant for the person who sent it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(pub String);
