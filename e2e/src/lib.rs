@@ -1,1 +1,23 @@
+//! What the stories of this crate are told with: the running service, the people who use it, the
+//! pictures they share, and the bare wire for those who do not behave.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "this crate only serves tests: a broken expectation must stop the story where it stands"
+)]
+
+mod client;
+mod crowd;
+mod form;
+mod patience;
+pub mod picture;
+mod service;
+pub mod shape;
+mod wire;
+
+pub use client::{Answer, Carrier, Client, PASSWORD, Request, unique};
+pub use crowd::at_once;
+pub use form::{Body, Encoding, Form};
+pub use patience::eventually;
+pub use service::Service;
+pub use wire::{Reply, Wire};

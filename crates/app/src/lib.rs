@@ -1,1 +1,62 @@
+//! What the service does: its use cases, knowing neither HTTP nor SQL.
 
+mod accounts;
+mod chance;
+mod error;
+mod feed;
+mod likes;
+mod open;
+mod passwords;
+mod photos;
+mod posts;
+mod settings;
+mod stats;
+mod upkeep;
+mod variants;
+mod workers;
+
+pub use accounts::{Caller, Entrance};
+pub use blobs::{Spool, Spooled};
+pub use error::Error;
+pub use imaging::Format;
+pub use open::OpenError;
+pub use posts::Upload;
+pub use settings::Settings;
+pub use stats::{Queue, Stats};
+
+use std::fs::File;
+use std::sync::Arc;
+
+use model::{Clock, Timestamp};
+
+/// The service. Cheap to clone; every clone is the same service.
+#[derive(Debug, Clone)]
+pub struct App(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    settings: Settings,
+    clock: Clock,
+    opened_at: Timestamp,
+    store: store::Store,
+    blobs: blobs::Blobs,
+    passwords: passwords::Passwords,
+    ingest: workers::Workers,
+    render: workers::Workers,
+    pixel_memory: workers::Budget,
+    variants: variants::Variants,
+    totals: stats::CachedTotals,
+    /// Held as long as we live: no two processes share a data folder.
+    _lock: File,
+}
+
+/// Runs to the end even if whoever asked for it goes away: a client that hangs up must not leave a
+/// photo without its post, or bytes without their end.
+async fn detached<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Error>> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::spawn(work).await {
+        Ok(outcome) => outcome,
+        Err(failed) => Err(Error::internal(failed)),
+    }
+}

@@ -1,1 +1,74 @@
+//! Where bytes live: the squares of each photo, and uploads on their way in.
+//!
+//! A photo's squares are published together and never change afterwards. What [`Blobs::put`] has
+//! acknowledged survives a power cut.
 
+mod error;
+mod folder;
+mod spool;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use model::PhotoId;
+
+pub use error::Error;
+pub use spool::{Spool, Spooled};
+
+use folder::Folder;
+
+/// One kept square of a photo, by the length of its side.
+#[derive(Debug, Clone)]
+pub struct Square {
+    pub side: u32,
+    pub bytes: Bytes,
+}
+
+#[derive(Debug, Clone)]
+pub struct Blobs {
+    folder: Arc<Folder>,
+}
+
+impl Blobs {
+    /// Opens the blob store inside `data_dir`, and clears away what a crash left half written.
+    pub fn open(data_dir: &Path) -> Result<Self, Error> {
+        Ok(Self { folder: Arc::new(Folder::open(data_dir)?) })
+    }
+
+    /// A place on the disk for an upload to arrive in.
+    pub async fn spool(&self) -> Result<Spool, Error> {
+        self.blocking(|folder| Spool::create(folder.tmp())).await
+    }
+
+    /// Stores all squares of a photo, durably and all at once.
+    pub async fn put(&self, photo: PhotoId, squares: Vec<Square>) -> Result<(), Error> {
+        self.blocking(move |folder| folder.put(photo, &squares)).await
+    }
+
+    pub async fn get(&self, photo: PhotoId, side: u32) -> Result<Option<Bytes>, Error> {
+        self.blocking(move |folder| folder.get(photo, side)).await
+    }
+
+    /// Removes everything of a photo. Removing what is not there is fine.
+    pub async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
+        self.blocking(move |folder| folder.delete(photo)).await
+    }
+
+    /// Proves that bytes can be written and read back.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.blocking(Folder::ping).await
+    }
+
+    /// Files are touched on threads that may block, never on the runtime's own.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Folder) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let folder = self.folder.clone();
+        match tokio::task::spawn_blocking(move || work(&folder)).await {
+            Ok(outcome) => outcome,
+            Err(stopped) => Err(Error::Stopped(stopped.to_string())),
+        }
+    }
+}

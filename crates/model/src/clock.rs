@@ -18,9 +18,7 @@ impl Clock {
     }
 
     pub fn now(&self) -> Timestamp {
-        let since_epoch = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or(Duration::ZERO);
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Timestamp::from_micros(self.ahead.load(Ordering::Relaxed)).plus(since_epoch)
     }
 

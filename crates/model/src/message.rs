@@ -53,10 +53,7 @@ mod tests {
     #[test]
     fn counts_characters_not_bytes() {
         let longest = "ä".repeat(Message::MAX_CHARS);
-        assert_eq!(
-            Message::parse(longest.clone()).unwrap().unwrap().as_str(),
-            longest
-        );
+        assert_eq!(Message::parse(longest.clone()).unwrap().unwrap().as_str(), longest);
         assert!(Message::parse(longest + "ä").is_err());
         assert_eq!(Message::parse(String::new()), Ok(None));
         assert!(Message::parse("a\0b".into()).is_err());

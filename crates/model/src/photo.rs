@@ -31,10 +31,7 @@ pub fn master_sides(short_side: u32) -> impl Iterator<Item = u32> {
 /// The smallest kept square that is not smaller than the size asked, or the largest there is.
 pub fn master_for(short_side: u32, size: Size) -> u32 {
     let fits = |side: &u32| *side >= size.side();
-    master_sides(short_side)
-        .filter(fits)
-        .last()
-        .unwrap_or(short_side.min(Size::MAX.into()))
+    master_sides(short_side).filter(fits).last().unwrap_or(short_side.min(Size::MAX.into()))
 }
 
 #[cfg(test)]
@@ -51,11 +48,7 @@ mod tests {
             (100, vec![100]),
             (1, vec![1]),
         ] {
-            assert_eq!(
-                master_sides(short).collect::<Vec<_>>(),
-                sides,
-                "short side {short}"
-            );
+            assert_eq!(master_sides(short).collect::<Vec<_>>(), sides, "short side {short}");
         }
     }
 
@@ -71,11 +64,7 @@ mod tests {
             (100, 50, 100),
             (100, 512, 100),
         ] {
-            assert_eq!(
-                master_for(short, Size::new(size).unwrap()),
-                master,
-                "{size} of {short}"
-            );
+            assert_eq!(master_for(short, Size::new(size).unwrap()), master, "{size} of {short}");
         }
     }
 }

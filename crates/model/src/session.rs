@@ -33,9 +33,7 @@ impl FromStr for Token {
 
     fn from_str(raw: &str) -> Result<Self, Invalid> {
         let bytes = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|b| b.try_into().ok());
-        bytes
-            .map(Self)
-            .ok_or_else(|| Invalid("not a session token".into()))
+        bytes.map(Self).ok_or_else(|| Invalid("not a session token".into()))
     }
 }
 
@@ -56,10 +54,7 @@ mod tests {
     #[test]
     fn round_trips_and_keeps_itself_out_of_logs() {
         let token = Token::new([9; 32]);
-        assert_eq!(
-            token.reveal().parse::<Token>().map(|t| t.hash()),
-            Ok(token.hash())
-        );
+        assert_eq!(token.reveal().parse::<Token>().map(|t| t.hash()), Ok(token.hash()));
         assert!(!format!("{token:?}").contains(&token.reveal()));
         for raw in ["", "x", "AAAA", &"A".repeat(44)] {
             assert!(raw.parse::<Token>().is_err());

@@ -41,16 +41,11 @@ impl FromStr for Username {
 
     fn from_str(raw: &str) -> Result<Self, Invalid> {
         if raw.is_empty() || raw.len() > Self::MAX_LENGTH {
-            return Err(Invalid(format!(
-                "a username has 1 to {} characters",
-                Self::MAX_LENGTH
-            )));
+            return Err(Invalid(format!("a username has 1 to {} characters", Self::MAX_LENGTH)));
         }
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-@+".contains(&b);
         if !raw.bytes().all(allowed) {
-            return Err(Invalid(
-                "a username is made of the letters a to z, digits and _ . - @ +".into(),
-            ));
+            return Err(Invalid("a username is made of the letters a to z, digits and _ . - @ +".into()));
         }
         Ok(Self(raw.to_owned()))
     }

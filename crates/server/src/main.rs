@@ -1,1 +1,121 @@
-fn main() {}
+//! The `pinhole` program.
+
+use std::fmt::Display;
+use std::io::{Write, stdout};
+use std::process::ExitCode;
+
+use model::Clock;
+use server::cli::{self, Command};
+use server::config::Config;
+use server::{Service, StartError, healthcheck, openapi_document, telemetry};
+use tokio::signal::unix::{SignalKind, signal};
+
+fn main() -> ExitCode {
+    let invocation = match cli::parse(std::env::args_os()) {
+        Ok(invocation) => invocation,
+        Err(usage) => usage.exit(),
+    };
+    let loaded =
+        match Config::load(&invocation.flags, std::env::vars_os(), |path| std::fs::read_to_string(path)) {
+            Ok(loaded) => loaded,
+            Err(error) => return fail(error),
+        };
+    match invocation.command {
+        Command::Config => print(&loaded.to_toml()),
+        Command::OpenApi => match openapi_document().to_pretty_json() {
+            Ok(json) => print(&(json + "\n")),
+            Err(error) => fail(error),
+        },
+        Command::Healthcheck => match healthcheck::ask(loaded.config.listen) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(format!("{} is not ready: {error}", loaded.config.listen)),
+        },
+        Command::Serve => {
+            if let Err(error) = telemetry::start(&loaded.config) {
+                return fail(loaded.refuse("log", error));
+            }
+            match serve(&loaded.config) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => fail(error),
+            }
+        }
+    }
+}
+
+fn serve(config: &Config) -> Result<(), StartError> {
+    raise_file_limit(config);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        // These do file work. More of them would only queue up at the disk.
+        .max_blocking_threads(64)
+        .build()
+        .unwrap_or_else(|error| panic!("cannot start the runtime: {error}"));
+    runtime.block_on(async {
+        let service = Service::start(config, Clock::system()).await?;
+        announce(config, &service);
+        wait_for_signal().await;
+        tracing::info!("stopping: finishing what runs");
+        service.stop().await;
+        tracing::info!("stopped");
+        Ok(())
+    })
+}
+
+/// The one line everybody looks for.
+fn announce(config: &Config, service: &Service) {
+    let address = format!("http://{}", service.address());
+    if telemetry::is_for_people(config) {
+        let public = config.public_url.as_ref().map_or(address.clone(), |url| url.to_string());
+        eprintln!(
+            "\n  Pinhole is ready.  Open {public}\n  Photos and database: {}",
+            config.data_dir.display()
+        );
+        if let Some(metrics) = service.admin_address() {
+            eprintln!("  Metrics: http://{metrics}/metrics");
+        }
+        eprintln!("  Stop with Ctrl+C.\n");
+    } else {
+        let metrics = service.admin_address().map(|address| format!("http://{address}/metrics"));
+        tracing::info!(address, metrics, data_dir = %config.data_dir.display(), "ready");
+    }
+}
+
+async fn wait_for_signal() {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("cannot listen for signals; only a kill will stop this process");
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// Every connection is a file; the usual limit of 1,024 is for shells.
+fn raise_file_limit(config: &Config) {
+    let wanted = u64::from(config.max_connections) + 256;
+    match rlimit::increase_nofile_limit(wanted) {
+        Ok(limit) if limit < wanted => tracing::warn!(
+            limit,
+            wanted,
+            "this process may open fewer files than max_connections needs; raise its limit (ulimit -n)"
+        ),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "cannot raise the limit of open files"),
+    }
+}
+
+fn print(text: &str) -> ExitCode {
+    match stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever piped us elsewhere has read enough.
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn fail(error: impl Display) -> ExitCode {
+    eprintln!("pinhole: {error}");
+    ExitCode::FAILURE
+}

@@ -1,1 +1,70 @@
+//! Where facts live: users, sessions, posts, likes, the feed. The only place that knows SQL.
+//!
+//! Each file named after a noun holds its statements and the functions that run them. A function is
+//! written once over a [`Tx`]; which database stands behind it is decided below, in `sqlite`.
 
+mod error;
+mod feed;
+mod likes;
+mod photos;
+mod posts;
+mod sessions;
+mod sqlite;
+mod statements;
+mod tx;
+mod upkeep;
+mod users;
+
+use std::path::Path;
+
+use futures_util::future::BoxFuture;
+
+pub use error::{Error, OpenError};
+pub use likes::{Liked, Unliked};
+pub use photos::NewPhoto;
+pub use posts::{Access, Created, NewPost, Repeat};
+pub use sessions::{NewSession, Session};
+pub use upkeep::Totals;
+pub use users::{Credentials, NewUser};
+
+use tx::Tx;
+
+/// A handle on the database. Its methods are in the files of their nouns.
+#[derive(Debug)]
+pub struct Store {
+    sqlite: sqlite::Sqlite,
+}
+
+/// A transaction's work: called with the transaction, done when the future is.
+trait Work<T>: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static {}
+impl<T, F> Work<T> for F where
+    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
+{
+}
+
+impl Store {
+    /// Opens the SQLite database at `path`, making or upgrading it where needed.
+    pub fn open(path: &Path, read_threads: usize) -> Result<Self, OpenError> {
+        Ok(Self { sqlite: sqlite::Sqlite::open(path, read_threads)? })
+    }
+
+    /// How many writes wait for the writer.
+    pub fn queued_writes(&self) -> usize {
+        self.sqlite.queued_writes()
+    }
+
+    /// How many writes were refused because too many waited.
+    pub fn shed_writes(&self) -> u64 {
+        self.sqlite.shed_writes()
+    }
+
+    /// Runs `work` in a transaction; when this returns `Ok`, it is on the disk.
+    async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.sqlite.write(work).await
+    }
+
+    /// Runs `work` on what is committed.
+    async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.sqlite.read(work).await
+    }
+}

@@ -1,0 +1,51 @@
+//! The kinds of failure a use case has. The server turns each into a status and words.
+
+use std::sync::Arc;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    #[error("sign in first")]
+    Unauthorized,
+    #[error("{0}")]
+    Forbidden(&'static str),
+    #[error("{0}")]
+    NotFound(&'static str),
+    #[error("{message}")]
+    Invalid { field: &'static str, message: String },
+    /// Deliberately silent about which of the two was wrong.
+    #[error("the username or the password is wrong")]
+    WrongCredentials,
+    #[error("{message}")]
+    Conflict { field: Option<&'static str>, message: &'static str },
+    /// A bounded queue is full: nothing is broken, and a little later there is room.
+    #[error("the service is busy: {0} has no room right now")]
+    Busy(&'static str),
+    /// The cause is for the log, never for the client.
+    #[error("internal error: {0}")]
+    Internal(Arc<dyn std::error::Error + Send + Sync>),
+}
+
+impl Error {
+    pub(crate) fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Internal(Arc::new(cause))
+    }
+
+    pub fn invalid(field: &'static str, rule: impl ToString) -> Self {
+        Self::Invalid { field, message: rule.to_string() }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Busy => Self::Busy("the database"),
+            other => Self::internal(other),
+        }
+    }
+}
+
+impl From<blobs::Error> for Error {
+    fn from(error: blobs::Error) -> Self {
+        Self::internal(error)
+    }
+}

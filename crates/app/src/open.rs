@@ -1,0 +1,85 @@
+//! Starting up: the data folder, its lock, and everything that lives in it.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use model::Clock;
+
+use crate::workers::{Budget, Workers};
+use crate::{App, Parts, Settings, passwords, stats, variants};
+
+/// Why the service could not start, in words that say what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(
+        "cannot use the data folder {}: {cause}\n\
+         Give this user the right to write there, or choose another folder with --data-dir or PINHOLE_DATA_DIR.",
+        path.display()
+    )]
+    Folder { path: PathBuf, cause: io::Error },
+    #[error(
+        "another Pinhole is already running on the data folder {}\n\
+         Stop it first, or give this one a folder of its own with --data-dir or PINHOLE_DATA_DIR.",
+        path.display()
+    )]
+    Locked { path: PathBuf },
+    #[error("{0}\nInstall that version (or a later one) again, or point --data-dir to another folder.")]
+    Newer(store::OpenError),
+    #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
+    Store(store::OpenError),
+    #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
+    Blobs(#[from] blobs::Error),
+    #[error("cannot start worker threads: {0}")]
+    Threads(io::Error),
+    #[error("cannot prepare password hashing: {0}")]
+    Passwords(crate::Error),
+}
+
+impl App {
+    /// Opens the service on its data folder, which is made when missing. Blocks.
+    pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+        let lock = lock_folder(&settings)?;
+        let store = store::Store::open(&settings.data_dir.join("pinhole.db"), settings.read_threads);
+        let store = store.map_err(|error| match error {
+            store::OpenError::Newer { .. } => OpenError::Newer(error),
+            other => OpenError::Store(other),
+        })?;
+        let blobs = blobs::Blobs::open(&settings.data_dir)?;
+        let workers = |name, threads, queue| Workers::start(name, threads, queue).map_err(OpenError::Threads);
+        let parts = Parts {
+            opened_at: clock.now(),
+            clock,
+            store,
+            blobs,
+            passwords: passwords::Passwords::start(workers(
+                "hash",
+                settings.hash_threads,
+                settings.hash_queue,
+            )?)
+            .map_err(OpenError::Passwords)?,
+            // Two pools, so that a flood of uploads cannot keep readers from their pictures.
+            ingest: workers("ingest", settings.pixel_threads, settings.pixel_queue)?,
+            render: workers("render", settings.pixel_threads, settings.pixel_queue)?,
+            pixel_memory: Budget::new(settings.pixel_memory),
+            variants: variants::Variants::new(settings.image_cache),
+            totals: stats::CachedTotals::default(),
+            settings,
+            _lock: lock,
+        };
+        Ok(Self(Arc::new(parts)))
+    }
+}
+
+fn lock_folder(settings: &Settings) -> Result<File, OpenError> {
+    let path = &settings.data_dir;
+    let folder = |cause| OpenError::Folder { path: path.clone(), cause };
+    fs::create_dir_all(path).map_err(folder)?;
+    let lock = File::create(path.join("lock")).map_err(folder)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.clone() }),
+        Err(TryLockError::Error(cause)) => Err(folder(cause)),
+    }
+}

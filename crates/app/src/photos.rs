@@ -1,0 +1,68 @@
+//! Photos as images of any size.
+
+use bytes::Bytes;
+use imaging::Format;
+use model::{Photo, PhotoId, Size, master_for};
+
+use crate::variants::Variant;
+use crate::{App, Error};
+
+const NO_SUCH_PHOTO: Error = Error::NotFound("there is no such photo");
+
+impl App {
+    /// The photo, as long as it lives. Asked before every image, so a deleted photo is gone at once
+    /// wherever its images may still lie.
+    pub async fn photo(&self, id: PhotoId) -> Result<Photo, Error> {
+        self.0.store.photo(id).await?.ok_or(NO_SUCH_PHOTO)
+    }
+
+    /// The photo as a square image.
+    pub async fn image(&self, photo: &Photo, size: Size, format: Format) -> Result<Bytes, Error> {
+        let variant = Variant { photo: photo.id, size, format };
+        let (app, short_side) = (self.clone(), photo.short_side());
+        self.0
+            .variants
+            .get_or_make(variant, move || async move { app.render(variant, short_side).await })
+            .await
+    }
+
+    /// Names the exact bytes that [`App::image`] returns.
+    pub fn image_tag(photo: PhotoId, size: Size, format: Format) -> String {
+        format!("{photo}-{}-{}-{}", size.side(), format.name(), imaging::REVISION)
+    }
+
+    /// Takes a deleted photo's bytes off the disk and out of memory.
+    pub(crate) async fn remove_bytes(&self, photo: PhotoId) -> Result<(), Error> {
+        self.0.variants.forget(photo);
+        self.0.blobs.delete(photo).await?;
+        self.0.store.strike_removal(photo).await?;
+        Ok(())
+    }
+
+    async fn render(&self, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
+        let Variant { photo, size, format } = variant;
+        let place = self.0.render.enter()?;
+        let side = master_for(short_side, size);
+        let Some(master) = self.0.blobs.get(photo, side).await? else {
+            // Deleted since we looked, or truly missing: only the second is our fault.
+            self.photo(photo).await?;
+            return Err(Error::internal(BytesMissing { photo, side }));
+        };
+        let rendered = self.0.render.run(&place, move || imaging::render(&master, size, format)).await?;
+        let bytes = Bytes::from(rendered.map_err(Error::internal)?);
+        self.0.variants.keep(variant, bytes.clone());
+        // A delete may have emptied the cache while we drew; what it could not see, we take out again.
+        if let Err(error) = self.photo(photo).await {
+            self.0.variants.forget(photo);
+            return Err(error);
+        }
+        Ok(bytes)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the bytes of photo {photo} at {side} pixels are missing from the blob store")]
+struct BytesMissing {
+    photo: PhotoId,
+    side: u32,
+}

@@ -1,0 +1,167 @@
+//! Posting a photo, reading, editing and deleting posts.
+
+use blobs::{Spooled, Square};
+use model::{Message, Photo, PhotoId, Post, PostId, Timestamp};
+use store::{Access, Created, NewPhoto, NewPost, Repeat};
+
+use crate::chance::random;
+use crate::{App, Caller, Error, Settings, detached};
+
+pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
+const NOT_YOURS: Error = Error::Forbidden("this post belongs to somebody else");
+
+/// Everything that makes a post, as it arrived.
+#[derive(Debug)]
+pub struct Upload {
+    pub photo: Spooled,
+    pub message: Option<Message>,
+    /// The client's own name for this upload, so that a retry does not post twice.
+    pub key: Option<String>,
+}
+
+impl App {
+    pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
+        self.0.store.post(id, caller.map(|caller| caller.user.id)).await?.ok_or(NO_SUCH_POST)
+    }
+
+    /// A place for an upload's bytes to arrive in.
+    pub async fn spool(&self) -> Result<blobs::Spool, Error> {
+        Ok(self.0.blobs.spool().await?)
+    }
+
+    pub fn max_upload(&self) -> u64 {
+        self.0.settings.max_upload
+    }
+
+    /// What an earlier upload with this key made: saves a retry the work of sending it all again.
+    pub async fn repeated(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
+        let since = self.0.clock.now().minus(Settings::KEY_LIFE);
+        let repeat = self.0.store.repeat(caller.user.id, key.to_owned(), since).await?;
+        repeat.map(first_made).transpose()
+    }
+
+    pub async fn create_post(&self, caller: &Caller, upload: Upload) -> Result<Post, Error> {
+        let Upload { photo, message, key } = upload;
+        let ingested = self.ingest(photo).await?;
+        let now = self.0.clock.now();
+        let id = PhotoId::new(now, random()?);
+        let squares: Vec<Square> =
+            ingested.masters.into_iter().map(|m| Square { side: m.side, bytes: m.bytes.into() }).collect();
+        let photo = NewPhoto {
+            bytes: squares.iter().map(|square| square.bytes.len() as u64).sum(),
+            photo: Photo {
+                id,
+                width: ingested.width,
+                height: ingested.height,
+                placeholder: ingested.placeholder,
+            },
+        };
+        let keys_since = now.minus(Settings::KEY_LIFE);
+        let new = NewPost { author: caller.user.id, photo, message, key, keys_since, created_at: now };
+        let app = self.clone();
+        detached(async move { app.store_post(new, squares, now).await }).await
+    }
+
+    /// Fails as an edit by this caller would, before its words have been read.
+    pub async fn check_editable(&self, caller: &Caller, id: PostId) -> Result<(), Error> {
+        match self.0.store.post_author(id).await? {
+            None => Err(NO_SUCH_POST),
+            Some(author) if author != caller.user.id => Err(NOT_YOURS),
+            Some(_) => Ok(()),
+        }
+    }
+
+    pub async fn edit_post(
+        &self,
+        caller: &Caller,
+        id: PostId,
+        message: Option<Message>,
+    ) -> Result<Post, Error> {
+        granted(self.0.store.edit_post(id, caller.user.id, message).await?)
+    }
+
+    /// Deletes a post with its likes, its photo and every image made of it.
+    pub async fn delete_post(&self, caller: &Caller, id: PostId) -> Result<(), Error> {
+        let only_by = (!caller.is_admin).then_some(caller.user.id);
+        let (app, now) = (self.clone(), self.0.clock.now());
+        detached(async move {
+            // Row first: bytes without a row are noted and collected, a row without bytes cannot be mended.
+            let photo = granted(app.0.store.delete_post(id, only_by, now).await?)?;
+            app.remove_bytes(photo).await
+        })
+        .await
+    }
+
+    /// Claim, bytes, row: in this order nothing is lost and nothing is left lying about, wherever a crash hits.
+    async fn store_post(&self, new: NewPost, squares: Vec<Square>, now: Timestamp) -> Result<Post, Error> {
+        let photo = new.photo.photo.id;
+        self.0.store.claim_photo(photo, now).await?;
+        let created = match self.0.blobs.put(photo, squares).await {
+            Ok(()) => self.0.store.create_post(new).await.map_err(Error::from),
+            Err(error) => Err(error.into()),
+        };
+        match created {
+            Ok(Created::New(post)) => Ok(post),
+            Ok(Created::Repeated(repeat)) => {
+                self.remove_bytes(photo).await?;
+                first_made(repeat)
+            }
+            Ok(Created::ClaimLost) => Err(Error::Busy("the blob store")),
+            Err(error) => {
+                // Left alone, the claim would be collected later; there is no need to wait.
+                self.0.store.abandon_photo(photo, now).await?;
+                self.remove_bytes(photo).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn ingest(&self, mut file: Spooled) -> Result<imaging::Ingested, Error> {
+        let parts = &self.0;
+        let limits = parts.settings.image_limits();
+        let place = parts.ingest.enter()?;
+        // The header tells what the decode will cost. The file is read again for it rather than kept:
+        // whoever waits for memory must not hold any.
+        let (mut file, probe) = parts
+            .ingest
+            .run(&place, move || {
+                let probe = file.read().map(|bytes| (imaging::probe(&bytes, &limits), bytes.len() as u64));
+                (file, probe)
+            })
+            .await?;
+        let (probe, length) = probe.map_err(Error::internal)?;
+        let needed = probe.map_err(unreadable)?.memory + length;
+        let _memory = parts.pixel_memory.reserve(needed).await?;
+        let limits = parts.settings.image_limits();
+        let ingested = parts
+            .ingest
+            .run(&place, move || file.read().map(|bytes| imaging::ingest(&bytes, &limits)))
+            .await?;
+        ingested.map_err(Error::internal)?.map_err(unreadable)
+    }
+}
+
+fn first_made(repeat: Repeat) -> Result<Post, Error> {
+    match repeat {
+        Repeat::Here(post) => Ok(post),
+        Repeat::Deleted => Err(Error::Conflict {
+            field: Some("Idempotency-Key"),
+            message: "the post made with this Idempotency-Key has been deleted; use a new key to post again",
+        }),
+    }
+}
+
+fn granted<T>(access: Access<T>) -> Result<T, Error> {
+    match access {
+        Access::Granted(value) => Ok(value),
+        Access::Forbidden => Err(NOT_YOURS),
+        Access::Missing => Err(NO_SUCH_POST),
+    }
+}
+
+fn unreadable(error: imaging::Error) -> Error {
+    match error {
+        imaging::Error::Internal(_) => Error::internal(error),
+        blamed => Error::invalid("photo", blamed),
+    }
+}

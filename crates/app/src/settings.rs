@@ -1,0 +1,42 @@
+//! What an operator may decide about the use cases.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::Username;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub data_dir: PathBuf,
+    /// Who may delete anyone's posts.
+    pub admins: Vec<Username>,
+    pub max_upload: u64,
+    pub max_pixels: u64,
+    pub min_password: usize,
+    /// A session ends when it has not been used for so long.
+    pub session_idle: Duration,
+    pub read_threads: usize,
+    pub hash_threads: usize,
+    pub hash_queue: usize,
+    pub pixel_threads: usize,
+    pub pixel_queue: usize,
+    /// What all pictures being decoded may take together.
+    pub pixel_memory: u64,
+    /// What finished images may take in memory.
+    pub image_cache: u64,
+}
+
+impl Settings {
+    pub const MAX_PASSWORD: usize = 256;
+
+    /// How long a retried upload is recognised by its key.
+    pub const KEY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+    pub(crate) fn is_admin(&self, username: &Username) -> bool {
+        self.admins.iter().any(|admin| admin.key() == username.key())
+    }
+
+    pub(crate) fn image_limits(&self) -> imaging::Limits {
+        imaging::Limits { max_pixels: self.max_pixels }
+    }
+}

@@ -1,0 +1,69 @@
+//! Figures for operators.
+
+use std::time::Duration;
+
+use model::Timestamp;
+use store::Totals;
+use tokio::sync::Mutex;
+
+use crate::{App, Error};
+
+#[derive(Debug, Clone)]
+pub struct Stats {
+    pub queues: Vec<Queue>,
+    pub image_cache_hits: u64,
+    pub image_cache_misses: u64,
+    pub image_cache_bytes: u64,
+    pub photos: u64,
+    pub stored_bytes: u64,
+}
+
+/// A bounded queue: how full it is, and whom it sent away.
+#[derive(Debug, Clone)]
+pub struct Queue {
+    pub name: &'static str,
+    pub depth: usize,
+    pub shed: u64,
+}
+
+/// Counting every photo takes a walk through the table, so a count serves for a while.
+#[derive(Debug, Default)]
+pub(crate) struct CachedTotals(Mutex<Option<(Timestamp, Totals)>>);
+
+const COUNT_EVERY: Duration = Duration::from_secs(60);
+
+impl App {
+    pub async fn stats(&self) -> Result<Stats, Error> {
+        let parts = &self.0;
+        let pools = [parts.passwords.workers(), &parts.ingest, &parts.render];
+        let mut queues: Vec<Queue> =
+            pools.map(|pool| Queue { name: pool.name(), depth: pool.depth(), shed: pool.shed() }).into();
+        queues.push(Queue {
+            name: "write",
+            depth: parts.store.queued_writes(),
+            shed: parts.store.shed_writes(),
+        });
+        let totals = self.totals().await?;
+        Ok(Stats {
+            queues,
+            image_cache_hits: parts.variants.hits(),
+            image_cache_misses: parts.variants.misses(),
+            image_cache_bytes: parts.variants.bytes(),
+            photos: totals.photos,
+            stored_bytes: totals.bytes,
+        })
+    }
+
+    async fn totals(&self) -> Result<Totals, Error> {
+        let now = self.0.clock.now();
+        let mut cached = self.0.totals.0.lock().await;
+        match *cached {
+            Some((counted_at, totals)) if now.since(counted_at) < COUNT_EVERY => Ok(totals),
+            _ => {
+                let totals = self.0.store.totals().await?;
+                *cached = Some((now, totals));
+                Ok(totals)
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Keeping house: collecting what crashes and slow clients leave behind, and knowing that all is well.
+
+use std::time::Duration;
+
+use model::Timestamp;
+
+use crate::{App, Error, Settings};
+
+/// An upload that has not become a post within this time never will.
+const CLAIM_LIFE: Duration = Duration::from_secs(60 * 60);
+
+const EVERY: Duration = Duration::from_secs(60);
+
+impl App {
+    /// Whether the database and the blob store really answer.
+    pub async fn ready(&self) -> Result<(), Error> {
+        self.0.store.ping().await?;
+        Ok(self.0.blobs.ping().await?)
+    }
+
+    /// Tidies up for as long as the service runs.
+    pub async fn keep_house(self) {
+        // Nobody else works in our folder, so whatever was under way before we opened it is dead.
+        let mut dead_before = self.0.opened_at;
+        let mut tick = tokio::time::interval(EVERY);
+        loop {
+            tick.tick().await;
+            match self.tidy(dead_before).await {
+                Ok(0) => {}
+                Ok(collected) => tracing::info!(collected, "leftovers collected"),
+                Err(error) => tracing::warn!(%error, "tidying up failed; it is tried again in a minute"),
+            }
+            dead_before = self.0.clock.now().minus(CLAIM_LIFE).max(self.0.opened_at);
+        }
+    }
+
+    /// One round; uploads that began before `dead_before` are given up. Tells how much was collected.
+    async fn tidy(&self, dead_before: Timestamp) -> Result<usize, Error> {
+        let parts = &self.0;
+        let now = parts.clock.now();
+        let swept = parts.store.sweep(now, parts.settings.session_idle, Settings::KEY_LIFE).await?;
+        parts.store.abandon_stale_claims(dead_before, now).await?;
+        let removals = parts.store.removals(parts.clock.now()).await?;
+        for photo in &removals {
+            self.remove_bytes(*photo).await?;
+        }
+        Ok(swept + removals.len())
+    }
+}

@@ -1,0 +1,112 @@
+//! Finished images: kept in bounded memory, and made once however many ask at the same time.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use imaging::Format;
+use model::{PhotoId, Size};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::{Error, detached};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Variant {
+    pub(crate) photo: PhotoId,
+    pub(crate) size: Size,
+    pub(crate) format: Format,
+}
+
+type Making = Shared<BoxFuture<'static, Result<Bytes, Error>>>;
+
+#[derive(Debug)]
+pub(crate) struct Variants {
+    kept: Cache<Variant, Bytes, ByLength>,
+    making: Arc<Mutex<HashMap<Variant, Making>>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<Variant, Bytes> for ByLength {
+    fn weight(&self, _: &Variant, bytes: &Bytes) -> u64 {
+        // The entry itself takes room as well.
+        bytes.len() as u64 + 128
+    }
+}
+
+impl Variants {
+    pub(crate) fn new(max_bytes: u64) -> Self {
+        // Only a guess of how many entries to expect; the weight is the bound.
+        let expected = usize::try_from(max_bytes / 32_768).unwrap_or(usize::MAX).clamp(16, 1 << 16);
+        Self {
+            kept: Cache::with_weighter(expected, max_bytes, ByLength),
+            making: Arc::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// The variant from memory, or from `make`, which everyone who asks meanwhile shares and which goes
+    /// on if they leave.
+    pub(crate) async fn get_or_make<F>(
+        &self,
+        variant: Variant,
+        make: impl FnOnce() -> F,
+    ) -> Result<Bytes, Error>
+    where
+        F: Future<Output = Result<Bytes, Error>> + Send + 'static,
+    {
+        if let Some(bytes) = self.kept.get(&variant) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(bytes);
+        }
+        self.misses.fetch_add(1, Ordering::Relaxed);
+        let making = self.lock().entry(variant).or_insert_with(|| self.start(variant, make())).clone();
+        making.await
+    }
+
+    pub(crate) fn keep(&self, variant: Variant, bytes: Bytes) {
+        self.kept.insert(variant, bytes);
+    }
+
+    /// Drops every variant of a photo.
+    pub(crate) fn forget(&self, photo: PhotoId) {
+        self.kept.retain(|variant, _| variant.photo != photo);
+    }
+
+    pub(crate) fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.kept.weight()
+    }
+
+    fn start<F>(&self, variant: Variant, work: F) -> Making
+    where
+        F: Future<Output = Result<Bytes, Error>> + Send + 'static,
+    {
+        let making = self.making.clone();
+        let detached = detached(async move {
+            let outcome = work.await;
+            making.lock().unwrap_or_else(PoisonError::into_inner).remove(&variant);
+            outcome
+        });
+        detached.boxed().shared()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Variant, Making>> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

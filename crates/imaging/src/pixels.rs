@@ -1,0 +1,57 @@
+//! Pixels as a decoder leaves them: rows of whole bytes without gaps.
+
+/// What the bytes of one pixel mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Channels {
+    Grey,
+    GreyAlpha,
+    Rgb,
+    Rgba,
+}
+
+impl Channels {
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::Grey => 1,
+            Self::GreyAlpha => 2,
+            Self::Rgb => 3,
+            Self::Rgba => 4,
+        }
+    }
+
+    pub(crate) fn has_alpha(self) -> bool {
+        matches!(self, Self::GreyAlpha | Self::Rgba)
+    }
+
+    pub(crate) fn is_grey(self) -> bool {
+        matches!(self, Self::Grey | Self::GreyAlpha)
+    }
+
+    /// The bytes of a picture of this many pixels.
+    pub(crate) fn size(self, width: u32, height: u32) -> u64 {
+        u64::from(width) * u64::from(height) * self.count() as u64
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Pixels {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) channels: Channels,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Pixels {
+    /// The same picture in three or four channels.
+    pub(crate) fn into_rgb(self) -> Self {
+        let (channels, bytes) = match self.channels {
+            Channels::Grey => (Channels::Rgb, self.bytes.iter().flat_map(|g| [*g; 3]).collect()),
+            Channels::GreyAlpha => {
+                let (pairs, _) = self.bytes.as_chunks();
+                (Channels::Rgba, pairs.iter().flat_map(|[g, a]| [*g, *g, *g, *a]).collect())
+            }
+            channels => (channels, self.bytes),
+        };
+        Self { channels, bytes, ..self }
+    }
+}

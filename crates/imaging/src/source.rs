@@ -1,0 +1,104 @@
+//! The formats an upload may have: each reads its own header and decodes its own pixels.
+
+mod gif;
+mod jpeg;
+mod png;
+mod webp;
+
+use image::metadata::Orientation;
+
+use crate::pixels::{Channels, Pixels};
+use crate::{Error, Limits};
+
+/// The format of an upload, told by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    Jpeg,
+    Png,
+    WebP,
+    Gif,
+}
+
+/// What a header says of its picture.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Header {
+    pub(crate) source: Source,
+    /// As stored, before the orientation.
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) orientation: Orientation,
+    pub(crate) channels: Channels,
+    /// The most bytes the decoder holds besides its output.
+    pub(crate) scratch: u64,
+}
+
+/// A decoded picture, as stored: neither turned nor in sRGB yet.
+pub(crate) struct Picture {
+    pub(crate) pixels: Pixels,
+    pub(crate) profile: Option<Vec<u8>>,
+}
+
+pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
+    let header = match source_of(file) {
+        Some(Source::Jpeg) => jpeg::header(file)?,
+        Some(Source::Png) => png::header(file)?,
+        Some(Source::WebP) => webp::header(file)?,
+        Some(Source::Gif) => gif::header(file)?,
+        None => return Err(Error::Unsupported("this kind of file")),
+    };
+    let Header { width, height, .. } = header;
+    let max_pixels = limits.max_pixels;
+    match u64::from(width) * u64::from(height) {
+        0 => Err(Error::damaged("the header gives no size")),
+        pixels if pixels > max_pixels => Err(Error::TooLarge { width, height, max_pixels }),
+        _ => Ok(header),
+    }
+}
+
+/// The decoders find their own way through the file. If one of them ends up at another picture than
+/// its header reader did, the limits were checked on the wrong one: that is an error, not a picture.
+pub(crate) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
+    match header.source {
+        Source::Jpeg => jpeg::decode(file, header),
+        Source::Png => png::decode(file, header),
+        Source::WebP => webp::decode(file, header),
+        Source::Gif => gif::decode(file, header),
+    }
+}
+
+fn source_of(file: &[u8]) -> Option<Source> {
+    match file {
+        [0xFF, 0xD8, 0xFF, ..] => Some(Source::Jpeg),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Source::Png),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Source::WebP),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Source::Gif),
+        _ => None,
+    }
+}
+
+impl Header {
+    /// A buffer for exactly the pixels the header announced.
+    fn buffer(&self) -> Result<Vec<u8>, Error> {
+        let size = self.channels.size(self.width, self.height);
+        Ok(vec![0; usize::try_from(size).map_err(Error::internal)?])
+    }
+
+    fn picture(&self, bytes: Vec<u8>, profile: Option<Vec<u8>>) -> Picture {
+        let pixels = Pixels { width: self.width, height: self.height, channels: self.channels, bytes };
+        Picture { pixels, profile }
+    }
+}
+
+/// The `N` bytes at a place, if the file is that long.
+fn bytes_at<const N: usize>(file: &[u8], at: usize) -> Option<[u8; N]> {
+    file.get(at..)?.first_chunk().copied()
+}
+
+/// The orientation an EXIF block asks for; upright where it is silent or broken, as viewers do.
+fn orientation(exif: Option<&[u8]>) -> Orientation {
+    exif.and_then(Orientation::from_exif_chunk).unwrap_or(Orientation::NoTransforms)
+}
+
+fn other_picture() -> Error {
+    Error::damaged("the decoder found another picture than the header announced")
+}

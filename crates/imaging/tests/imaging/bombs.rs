@@ -1,0 +1,102 @@
+//! Small files that would be large work, refused from their header.
+
+use std::time::{Duration, Instant};
+
+use imaging::{Error, Limits, ingest, probe};
+
+use crate::pictures::*;
+
+/// Headers of these sizes, with little or nothing behind them.
+fn headers(width: u32, height: u32) -> Vec<(&'static str, Vec<u8>)> {
+    let mut png = png(&quarters(8, 8));
+    png.truncate(8);
+    let sides = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    png.extend(png_chunk(b"IHDR", &[sides, vec![8, 6, 0, 0, 0]].concat()));
+    png.extend(png_chunk(b"IDAT", &deflated(&[0; 1000])));
+    png.extend(png_chunk(b"IEND", &[]));
+
+    let mut headers = vec![("PNG", png)];
+    if let (Ok(width), Ok(height)) = (u16::try_from(width), u16::try_from(height)) {
+        let mut jpeg = jpeg(&quarters(8, 8));
+        let frame = jpeg.windows(2).position(|pair| pair == [0xFF, 0xC0]).expect("a frame");
+        jpeg[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
+        jpeg[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
+        headers.push(("JPEG", jpeg));
+
+        let mut gif = gif(8, 8, &[(0, 0, &quarters(8, 8))]);
+        gif[6..8].copy_from_slice(&width.to_le_bytes());
+        gif[8..10].copy_from_slice(&height.to_le_bytes());
+        headers.push(("GIF", gif));
+    }
+    if width > 0 && height > 0 {
+        let webp = extended_webp(&webp(&quarters(8, 8)), (width, height), 0, &[]);
+        headers.push(("WebP", webp));
+    }
+    headers
+}
+
+#[test]
+fn claims_of_too_many_pixels_are_refused_by_the_header() {
+    for (width, height) in [(100_000, 100_000), (65_535, 65_535), (8_001, 8_000)] {
+        for (what, file) in headers(width, height) {
+            let expected = Error::TooLarge { width, height, max_pixels: 64_000_000 };
+            assert_eq!(probe(&file, &LIMITS), Err(expected.clone()), "{what}");
+            assert_eq!(ingest(&file, &LIMITS), Err(expected), "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_limit_itself_is_allowed() {
+    let file = png(&quarters(100, 80));
+    assert!(ingest(&file, &Limits { max_pixels: 8000 }).is_ok());
+    let error = ingest(&file, &Limits { max_pixels: 7999 }).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error:?}");
+}
+
+#[test]
+fn no_pixels_are_no_picture() {
+    for (width, height) in [(0, 100), (100, 0), (0, 0)] {
+        for (what, file) in headers(width, height) {
+            let error = probe(&file, &LIMITS).unwrap_err();
+            assert!(matches!(error, Error::Damaged(_)), "{what}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn a_jpeg_in_a_thousand_passes_is_refused_by_the_header() {
+    let file = jpeg_with(&quarters(64, 64), |encoder| encoder.set_progressive(true));
+    let scan = file.windows(2).rposition(|pair| pair == [0xFF, 0xDA]).unwrap();
+    let end = file.len() - 2;
+    let repeated = |times| [&file[..scan], &file[scan..end].repeat(times), &file[end..]].concat();
+
+    assert!(ingest(&repeated(20), &LIMITS).is_ok());
+    let error = probe(&repeated(1000), &LIMITS).unwrap_err();
+    assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
+}
+
+#[test]
+fn a_frame_larger_than_its_screen_is_refused() {
+    let mut file = gif(8, 8, &[(0, 0, &quarters(8, 8))]);
+    let frame = file.iter().position(|byte| *byte == 0x2C).unwrap();
+    file[frame + 5..frame + 9].copy_from_slice(&[0xFF; 4]);
+    let error = ingest(&file, &LIMITS).unwrap_err();
+    assert!(matches!(error, Error::Damaged(_)), "{error:?}");
+
+    let lossy = lossy_webp(&noise(500, 500).into());
+    let file = extended_webp(&lossy, (4, 4), 0, &[]);
+    let error = probe(&file, &LIMITS).unwrap_err();
+    assert!(matches!(error, Error::Damaged(_)), "{error:?}");
+}
+
+#[test]
+fn endless_headers_end() {
+    let xmp = [b"http://ns.adobe.com/xmp/extension/\0", &[7; 60][..]].concat();
+    let segment = with_segment(&[0xFF, 0xD8], 0xE1, &xmp).split_off(2);
+    let file = jpeg(&quarters(64, 64));
+    let file = [&file[..2], &segment.repeat(100_000), &file[2..]].concat();
+    let start = Instant::now();
+    assert!(ingest(&file, &LIMITS).is_err());
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}

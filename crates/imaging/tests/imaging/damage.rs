@@ -1,0 +1,95 @@
+//! Files that were cut, spoilt or made up.
+
+use std::time::{Duration, Instant};
+
+use imaging::{Error, Format, ingest, probe, render};
+use model::Size;
+
+use crate::pictures::*;
+
+fn samples() -> Vec<(&'static str, Vec<u8>)> {
+    let image = quarters(64, 48);
+    let noise = noise(64, 48).into();
+    vec![
+        ("JPEG", jpeg(&noise)),
+        ("progressive JPEG", jpeg_with(&noise, |encoder| encoder.set_progressive(true))),
+        ("JPEG of separate scans", jpeg_with(&noise, |encoder| encoder.set_optimized_huffman_tables(true))),
+        ("PNG", png(&noise)),
+        ("lossless WebP", webp(&noise)),
+        ("lossy WebP", lossy_webp(&image)),
+        ("lossy WebP with alpha", lossy_webp(&noise)),
+        ("animated WebP", animated_webp((64, 48), &[&noise, &image])),
+        ("GIF", gif(64, 48, &[(0, 0, &noise)])),
+    ]
+}
+
+#[test]
+fn half_a_picture_is_damaged() {
+    for (what, file) in samples() {
+        assert!(ingest(&file, &LIMITS).is_ok(), "{what}");
+        for share in [2, 10, 50, 90] {
+            let cut = &file[..file.len() * share / 100];
+            let error = ingest(cut, &LIMITS).unwrap_err();
+            let damaged = matches!(error, Error::Damaged(_)) || cut.len() < 12;
+            assert!(damaged, "{what} at {share} %: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn a_jpeg_without_its_last_bytes_or_with_more_is_fine() {
+    for image in [quarters(640, 480), paint(640, 480, |_, _| RED), noise(640, 480).into()] {
+        let file = jpeg(&image);
+        let whole = ingested(&file);
+        assert_eq!(ingested(&file[..file.len() - 2]).masters, whole.masters);
+        let behind = [&file[..], b"a video, \xFF\xDA and what else phones append"].concat();
+        assert_eq!(ingested(&behind).masters, whole.masters);
+    }
+}
+
+#[test]
+fn a_broken_master_is_nobodys_fault() {
+    let file = ingested(&jpeg(&quarters(100, 100))).masters.remove(0).bytes;
+    let huge = png(&quarters(2100, 2100));
+    for master in [&file[..file.len() / 2], &file[..10], b"", b"text", &huge] {
+        let error = render(master, Size::new(64).unwrap(), Format::Jpeg).unwrap_err();
+        assert!(matches!(error, Error::Internal(_)), "{error:?}");
+    }
+}
+
+#[test]
+fn random_damage_is_an_answer_in_time() {
+    let mut chance = Chance(0x2545_F491_4F6C_DD1D);
+    let start = Instant::now();
+    let (mut good, mut bad) = (0, 0);
+    for (what, file) in samples() {
+        for _ in 0..400 {
+            let mut file = file.clone();
+            for _ in 0..=chance.below(8) {
+                // Half of the hits within the header, which would otherwise rarely be met.
+                let end = if chance.below(2) == 0 { 100 } else { file.len() };
+                let at = chance.below(end.min(file.len()));
+                file[at] = chance.next() as u8;
+            }
+            if chance.below(4) == 0 {
+                file.truncate(chance.below(file.len()));
+            }
+            // One that says yes must keep its word, and none may blame the service.
+            let limits = imaging::Limits { max_pixels: 1_000_000 };
+            let probed = probe(&file, &limits);
+            match ingest(&file, &limits) {
+                Ok(ingested) => {
+                    good += 1;
+                    let probed = probed.expect("what can be read can be probed");
+                    assert_eq!((probed.width, probed.height), (ingested.width, ingested.height));
+                    let size = Size::new(32).unwrap();
+                    render(&ingested.masters[0].bytes, size, Format::WebP).expect("a fresh master");
+                }
+                Err(Error::Internal(cause)) => panic!("{what}: {cause}"),
+                Err(_) => bad += 1,
+            }
+        }
+    }
+    assert!(good > 300 && bad > 300, "{good} read, {bad} refused");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}

@@ -1,0 +1,138 @@
+//! Every kind of picture that may come, and the refusal of those that may not.
+
+use image::{DynamicImage, ImageBuffer, Luma, LumaA, Rgb, Rgba};
+use imaging::{Error, Source, ingest, probe};
+use jpeg_encoder::SamplingFactor;
+
+use crate::pictures::*;
+
+#[test]
+fn the_format_is_told_by_its_bytes() {
+    let image = quarters(70, 50);
+    for (source, file) in [
+        (Source::Jpeg, jpeg(&image)),
+        (Source::Png, png(&image)),
+        (Source::WebP, webp(&image)),
+        (Source::WebP, lossy_webp(&image)),
+        (Source::Gif, gif(70, 50, &[(0, 0, &image)])),
+    ] {
+        let probe = probe(&file, &LIMITS).unwrap();
+        assert_eq!((probe.format, probe.width, probe.height), (source, 70, 50));
+        let master = top(&file);
+        assert_colour(&master, 3, 3, RED, &format!("{source:?}"));
+        assert_colour(&master, 46, 46, YELLOW, &format!("{source:?}"));
+    }
+}
+
+#[test]
+fn other_files_are_refused_with_the_names_of_those_that_work() {
+    let heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
+    for file in [&b""[..], b"G", b"hello, world", b"<svg xmlns='x'/>", b"BM6\0\0\0\0\0", heic] {
+        for error in [probe(file, &LIMITS).unwrap_err(), ingest(file, &LIMITS).unwrap_err()] {
+            assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
+            assert!(error.to_string().contains("JPEG, PNG, WebP or GIF"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn sixteen_bits_become_eight() {
+    let rgb = ImageBuffer::from_pixel(40, 40, Rgb([220 << 8, 30 << 8, 30 << 8]));
+    assert_colour(&top(&png(&DynamicImage::ImageRgb16(rgb))), 20, 20, RED, "RGB");
+    let rgba = ImageBuffer::from_pixel(40, 40, Rgba([220 << 8, 30 << 8, 30 << 8, 99 << 8]));
+    let seen = top(&png(&DynamicImage::ImageRgba16(rgba)));
+    assert_colour(&seen, 20, 20, RED, "RGBA");
+    assert_eq!(seen.get_pixel(20, 20).0[3], 99);
+    let grey = ImageBuffer::from_pixel(40, 40, Luma([77 << 8]));
+    assert_colour(&top(&png(&DynamicImage::ImageLuma16(grey))), 20, 20, [77; 3], "grey");
+}
+
+#[test]
+fn grey_stays_grey() {
+    let grey: DynamicImage = ImageBuffer::from_pixel(40, 40, Luma([77_u8])).into();
+    assert_colour(&top(&png(&grey)), 20, 20, [77; 3], "PNG");
+    assert_colour(&top(&jpeg(&grey)), 20, 20, [77; 3], "JPEG");
+    let alpha = DynamicImage::ImageLumaA8(ImageBuffer::from_pixel(400, 300, LumaA([77, 99])));
+    let seen = top(&png(&alpha));
+    assert_colour(&seen, 20, 20, [77; 3], "PNG with alpha");
+    assert_eq!(seen.get_pixel(20, 20).0[3], 99);
+}
+
+#[test]
+fn palettes_are_looked_up() {
+    // Two bits a pixel, a third of the row each: red, green and an invisible blue.
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 12, 12);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_depth(png::BitDepth::Two);
+    encoder.set_palette([RED, GREEN, BLUE].concat());
+    encoder.set_trns(&[255, 255, 0][..]);
+    let row = [0b00_00_00_00, 0b01_01_01_01, 0b10_10_10_10];
+    let mut writer = encoder.write_header().unwrap();
+    writer.write_image_data(&row.repeat(12)).unwrap();
+    drop(writer);
+
+    let seen = top(&file);
+    assert_colour(&seen, 1, 5, RED, "the left third");
+    assert_colour(&seen, 6, 5, GREEN, "the middle third");
+    assert_eq!(seen.get_pixel(10, 5).0[3], 0);
+}
+
+#[test]
+fn only_the_first_frame_of_an_animation_is_shown() {
+    let plain = |colour| paint(60, 40, move |_, _| colour);
+    let (first, second) = (plain(GREEN), plain(RED));
+    let file = gif(60, 40, &[(0, 0, &first), (0, 0, &second)]);
+    assert_colour(&top(&file), 20, 20, GREEN, "GIF");
+
+    let file = animated_webp((60, 40), &[&first, &second]);
+    assert_eq!(probe(&file, &LIMITS).unwrap().width, 60);
+    assert_colour(&top(&file), 20, 20, GREEN, "WebP");
+}
+
+#[test]
+fn a_frame_stands_where_it_belongs_on_its_screen() {
+    let file = gif(80, 80, &[(40, 20, &paint(30, 30, |_, _| BLUE))]);
+    let seen = top(&file);
+    assert_eq!(seen.get_pixel(10, 10).0[3], 0);
+    assert_colour(&seen, 55, 35, BLUE, "the frame");
+}
+
+#[test]
+fn jpegs_of_every_make() {
+    let image = quarters(203, 101);
+    for sampling in [
+        SamplingFactor::F_1_1,
+        SamplingFactor::F_2_1,
+        SamplingFactor::F_1_2,
+        SamplingFactor::F_2_2,
+        SamplingFactor::F_4_1,
+        SamplingFactor::F_4_2,
+    ] {
+        for progressive in [false, true] {
+            for optimised in [false, true] {
+                let file = jpeg_with(&image, |encoder| {
+                    encoder.set_sampling_factor(sampling);
+                    encoder.set_progressive(progressive);
+                    encoder.set_optimized_huffman_tables(optimised);
+                });
+                let what = format!("{sampling:?}, progressive {progressive}, optimised {optimised}");
+                if !progressive && is_lost(&file, sampling) {
+                    let error = probe(&file, &LIMITS).unwrap_err();
+                    assert!(matches!(error, Error::Unsupported(_)), "{what}: {error:?}");
+                    continue;
+                }
+                let master = top(&file);
+                assert_colour(&master, 10, 10, RED, &what);
+                assert_colour(&master, 90, 90, YELLOW, &what);
+            }
+        }
+    }
+}
+
+/// Separate scans for each colour with colours halved in height: the decoder would show plain green.
+fn is_lost(file: &[u8], sampling: SamplingFactor) -> bool {
+    let scans = file.windows(2).filter(|pair| *pair == [0xFF, 0xDA]).count();
+    let halved = [SamplingFactor::F_1_2, SamplingFactor::F_2_2, SamplingFactor::F_4_2];
+    scans > 1 && halved.contains(&sampling)
+}

@@ -1,0 +1,11 @@
+//! The crate through its public face: real files in, real files out, read back by another decoder.
+
+mod bombs;
+mod colours;
+mod damage;
+mod formats;
+mod metadata;
+mod orientation;
+mod pictures;
+mod squares;
+mod transparency;

@@ -1,0 +1,167 @@
+//! Settings that count something: plain numbers, sizes and lengths of time.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use super::form::{Form, quoted};
+
+/// A whole number within bounds.
+pub(super) struct Count<const MIN: u64 = 1, const MAX: u64 = { u32::MAX as u64 }>;
+
+impl<T: TryFrom<u64> + Display, const MIN: u64, const MAX: u64> Form<T> for Count<MIN, MAX> {
+    const PLACEHOLDER: &'static str = "N";
+
+    fn read(raw: &str) -> Result<T, String> {
+        let expected = || format!("expected a whole number from {MIN} to {MAX}");
+        let number = digits(raw).ok_or_else(expected)?;
+        if number == 0 && MIN > 0 {
+            return Err(zero(&expected()));
+        }
+        let within = Some(number).filter(|number| (MIN..=MAX).contains(number));
+        within.and_then(|number| T::try_from(number).ok()).ok_or_else(expected)
+    }
+
+    fn write(value: &T) -> Option<String> {
+        Some(value.to_string())
+    }
+}
+
+/// Bytes: `512KiB`, `32MiB`, `1GiB`, or a plain number of them.
+pub(super) struct Bytes<const MIN: u64 = 1>;
+
+/// The binary ones, largest first, are also how a size is written.
+const BINARY: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+const DECIMAL: [(&str, u64); 5] =
+    [("", 1), ("B", 1), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+
+impl<const MIN: u64> Form<u64> for Bytes<MIN> {
+    const PLACEHOLDER: &'static str = "SIZE";
+
+    fn read(raw: &str) -> Result<u64, String> {
+        let expected = "expected a number of bytes, or of KiB, MiB or GiB";
+        let (number, unit) = number_and_unit(raw).ok_or(expected)?;
+        let known = BINARY.iter().chain(&DECIMAL).find(|(name, _)| name.eq_ignore_ascii_case(unit));
+        let (_, factor) = known.ok_or(expected)?;
+        match number.checked_mul(*factor) {
+            Some(0) if MIN > 0 => Err(zero(expected)),
+            Some(bytes) => Ok(bytes),
+            None => Err("which is more than can be counted".into()),
+        }
+    }
+
+    fn write(bytes: &u64) -> Option<String> {
+        let exact = BINARY.iter().find(|(_, factor)| *bytes > 0 && bytes.is_multiple_of(*factor));
+        Some(
+            exact.map_or_else(
+                || bytes.to_string(),
+                |(unit, factor)| quoted(&format!("{}{unit}", bytes / factor)),
+            ),
+        )
+    }
+}
+
+/// A length of time: `500ms`, `10s`, `5m`, `24h`, `90d`. Always with its unit, for a bare `10` is anyone's guess.
+pub(super) struct Span<const MIN: u64 = 1>;
+
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
+
+/// A hundred years. Beyond it, adding a duration to a point in time can overflow.
+const LONGEST: u64 = 36_500 * 86_400_000;
+
+impl<const MIN: u64> Form<Duration> for Span<MIN> {
+    const PLACEHOLDER: &'static str = "TIME";
+
+    fn read(raw: &str) -> Result<Duration, String> {
+        let expected = "expected a number of ms, s, m, h or d";
+        let (number, unit) = number_and_unit(raw).ok_or(expected)?;
+        if number == 0 && MIN > 0 {
+            return Err(zero(expected));
+        }
+        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(expected)?;
+        let length = number.checked_mul(*factor).filter(|length| *length <= LONGEST);
+        length.map(Duration::from_millis).ok_or_else(|| "which is longer than a hundred years".into())
+    }
+
+    fn write(span: &Duration) -> Option<String> {
+        let length = span.as_millis();
+        let exact = UNITS.iter().find(|(_, factor)| length > 0 && length.is_multiple_of(u128::from(*factor)));
+        let (unit, factor) = exact.unwrap_or(&("s", 1_000));
+        Some(quoted(&format!("{}{unit}", length / u128::from(*factor))))
+    }
+}
+
+/// Elsewhere zero often means "no limit" or "as you see fit", so it is worth a word.
+fn zero(expected: &str) -> String {
+    format!("which would mean none at all, not \"no limit\"; {expected}, more than zero")
+}
+
+/// `32 MiB` is `(32, "MiB")`.
+fn number_and_unit(raw: &str) -> Option<(u64, &str)> {
+    let end = raw.find(|c: char| !c.is_ascii_digit()).unwrap_or(raw.len());
+    let (number, unit) = raw.split_at(end);
+    Some((digits(number)?, unit.trim_start()))
+}
+
+/// Digits and nothing else: the standard parser also takes a sign.
+fn digits(raw: &str) -> Option<u64> {
+    if raw.bytes().all(|b| b.is_ascii_digit()) { raw.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_exact_and_written_as_people_write_them() {
+        let cases = [
+            ("1", 1, "1"),
+            ("0", 0, "0"),
+            ("512KiB", 512 << 10, "\"512KiB\""),
+            ("32 mib", 32 << 20, "\"32MiB\""),
+            ("1024KiB", 1 << 20, "\"1MiB\""),
+            ("1GiB", 1 << 30, "\"1GiB\""),
+            ("5MB", 5_000_000, "5000000"),
+        ];
+        for (raw, bytes, written) in cases {
+            assert_eq!(Bytes::<0>::read(raw), Ok(bytes), "{raw}");
+            assert_eq!(Bytes::<0>::write(&bytes).as_deref(), Some(written));
+        }
+        for raw in ["", "MiB", "-1", "+1", "1.5GiB", "1 Gi B", "32M", "99999999999999999999", "99999999TiB"] {
+            assert!(Bytes::<0>::read(raw).is_err(), "{raw:?} passed for a size");
+        }
+        assert!(Bytes::<1>::read("0MiB").is_err_and(|reason| reason.contains("no limit")));
+    }
+
+    #[test]
+    fn durations_carry_their_unit() {
+        let cases = [
+            ("500ms", 500, "\"500ms\""),
+            ("10s", 10_000, "\"10s\""),
+            ("90s", 90_000, "\"90s\""),
+            ("60m", 3_600_000, "\"1h\""),
+            ("24 h", 86_400_000, "\"1d\""),
+            ("90d", 90 * 86_400_000, "\"90d\""),
+            ("0s", 0, "\"0s\""),
+        ];
+        for (raw, millis, written) in cases {
+            let span = Duration::from_millis(millis);
+            assert_eq!(Span::<0>::read(raw), Ok(span), "{raw}");
+            assert_eq!(Span::<0>::write(&span).as_deref(), Some(written));
+        }
+        for raw in ["", "10", "s", "1.5h", "-1s", "1w", "1h30m", "36501d", "99999999999999999999d"] {
+            assert!(Span::<0>::read(raw).is_err(), "{raw:?} passed for a duration");
+        }
+        assert!(Span::<1>::read("0ms").is_err_and(|reason| reason.contains("no limit")));
+    }
+
+    #[test]
+    fn counts_keep_their_bounds() {
+        type Megapixels = Count<1, 1000>;
+        for (raw, number) in [("1", 1_u32), ("1000", 1000), ("0064", 64)] {
+            assert_eq!(Megapixels::read(raw), Ok(number));
+        }
+        for raw in ["", "0", "1001", "-1", "+1", "1.0", "ten", "4294967296"] {
+            assert!(<Megapixels as Form<u32>>::read(raw).is_err(), "{raw:?} passed for a count");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The environment: every variable that begins with `PINHOLE_` must mean something.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::error::Problem;
+use super::layers::Values;
+use super::setting::{keys, variable};
+use super::suggest::nearest_key;
+
+pub(super) struct Environment {
+    /// The configuration file that `PINHOLE_CONFIG` names.
+    pub(super) config: Option<PathBuf>,
+    pub(super) values: Values,
+}
+
+pub(super) fn read(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    problems: &mut Vec<Problem>,
+) -> Environment {
+    let known: BTreeMap<String, String> = keys().map(|key| (variable(&key), key)).collect();
+    let mut environment = Environment { config: None, values: Values::new() };
+    for (name, value) in variables {
+        // A name that is not even text is none of ours.
+        let Some(name) = name.to_str() else { continue };
+        let Some(rest) = name.strip_prefix("PINHOLE_") else { continue };
+        if rest == "CONFIG" {
+            environment.config = Some(value.into());
+            continue;
+        }
+        match (known.get(name), value.into_string()) {
+            (Some(key), Ok(value)) => {
+                environment.values.insert(key.clone(), value);
+            }
+            (Some(_), Err(_)) => problems.push(Problem::NotText { name: name.to_owned() }),
+            (None, value) => {
+                if !is_foreign(rest, &value.unwrap_or_else(|raw| raw.to_string_lossy().into_owned())) {
+                    let nearest = nearest_key(rest).map(|key| variable(&key));
+                    problems.push(Problem::UnknownVariable { name: name.to_owned(), nearest });
+                }
+            }
+        }
+    }
+    environment
+}
+
+/// Ours by name, but set by others: our own test suite, and Kubernetes and Docker, which tell every container
+/// about a service called `pinhole` in variables such as `PINHOLE_SERVICE_HOST` and `PINHOLE_PORT=tcp://…`.
+fn is_foreign(rest: &str, value: &str) -> bool {
+    let words: Vec<&str> = rest.split('_').collect();
+    let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+
+    let test_suite = words.first() == Some(&"E2E");
+    let service = words.windows(2).any(|pair| matches!(pair, ["SERVICE", "HOST" | "PORT"]));
+    let port =
+        words.windows(3).any(|three| matches!(three, ["PORT", n, "TCP" | "UDP" | "SCTP"] if number(n)));
+    let link = words.last() == Some(&"PORT") && value.contains("://");
+    test_suite || service || port || link
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_alone_what_others_set() {
+        let foreign = [
+            ("E2E_SEED", "1"),
+            ("SERVICE_HOST", "10.0.0.1"),
+            ("SERVICE_PORT_HTTP", "8080"),
+            ("PORT", "tcp://10.0.0.1:8080"),
+            ("PORT_8080_TCP_ADDR", "10.0.0.1"),
+            ("METRICS_PORT_9090_TCP", "tcp://10.0.0.1:9090"),
+        ];
+        for (name, value) in foreign {
+            assert!(is_foreign(name, value), "{name}={value}");
+        }
+        // A person who writes this means us, and must hear that it does nothing.
+        for (name, value) in [("PORT", "8080"), ("PORTS", "tcp://x"), ("HOST", "0.0.0.0"), ("E2EX", "1")] {
+            assert!(!is_foreign(name, value), "{name}={value}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Settings that name something: addresses, folders, people, networks, choices.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use ipnet::IpNet;
+use model::Username;
+
+use super::form::{Form, quoted};
+use super::{PublicUrl, Secret};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text where a person looks on, JSON elsewhere.
+    Auto,
+    Text,
+    Json,
+}
+
+pub(super) struct Choice;
+
+impl Form<LogFormat> for Choice {
+    const PLACEHOLDER: &'static str = "FORMAT";
+
+    fn read(raw: &str) -> Result<LogFormat, String> {
+        match raw {
+            "auto" => Ok(LogFormat::Auto),
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            _ => Err("expected auto, text or json".into()),
+        }
+    }
+
+    fn write(format: &LogFormat) -> Option<String> {
+        let word = match format {
+            LogFormat::Auto => "auto",
+            LogFormat::Text => "text",
+            LogFormat::Json => "json",
+        };
+        Some(quoted(word))
+    }
+}
+
+pub(super) struct Switch;
+
+impl Form<bool> for Switch {
+    const PLACEHOLDER: &'static str = "on|off";
+
+    fn read(raw: &str) -> Result<bool, String> {
+        match raw {
+            "on" | "true" => Ok(true),
+            "off" | "false" => Ok(false),
+            _ => Err("expected on or off (or true or false)".into()),
+        }
+    }
+
+    fn write(on: &bool) -> Option<String> {
+        Some(on.to_string())
+    }
+}
+
+pub(super) struct Address;
+
+impl Form<SocketAddr> for Address {
+    const PLACEHOLDER: &'static str = "ADDR";
+
+    fn read(raw: &str) -> Result<SocketAddr, String> {
+        raw.parse().map_err(|_| "expected an IP address and a port (port 0 picks a free one)".into())
+    }
+
+    fn write(address: &SocketAddr) -> Option<String> {
+        Some(quoted(&address.to_string()))
+    }
+}
+
+pub(super) struct Folder;
+
+impl Form<PathBuf> for Folder {
+    const PLACEHOLDER: &'static str = "DIR";
+
+    fn read(raw: &str) -> Result<PathBuf, String> {
+        if raw.is_empty() { Err("expected the path of a folder".into()) } else { Ok(raw.into()) }
+    }
+
+    fn write(path: &PathBuf) -> Option<String> {
+        Some(quoted(&path.display().to_string()))
+    }
+}
+
+/// Free text; whoever uses it knows its rules.
+pub(super) struct Text;
+
+impl Form<String> for Text {
+    const PLACEHOLDER: &'static str = "FILTER";
+
+    fn read(raw: &str) -> Result<String, String> {
+        if raw.is_empty() { Err("expected some text".into()) } else { Ok(raw.into()) }
+    }
+
+    fn write(text: &String) -> Option<String> {
+        Some(quoted(text))
+    }
+}
+
+pub(super) struct Name;
+
+impl Form<Username> for Name {
+    const PLACEHOLDER: &'static str = "NAME";
+
+    fn read(raw: &str) -> Result<Username, String> {
+        raw.parse().map_err(|reason| format!("expected a username: {reason}"))
+    }
+
+    fn write(name: &Username) -> Option<String> {
+        Some(quoted(name.as_str()))
+    }
+}
+
+pub(super) struct Network;
+
+impl Form<IpNet> for Network {
+    const PLACEHOLDER: &'static str = "NETWORK";
+
+    fn read(raw: &str) -> Result<IpNet, String> {
+        let address = raw.parse::<IpAddr>().map(IpNet::from);
+        // 10.1.2.3/8 means the network 10.0.0.0/8: that is what will be matched, so that is what is shown.
+        let network = address.or_else(|_| raw.parse::<IpNet>().map(|network| network.trunc()));
+        network.map_err(|_| "expected an IP address or a network".into())
+    }
+
+    fn write(network: &IpNet) -> Option<String> {
+        let alone = network.prefix_len() == network.max_prefix_len();
+        Some(quoted(&if alone { network.addr().to_string() } else { network.to_string() }))
+    }
+}
+
+pub(super) struct Url;
+
+impl Form<PublicUrl> for Url {
+    const PLACEHOLDER: &'static str = "URL";
+
+    fn read(raw: &str) -> Result<PublicUrl, String> {
+        raw.parse()
+    }
+
+    fn write(url: &PublicUrl) -> Option<String> {
+        Some(quoted(url.as_str()))
+    }
+}
+
+pub(super) struct Token;
+
+impl Form<Secret> for Token {
+    const PLACEHOLDER: &'static str = "TOKEN";
+    const SECRET: bool = true;
+
+    fn read(raw: &str) -> Result<Secret, String> {
+        raw.parse()
+    }
+
+    /// Never: what is written here is printed.
+    fn write(_: &Secret) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_may_be_a_bare_address() {
+        let cases = [
+            ("192.0.2.7", "192.0.2.7/32", "\"192.0.2.7\""),
+            ("10.1.2.3/8", "10.0.0.0/8", "\"10.0.0.0/8\""),
+            ("::1", "::1/128", "\"::1\""),
+            ("fd00::/8", "fd00::/8", "\"fd00::/8\""),
+        ];
+        for (raw, network, written) in cases {
+            let network: IpNet = network.parse().unwrap();
+            assert_eq!(Network::read(raw), Ok(network));
+            assert_eq!(Network::write(&network).as_deref(), Some(written));
+        }
+        for raw in ["", "localhost", "10.0.0.0/33", "10.0.0", "10.0.0.0/8/8"] {
+            assert!(Network::read(raw).is_err(), "{raw:?} passed for a network");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Where a request comes from and where it believes to be: client address, public address, other sites.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::header::{COOKIE, HOST, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, Method};
+use ipnet::IpNet;
+
+use crate::config::{Config, PublicUrl};
+
+/// The other end of the connection, noted by the listener.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// The address the connection came to, noted by the listener.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Local(pub(crate) SocketAddr);
+
+pub(crate) struct Addresses {
+    public_url: Option<PublicUrl>,
+    trusted: Vec<IpNet>,
+}
+
+impl Addresses {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { public_url: config.public_url.clone(), trusted: config.trusted_proxies.clone() }
+    }
+
+    /// The client: the peer, or behind a proxy we trust the right-most address that is not one itself.
+    pub(crate) fn client(&self, peer: Peer, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.0.ip().to_canonical();
+        if !self.trusts(peer) {
+            return peer;
+        }
+        let values = headers.get_all("x-forwarded-for");
+        let hops: Vec<&str> =
+            values.iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).collect();
+        let mut client = peer;
+        for hop in hops.iter().rev() {
+            match parse_hop(hop.trim()) {
+                Some(address) if self.trusts(address) => client = address,
+                Some(address) => return address,
+                // Beyond a hop that makes no sense nothing can be believed.
+                None => break,
+            }
+        }
+        client
+    }
+
+    /// The address to put before a path in links: as configured, else where the request came to.
+    pub(crate) fn base_url(&self, parts: &Parts) -> String {
+        if let Some(url) = &self.public_url {
+            return url.as_str().to_owned();
+        }
+        let (mut scheme, mut host) = ("http", parts.headers.get(HOST).and_then(|host| host.to_str().ok()));
+        let peer = parts.extensions.get::<Peer>();
+        if peer.is_some_and(|peer| self.trusts(peer.0.ip().to_canonical())) {
+            if first(&parts.headers, "x-forwarded-proto")
+                .is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
+            {
+                scheme = "https";
+            }
+            host = first(&parts.headers, "x-forwarded-host").or(host);
+        }
+        // A request in absolute form names its host in its target.
+        let host = parts.uri.authority().map(|authority| authority.as_str()).or(host);
+        match host.filter(|host| is_authority(host)) {
+            Some(host) => format!("{scheme}://{host}"),
+            None => {
+                let local = parts.extensions.get::<Local>().map(|local| local.0.to_string());
+                format!("{scheme}://{}", local.unwrap_or_else(|| "localhost".into()))
+            }
+        }
+    }
+
+    /// Whether this is a write in somebody's name that a page of another site started.
+    pub(crate) fn is_foreign_write(&self, method: &Method, headers: &HeaderMap, cookie: &str) -> bool {
+        if method.is_safe() || !has_cookie(headers, cookie) {
+            return false;
+        }
+        if let Some(site) = headers.get("sec-fetch-site") {
+            return site == "cross-site";
+        }
+        let Some(origin) = headers.get(ORIGIN) else { return false };
+        let Some(origin) = origin.to_str().ok().and_then(|origin| origin.split_once("://")) else {
+            return true;
+        };
+        let own = match &self.public_url {
+            Some(url) => Some(url.authority()),
+            None => headers.get(HOST).and_then(|host| host.to_str().ok()),
+        };
+        !own.is_some_and(|own| own.eq_ignore_ascii_case(origin.1))
+    }
+
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|net| net.contains(&address))
+    }
+}
+
+fn has_cookie(headers: &HeaderMap, name: &str) -> bool {
+    headers.get_all(COOKIE).iter().any(|value| super::auth::cookie_value(value, name).is_some())
+}
+
+fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()?.split(',').next().map(str::trim)
+}
+
+/// An address as proxies write it: bare, with a port, or bracketed.
+fn parse_hop(hop: &str) -> Option<IpAddr> {
+    let bare = hop.parse::<IpAddr>().ok();
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bracketed = || hop.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    bare.or_else(with_port).or_else(bracketed).map(|address: IpAddr| address.to_canonical())
+}
+
+/// A host with an optional port, and nothing that could break out of a link.
+fn is_authority(host: &str) -> bool {
+    !host.is_empty()
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-:[]_".contains(&b))
+        && host.parse::<http::uri::Authority>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behind(trusted: &[&str]) -> Addresses {
+        Addresses { public_url: None, trusted: trusted.iter().map(|net| net.parse().unwrap()).collect() }
+    }
+
+    #[test]
+    fn the_client_is_the_right_most_hop_we_do_not_trust() {
+        let proxies = behind(&["10.0.0.0/8"]);
+        for (peer, forwarded, client) in [
+            ("203.0.113.9:1", "1.2.3.4", "203.0.113.9"),
+            ("10.0.0.1:1", "1.2.3.4", "1.2.3.4"),
+            ("10.0.0.1:1", "6.6.6.6, 1.2.3.4", "1.2.3.4"),
+            ("10.0.0.1:1", "6.6.6.6, 1.2.3.4, 10.0.0.2", "1.2.3.4"),
+            ("10.0.0.1:1", "1.2.3.4:5678", "1.2.3.4"),
+            ("10.0.0.1:1", "[2001:db8::1]", "2001:db8::1"),
+            ("10.0.0.1:1", "1.2.3.4, nonsense", "10.0.0.1"),
+            ("10.0.0.1:1", "", "10.0.0.1"),
+            ("[::ffff:10.0.0.1]:1", "1.2.3.4", "1.2.3.4"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-forwarded-for", forwarded.parse().unwrap());
+            let found = proxies.client(Peer(peer.parse().unwrap()), &headers);
+            assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{peer} / {forwarded}");
+        }
+    }
+
+    #[test]
+    fn links_never_carry_what_could_break_out_of_them() {
+        for host in ["example.org", "example.org:8080", "[::1]:80", "127.0.0.1:1", "my_host"] {
+            assert!(is_authority(host), "{host}");
+        }
+        for host in ["", "a b", "a/b", "a?b", "a#b", "user@host", "a\"b", "a<b", "a:b:c"] {
+            assert!(!is_authority(host), "{host}");
+        }
+    }
+}

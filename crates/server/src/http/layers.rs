@@ -1,0 +1,102 @@
+//! What happens around every handler: a request id, a panic caught, limits, one look for all errors,
+//! a measurement and a line in the log.
+
+use std::any::Any;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tower_http::catch_panic::CatchPanicLayer;
+use tracing::Instrument;
+
+use super::address::Peer;
+use super::error::Problem;
+use super::{Http, auth};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Puts the layers around a router; the last one added is the first to see a request.
+pub(super) fn around(router: Router, http: Http) -> Router {
+    router
+        .layer(from_fn_with_state(http.clone(), guard))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(from_fn_with_state(http, attend))
+}
+
+/// Turns away floods and writes that other sites started.
+async fn guard(State(http): State<Http>, request: Request, next: Next) -> Result<Response, Problem> {
+    let from = http.client_address(request.extensions().get::<Peer>().copied(), request.headers());
+    http.limits.request(from, http.clock.now())?;
+    let by_cookie = auth::bearer(request.headers()).is_none();
+    if by_cookie && http.addresses.is_foreign_write(request.method(), request.headers(), http.cookie.name) {
+        return Err(Problem::cross_site());
+    }
+    Ok(next.run(request).await)
+}
+
+/// Names the request, measures it, and gives every error the same look.
+async fn attend(State(http): State<Http>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("(none)", MatchedPath::as_str);
+    let span = tracing::info_span!("request", id);
+
+    let mut response = next.run(request).instrument(span.clone()).await;
+    let problem = response.extensions_mut().remove::<Problem>();
+    let problem = problem.or_else(|| is_error(&response).then(|| Problem::of_status(response.status())));
+    if let Some(problem) = &problem {
+        let allow = response.headers_mut().remove(ALLOW);
+        response = problem.respond(&id);
+        response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
+    }
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Ok(id) = HeaderValue::try_from(&id) {
+        headers.insert(REQUEST_ID, id);
+    }
+
+    let (status, took) = (response.status(), started.elapsed());
+    http.metrics.request(&method, route, status, took);
+    let _in_span = span.enter();
+    let (status, took_ms) = (status.as_u16(), took.as_secs_f64() * 1000.0);
+    // Reads that go well are the bulk and say little; whoever wants them asks for debug.
+    match problem {
+        Some(problem) if problem.is_server_error() => {
+            tracing::error!(%method, route, status, took_ms, "answered")
+        }
+        None if method.is_safe() => tracing::debug!(%method, route, status, took_ms, "answered"),
+        _ => tracing::info!(%method, route, status, took_ms, "answered"),
+    }
+    response
+}
+
+fn is_error(response: &Response) -> bool {
+    response.status().is_client_error() || response.status().is_server_error()
+}
+
+/// The client's own id when it is well formed, else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let fine = |id: &&str| {
+        (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    };
+    sent.filter(fine).map_or_else(new_request_id, str::to_owned)
+}
+
+fn new_request_id() -> String {
+    let number = getrandom::u64().unwrap_or_default();
+    format!("{number:016x}")
+}
+
+fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(panic = text.unwrap_or("(no message)"), "a handler panicked");
+    (StatusCode::INTERNAL_SERVER_ERROR, Problem::internal()).into_response()
+}

@@ -1,0 +1,145 @@
+//! How the world reaches the service: every route, and the layers around them.
+
+mod accounts;
+pub(crate) mod address;
+mod auth;
+mod docs;
+mod error;
+mod feed;
+mod form;
+mod health;
+mod layers;
+mod likes;
+mod limits;
+mod openapi;
+mod pages;
+mod path;
+mod photos;
+mod posts;
+mod upload;
+mod wire;
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use app::App;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::FromRequestParts;
+use http::HeaderMap;
+use http::request::Parts;
+use model::Clock;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::config::Config;
+use crate::metrics::Metrics;
+use address::{Addresses, Peer};
+use auth::Cookie;
+use form::{Bounds, FileSink, Form, FormError};
+use limits::Limits;
+
+pub use openapi::document as openapi_document;
+
+/// What every handler can reach.
+#[derive(Clone)]
+pub(crate) struct Http(Arc<Shared>);
+
+pub(crate) struct Shared {
+    app: App,
+    clock: Clock,
+    addresses: Addresses,
+    cookie: Cookie,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    small_body: Bounds,
+    upload: Bounds,
+}
+
+impl Deref for Http {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+/// A body of text parameters is smaller than this, even percent-encoded.
+const SMALL_BODY: u64 = 256 * 1024;
+
+impl Http {
+    pub(crate) fn new(app: App, clock: Clock, config: &Config, metrics: Arc<Metrics>) -> Self {
+        let bounds = Bounds { max_bytes: SMALL_BODY, pause: config.body_timeout, total: config.body_timeout };
+        Self(Arc::new(Shared {
+            app,
+            clock,
+            addresses: Addresses::new(config),
+            cookie: Cookie::new(config),
+            limits: Limits::new(config),
+            metrics,
+            small_body: bounds,
+            upload: Bounds { total: config.upload_timeout, ..bounds },
+        }))
+    }
+
+    /// Reads the text parameters an operation knows.
+    async fn form(&self, headers: &HeaderMap, body: Body, known: &[&'static str]) -> Result<Form, FormError> {
+        Form::read(headers, body, self.small_body, known, &mut form::NoFile).await
+    }
+
+    /// Reads an upload; only as multipart may it be larger than other bodies.
+    async fn upload_form(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        max_bytes: u64,
+        photo: &mut impl FileSink,
+    ) -> Result<Form, FormError> {
+        let max_bytes = if form::is_multipart(headers) { max_bytes } else { SMALL_BODY };
+        Form::read(headers, body, Bounds { max_bytes, ..self.upload }, &["message"], photo).await
+    }
+}
+
+/// Everything the service answers to.
+pub(crate) fn router(http: Http) -> Router {
+    let (api, document) = api().split_for_parts();
+    let router =
+        api.merge(docs::router(openapi::finish(document))).merge(pages::router()).with_state(http.clone());
+    layers::around(router, http)
+}
+
+/// The operations of the contract, each with its entry in the OpenAPI document.
+fn api() -> OpenApiRouter<Http> {
+    OpenApiRouter::with_openapi(openapi::frame())
+        .routes(routes!(accounts::join))
+        .routes(routes!(accounts::login))
+        .routes(routes!(accounts::logout))
+        .routes(routes!(accounts::me))
+        .routes(routes!(feed::feed))
+        .routes(routes!(posts::create))
+        .routes(routes!(posts::get, posts::put, posts::patch, posts::delete))
+        .routes(routes!(likes::like, likes::unlike))
+        .routes(routes!(photos::image))
+        .routes(routes!(health::livez))
+        .routes(routes!(health::readyz))
+}
+
+/// The address of whoever sent the request, as far as we can believe it.
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+impl FromRequestParts<Http> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Infallible> {
+        Ok(Self(http.client_address(parts.extensions.get().copied(), &parts.headers)))
+    }
+}
+
+impl Shared {
+    fn client_address(&self, peer: Option<Peer>, headers: &HeaderMap) -> IpAddr {
+        // The listener notes the peer of every connection; without one nobody can be told apart.
+        peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| self.addresses.client(peer, headers))
+    }
+}

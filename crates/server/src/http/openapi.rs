@@ -1,0 +1,162 @@
+//! The machine-readable contract: gathered from the handlers, completed here.
+//!
+//! Handlers document what they answer when all goes well. Errors follow from rules that hold for whole
+//! groups of operations, so they are written down once, below.
+
+use serde_json::json;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{
+    Content, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required,
+    ResponseBuilder,
+};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::wire;
+
+const DESCRIPTION: &str = "A photo-sharing service: people post photos with an optional message, like them, and \
+    scroll a feed.\n\n\
+    Parameters travel as forms, in either encoding. Sign in with `/join/username` or `/login/username`; send the \
+    session back as the cookie or as `Authorization: Bearer` with the token from `X-Auth-Token`. Every error carries \
+    an `error` object and a stable code in `X-Error-Code`; every answer carries an `X-Request-Id`.";
+
+/// The whole document, as it is committed and served.
+pub fn document() -> OpenApi {
+    finish(super::api().into_openapi())
+}
+
+/// What stands around the operations.
+pub(super) fn frame() -> OpenApi {
+    let licence =
+        LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
+    let info = InfoBuilder::new()
+        .title("Pinhole")
+        .version("1")
+        .description(Some(DESCRIPTION))
+        .license(Some(licence))
+        .build();
+    OpenApiBuilder::new().info(info).build()
+}
+
+/// Adds what the handlers leave out: errors, security schemes, and the image size as two numbers.
+pub(super) fn finish(mut document: OpenApi) -> OpenApi {
+    let components = document.components.get_or_insert_with(Default::default);
+    components.schemas.insert("Error".into(), wire::Error::schema());
+    let mut referenced = Vec::new();
+    wire::Error::schemas(&mut referenced);
+    components.schemas.extend(referenced);
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+    components.add_security_scheme("bearer", SecurityScheme::Http(bearer));
+    let cookie = ApiKey::Cookie(ApiKeyValue::new("pinhole_session"));
+    components.add_security_scheme("cookie", SecurityScheme::ApiKey(cookie));
+
+    if let Some(image) = document.paths.paths.remove("/photos/{photo_id}/{size}") {
+        document.paths.paths.insert("/photos/{photo_id}/{width}x{height}".into(), image);
+    }
+    for (path, item) in &mut document.paths.paths {
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for operation in operations.into_iter().flatten() {
+            complete(path, operation);
+        }
+    }
+    document
+}
+
+fn complete(path: &str, operation: &mut Operation) {
+    let id = operation.operation_id.clone().unwrap_or_default();
+    if id == "image" {
+        split_size(operation);
+    }
+    for (status, description) in errors(path, &id, operation.request_body.is_some()) {
+        operation.responses.responses.insert(status.to_string(), error_response(status, description));
+    }
+}
+
+/// Every error status an operation can answer, and what it means there.
+fn errors(path: &str, id: &str, has_form: bool) -> Vec<(u16, &'static str)> {
+    let mut errors = vec![
+        (429, "Too many requests from this address"),
+        (500, "Something went wrong on the service's side"),
+        (503, "The service is busy; try again after `Retry-After`"),
+    ];
+    let writes = !matches!(id, "feed" | "get_post" | "image" | "me" | "livez" | "readyz");
+    let private = writes && !matches!(id, "join" | "login") || id == "me";
+    if private {
+        errors.push((401, "Not signed in"));
+    }
+    if writes {
+        errors.push((
+            403,
+            if matches!(id, "edit_post" | "patch_post" | "delete_post") {
+                "The post belongs to somebody else, or the request comes from another site"
+            } else {
+                "The request comes from another site and carries a cookie"
+            },
+        ));
+    }
+    if path.contains("{post_id}") {
+        errors.push((404, "There is no such post"));
+    }
+    if has_form {
+        errors.push((400, "A parameter is missing or wrong"));
+        errors.push((408, "The body did not arrive in time"));
+        errors.push((413, "The body is too large"));
+        errors.push((415, "The body is neither of the two form encodings"));
+    }
+    match id {
+        "join" => errors.push((409, "The username is taken")),
+        "like" => errors.push((409, "Liked already")),
+        "unlike" => errors.push((409, "Not liked")),
+        "create_post" => errors.push((409, "The post made with this Idempotency-Key has been deleted")),
+        "feed" => errors.push((400, "`limit`, `offset` or `after` is wrong")),
+        "image" => {
+            errors.push((400, "Width and height are not two equal numbers from 1 to 2048"));
+            errors.push((404, "There is no such photo"));
+        }
+        _ => {}
+    }
+    errors
+}
+
+fn error_response(status: u16, description: &str) -> RefOr<utoipa::openapi::Response> {
+    let example = match status {
+        400 => json!({"error": {"message": "a username has 1 to 64 characters", "field": "username"}}),
+        _ => json!({"error": {"message": description}}),
+    };
+    let mut content = Content::new(Some(Ref::from_schema_name("Error")));
+    content.example = Some(example);
+    let text = |about: &str| {
+        let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String));
+        HeaderBuilder::new().schema(Some(schema)).description(Some(about)).build()
+    };
+    let mut response = ResponseBuilder::new()
+        .description(description)
+        .content("application/json", content)
+        .header("X-Error-Code", text("A stable, machine-readable name of the error"));
+    if matches!(status, 429 | 503) {
+        response = response.header("Retry-After", text("Seconds to wait"));
+    }
+    response.build().into()
+}
+
+/// The router sees one segment, clients see two numbers.
+fn split_size(operation: &mut Operation) {
+    let parameters = operation.parameters.get_or_insert_default();
+    parameters.retain(|parameter| !matches!(parameter, RefOr::T(parameter) if parameter.name == "size"));
+    for name in ["width", "height"] {
+        let number = ObjectBuilder::new()
+            .schema_type(SchemaType::Type(Type::Integer))
+            .minimum(Some(1))
+            .maximum(Some(2048));
+        let parameter = ParameterBuilder::new()
+            .name(name)
+            .parameter_in(ParameterIn::Path)
+            .required(Required::True)
+            .description(Some("Pixels; width and height must be equal"))
+            .schema(Some(number))
+            .example(Some(json!(512)))
+            .build();
+        parameters.push(parameter.into());
+    }
+}

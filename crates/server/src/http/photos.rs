@@ -1,0 +1,119 @@
+//! Photos as square images.
+
+use app::{App, Format};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use model::{PhotoId, Size};
+
+use super::Http;
+use super::error::Problem;
+
+const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// Get an image
+///
+/// The centre of the photo as a square of exactly the size asked. JPEG, or WebP where `Accept` names it.
+#[utoipa::path(
+    get, path = "/photos/{photo_id}/{size}", tag = "photos", operation_id = "image",
+    params(
+        ("photo_id" = String, Path, description = "The photo's id", format = "uuid",
+            example = "0199b1c4-7e2a-7d10-9a55-3f1e6c0d2b48"),
+        ("size" = String, Path, description = "Rewritten by openapi.rs, which knows that it is two numbers"),
+        ("If-None-Match" = Option<String>, Header, description = "An ETag received before", nullable = false),
+    ),
+    responses(
+        (status = 200, description = "The image", content(
+            (String = "image/jpeg"), (String = "image/webp"),
+        ), headers(
+            ("ETag" = String, description = "Names these bytes"),
+            ("Cache-Control" = String, description = "Images never change: keep them"),
+            ("Vary" = String, description = "Always `Accept`"),
+        )),
+        (status = 304, description = "The caller has these bytes already"),
+    ),
+    security(()),
+)]
+pub(crate) async fn image(
+    State(http): State<Http>,
+    path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let missing = || Problem::not_found("there is no such photo");
+    let Path((id, size)) = path.map_err(|_| missing())?;
+    let id: PhotoId = id.parse().map_err(|_| missing())?;
+    let photo = http.app.photo(id).await?;
+    let size: Size = size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
+    let format = negotiate(&headers);
+
+    let tag = format!("\"{}\"", App::image_tag(id, size, format));
+    let validators = [
+        (ETAG, HeaderValue::try_from(&tag).map_err(|_| Problem::internal())?),
+        (CACHE_CONTROL, FOR_EVER),
+        (VARY, HeaderValue::from_static("Accept")),
+    ];
+    if is_known(&headers, &tag) {
+        return Ok((StatusCode::NOT_MODIFIED, validators).into_response());
+    }
+    let bytes = http.app.image(&photo, size, format).await?;
+    let content = [
+        (CONTENT_TYPE, HeaderValue::from_static(format.media_type())),
+        (CONTENT_LENGTH, HeaderValue::from(bytes.len())),
+    ];
+    Ok((validators, content, bytes).into_response())
+}
+
+/// The best format the client names: a wildcard is no name, since old clients send it without meaning it.
+fn negotiate(headers: &HeaderMap) -> Format {
+    let accepted =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    let (mut webp, mut jpeg) = (None, None);
+    for range in accepted {
+        let mut pieces = range.split(';').map(str::trim);
+        let media_type = pieces.next().unwrap_or_default();
+        let quality =
+            pieces.find_map(|piece| piece.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
+        if media_type.eq_ignore_ascii_case("image/webp") {
+            webp = Some(quality);
+        } else if media_type.eq_ignore_ascii_case("image/jpeg") {
+            jpeg = Some(quality);
+        }
+    }
+    let webp: f32 = webp.unwrap_or(0.0);
+    if webp > 0.0 && webp >= jpeg.unwrap_or(0.0) { Format::WebP } else { Format::Jpeg }
+}
+
+/// Whether `If-None-Match` names this tag; a weak form of it matches as well.
+fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn webp_only_for_those_who_name_it() {
+        for (accept, format) in [
+            ("", Format::Jpeg),
+            ("*/*", Format::Jpeg),
+            ("image/*", Format::Jpeg),
+            ("image/webp", Format::WebP),
+            ("image/avif,image/webp,image/apng,*/*;q=0.8", Format::WebP),
+            ("IMAGE/WEBP ; q=0.3", Format::WebP),
+            ("image/webp;q=0", Format::Jpeg),
+            ("image/jpeg, image/webp;q=0.5", Format::Jpeg),
+            ("image/jpeg;q=0.5, image/webp", Format::WebP),
+            ("image/webp;q=x", Format::Jpeg),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(negotiate(&headers), format, "{accept}");
+        }
+    }
+}

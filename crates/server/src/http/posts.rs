@@ -1,0 +1,165 @@
+//! Posts: made, read, edited, deleted.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::StatusCode;
+use model::{Message, PostId};
+use utoipa::ToSchema;
+
+use super::auth::{Reader, SignedIn};
+use super::error::Problem;
+use super::path::PathId;
+use super::upload::{self, read_upload};
+use super::wire::{Empty, Post, json};
+use super::{Http, wire};
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form; it is read by upload.rs")]
+pub(crate) struct NewPost {
+    /// The image file: JPEG, PNG, WebP or GIF, told by its bytes.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    photo: Vec<u8>,
+    /// Up to 5,000 characters, kept as sent. Empty is the same as none.
+    #[schema(example = "First light", max_length = 5000, nullable = false)]
+    message: Option<String>,
+}
+
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form; it is read by form.rs")]
+pub(crate) struct Edit {
+    /// The new message. Empty removes it; without the parameter nothing changes.
+    #[schema(example = "First light, at last", max_length = 5000, nullable = false)]
+    message: Option<String>,
+}
+
+/// Post a photo
+///
+/// Metadata (EXIF, GPS, comments) is removed, orientation and colours are kept.
+#[utoipa::path(
+    post, path = "/posts", tag = "posts", operation_id = "create_post",
+    params((
+        "Idempotency-Key" = Option<String>, Header,
+        description = "A name for this upload, 1 to 255 visible ASCII characters. The same key within 24 hours \
+            answers with the post made the first time.",
+        example = "8f14e45f", nullable = false, min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$",
+    )),
+    request_body(content(
+        (NewPost = "multipart/form-data"),
+        (NewPost = "application/x-www-form-urlencoded"),
+    )),
+    responses((status = 201, description = "The new post", body = Post)),
+    security(("bearer" = []), ("cookie" = [])),
+)]
+pub(crate) async fn create(
+    State(http): State<Http>,
+    SignedIn(caller): SignedIn,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let key = upload::idempotency_key(&parts.headers)?;
+    if let Some(key) = &key
+        && let Some(post) = http.app.repeated(&caller, key).await?
+    {
+        return Ok(json(StatusCode::CREATED, &Post::from(post)));
+    }
+    let upload = read_upload(&http, &parts.headers, body, key).await?;
+    let post = http.app.create_post(&caller, upload).await?;
+    Ok(json(StatusCode::CREATED, &Post::from(post)))
+}
+
+/// Read a post
+#[utoipa::path(
+    get, path = "/posts/{post_id}", tag = "posts", operation_id = "get_post",
+    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
+    responses((status = 200, description = "The post", body = Post)),
+    security((), ("bearer" = []), ("cookie" = [])),
+)]
+pub(crate) async fn get(
+    State(http): State<Http>,
+    Reader(caller): Reader,
+    PathId(id): PathId<PostId>,
+) -> Result<Response, Problem> {
+    let post = http.app.post(caller.as_ref(), id).await?;
+    Ok(json(StatusCode::OK, &Post::from(post)))
+}
+
+/// Edit a post's message
+#[utoipa::path(
+    put, path = "/posts/{post_id}", tag = "posts", operation_id = "edit_post",
+    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
+    request_body(content(
+        (Edit = "application/x-www-form-urlencoded"),
+        (Edit = "multipart/form-data"),
+    )),
+    responses((status = 200, description = "The post as it is now", body = Post)),
+    security(("bearer" = []), ("cookie" = [])),
+)]
+pub(crate) async fn put(
+    state: State<Http>,
+    caller: SignedIn,
+    id: PathId<PostId>,
+    request: Request,
+) -> Result<Response, Problem> {
+    edit(state, caller, id, request).await
+}
+
+/// Edit a post's message
+///
+/// The same as PUT.
+#[utoipa::path(
+    patch, path = "/posts/{post_id}", tag = "posts", operation_id = "patch_post",
+    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
+    request_body(content(
+        (Edit = "application/x-www-form-urlencoded"),
+        (Edit = "multipart/form-data"),
+    )),
+    responses((status = 200, description = "The post as it is now", body = Post)),
+    security(("bearer" = []), ("cookie" = [])),
+)]
+pub(crate) async fn patch(
+    state: State<Http>,
+    caller: SignedIn,
+    id: PathId<PostId>,
+    request: Request,
+) -> Result<Response, Problem> {
+    edit(state, caller, id, request).await
+}
+
+/// Delete a post
+///
+/// With its likes, its photo and every image made of it: they are gone when the answer is sent.
+#[utoipa::path(
+    delete, path = "/posts/{post_id}", tag = "posts", operation_id = "delete_post",
+    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
+    responses((status = 200, description = "The post is gone", body = Empty)),
+    security(("bearer" = []), ("cookie" = [])),
+)]
+pub(crate) async fn delete(
+    State(http): State<Http>,
+    SignedIn(caller): SignedIn,
+    PathId(id): PathId<PostId>,
+) -> Result<Response, Problem> {
+    http.app.delete_post(&caller, id).await?;
+    Ok(json(StatusCode::OK, &wire::Empty {}))
+}
+
+async fn edit(
+    State(http): State<Http>,
+    SignedIn(caller): SignedIn,
+    PathId(id): PathId<PostId>,
+    request: Request,
+) -> Result<Response, Problem> {
+    // Whether the post is there and theirs comes before whether the form is any good.
+    http.app.check_editable(&caller, id).await?;
+    let (parts, body) = request.into_parts();
+    let mut form = http.form(&parts.headers, body, &["message"]).await?;
+    let post = match form.text("message")? {
+        Some(text) => http.app.edit_post(&caller, id, parse_message(text)?).await?,
+        None => http.app.post(Some(&caller), id).await?,
+    };
+    Ok(json(StatusCode::OK, &Post::from(post)))
+}
+
+pub(crate) fn parse_message(text: String) -> Result<Option<Message>, Problem> {
+    Message::parse(text).map_err(|rule| Problem::invalid("message", rule.0))
+}

@@ -1,0 +1,99 @@
+//! An upload's form: the photo goes to the disk as it arrives, the rest is small.
+
+use app::{App, Spool, Upload};
+use axum::body::Body;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+
+use super::Http;
+use super::error::Problem;
+use super::form::{FileSink, Form, FormError};
+use super::posts::parse_message;
+
+/// What the form may take beside the photo: its other parameters, boundaries and part headers.
+const BESIDE_PHOTO: u64 = 256 * 1024;
+
+pub(crate) async fn read_upload(
+    http: &Http,
+    headers: &HeaderMap,
+    body: Body,
+    key: Option<String>,
+) -> Result<Upload, Problem> {
+    let max = http.app.max_upload();
+    let too_large = || {
+        let limit = max as f64 / f64::from(1 << 20);
+        Problem::invalid("photo", format!("the photo is too large; up to {limit} MiB are accepted"))
+    };
+    // What is announced as too large is refused before a byte of it is read.
+    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > max + BESIDE_PHOTO) {
+        return Err(too_large());
+    }
+    let mut sink = PhotoSink { app: &http.app, max, spool: None, failed: None };
+    let form = http.upload_form(headers, body, max + BESIDE_PHOTO, &mut sink).await;
+    if let Some(error) = sink.failed {
+        return Err(error.into());
+    }
+    let mut form: Form = match form {
+        Err(FormError::TooLarge) => return Err(too_large()),
+        other => other?,
+    };
+    let spool = sink.spool.filter(|spool| spool.written() > 0);
+    let Some(spool) = spool else {
+        return Err(Problem::invalid("photo", "the parameter photo is missing: send an image file"));
+    };
+    let message = form.text("message")?.map(parse_message).transpose()?.flatten();
+    Ok(Upload { photo: spool.finish().await.map_err(app::Error::from)?, message, key })
+}
+
+/// The client's name for an upload, if it gave one.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = value.to_str().unwrap_or_default();
+    if !(1..=255).contains(&key.len()) || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        let rule = "an Idempotency-Key has 1 to 255 visible ASCII characters";
+        return Err(Problem::invalid("Idempotency-Key", rule));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+struct PhotoSink<'a> {
+    app: &'a App,
+    max: u64,
+    spool: Option<Spool>,
+    /// Trouble of our own, which is not the form's fault.
+    failed: Option<app::Error>,
+}
+
+impl FileSink for PhotoSink<'_> {
+    fn name(&self) -> &'static str {
+        "photo"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.spool.is_none()
+    }
+
+    async fn write(&mut self, chunk: &[u8]) -> Result<(), FormError> {
+        let written = self.append(chunk).await;
+        match written {
+            Ok(total) if total > self.max => Err(FormError::TooLarge),
+            Ok(_) => Ok(()),
+            Err(error) => {
+                self.failed = Some(error);
+                Err(FormError::Broken("the photo could not be stored".into()))
+            }
+        }
+    }
+}
+
+impl PhotoSink<'_> {
+    async fn append(&mut self, chunk: &[u8]) -> Result<u64, app::Error> {
+        let spool = match &mut self.spool {
+            Some(spool) => spool,
+            empty => empty.insert(self.app.spool().await?),
+        };
+        spool.write(chunk).await?;
+        Ok(spool.written())
+    }
+}

@@ -1,0 +1,182 @@
+//! Connections: accepted within bounds, timed, and let go gently.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::header::EXPECT;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use ipnet::IpNet;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_io_timeout::TimeoutStream;
+use tower::ServiceExt;
+
+use crate::config::Config;
+use crate::http::address::{Local, Peer};
+use crate::linger::Lingering;
+use crate::metrics::Metrics;
+
+/// What a connection may do, and how many there may be.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    max: usize,
+    max_per_address: usize,
+    /// Proxies bring many people over one address.
+    exempt: Vec<IpNet>,
+    header_timeout: Duration,
+    write_timeout: Duration,
+    shutdown_timeout: Duration,
+}
+
+impl Terms {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            max: config.max_connections as usize,
+            max_per_address: config.max_connections_per_address as usize,
+            exempt: config.trusted_proxies.clone(),
+            header_timeout: config.header_timeout,
+            write_timeout: config.write_timeout,
+            shutdown_timeout: config.shutdown_timeout,
+        }
+    }
+}
+
+/// Serves until `stop` turns true, then lets running requests finish.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    terms: Terms,
+    metrics: Arc<Metrics>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let open = Arc::new(Open::default());
+    let graceful = GracefulShutdown::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            // A dropped sender means the same as a stop.
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                accept_failed(&error).await;
+                continue;
+            }
+        };
+        let Some(place) = open.enter(peer.ip().to_canonical(), &terms, &metrics) else {
+            refuse(&stream);
+            continue;
+        };
+        match connection(stream, peer, router.clone(), &terms) {
+            Ok(connection) => {
+                let connection = graceful.watch(connection);
+                tokio::spawn(async move {
+                    // A broken connection is its client's business.
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%error, %peer, "a connection ended badly");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => tracing::debug!(%error, %peer, "a connection could not be set up"),
+        }
+    }
+    drop(listener);
+    if tokio::time::timeout(terms.shutdown_timeout, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not finish in time and were cut off");
+    }
+}
+
+fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    terms: &Terms,
+) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<>> {
+    stream.set_nodelay(true)?;
+    let local = stream.local_addr()?;
+    let mut stream = TimeoutStream::new(stream);
+    // A client that stops reading its answer must not hold us for ever.
+    stream.set_write_timeout(Some(terms.write_timeout));
+    let service = service_fn(move |request: http::Request<Incoming>| {
+        let (mut parts, body) = request.into_parts();
+        parts.extensions.insert(Peer(peer));
+        parts.extensions.insert(Local(local));
+        let body = match Lingering::new(body, parts.headers.contains_key(EXPECT)) {
+            Ok(lingering) => Body::new(lingering),
+            Err(plain) => Body::new(plain),
+        };
+        router.clone().oneshot(http::Request::from_parts(parts, body))
+    });
+    Ok(http1::Builder::new()
+        .timer(TokioTimer::new())
+        // Covers a slow head and an idle kept-alive connection alike.
+        .header_read_timeout(terms.header_timeout)
+        .max_buf_size(64 * 1024)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service))
+}
+
+/// Says why in passing; a client we have no room for gets no more of our time.
+fn refuse(stream: &TcpStream) {
+    const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
+        Content-Length: 93\r\nRetry-After: 1\r\nX-Error-Code: busy\r\nConnection: close\r\n\r\n\
+        {\"error\":{\"message\":\"too many connections are open; close some, or try again in a moment\"}}\r\n";
+    if let Err(error) = stream.try_write(ANSWER) {
+        tracing::debug!(%error, "a refused client did not wait for the answer");
+    }
+}
+
+async fn accept_failed(error: &io::Error) {
+    // Out of file descriptors, mostly: closing connections will free some.
+    tracing::warn!(%error, "cannot accept connections right now");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+/// The connections that are open, by address.
+#[derive(Debug, Default)]
+struct Open(Mutex<HashMap<IpAddr, usize>>);
+
+impl Open {
+    fn enter(self: &Arc<Self>, address: IpAddr, terms: &Terms, metrics: &Arc<Metrics>) -> Option<Place> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let exempt = terms.exempt.iter().any(|net| net.contains(&address));
+        let crowded = !exempt && open.get(&address).is_some_and(|count| *count >= terms.max_per_address);
+        if crowded || open.values().sum::<usize>() >= terms.max {
+            metrics.refused_connections.inc();
+            return None;
+        }
+        *open.entry(address).or_default() += 1;
+        metrics.connections.inc();
+        Some(Place { open: self.clone(), address, metrics: metrics.clone() })
+    }
+}
+
+/// One open connection's place, given back when it ends.
+struct Place {
+    open: Arc<Open>,
+    address: IpAddr,
+    metrics: Arc<Metrics>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.metrics.connections.dec();
+        let mut open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = open.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.address);
+            }
+        }
+    }
+}

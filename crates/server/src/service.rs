@@ -1,0 +1,132 @@
+//! The service as one thing that starts, has an address, and stops.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use app::App;
+use model::Clock;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::http::Http;
+use crate::listener::{self, Terms};
+use crate::metrics::Metrics;
+use crate::{admin, http};
+
+/// Why it did not start, in words that say what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(
+        "cannot listen on {address}: {cause}\n\
+         Another program may be using this port. Choose another with --{flag} or {variable}, e.g. {suggestion}."
+    )]
+    Listen {
+        address: SocketAddr,
+        cause: io::Error,
+        flag: &'static str,
+        variable: &'static str,
+        suggestion: SocketAddr,
+    },
+    #[error(transparent)]
+    Open(#[from] app::OpenError),
+    #[error("the start was interrupted: {0}")]
+    Interrupted(#[from] tokio::task::JoinError),
+}
+
+#[derive(Debug)]
+pub struct Service {
+    address: SocketAddr,
+    admin_address: Option<SocketAddr>,
+    stop: watch::Sender<bool>,
+    listeners: Vec<JoinHandle<()>>,
+    housekeeping: JoinHandle<()>,
+    app: App,
+}
+
+impl Service {
+    pub async fn start(config: &Config, clock: Clock) -> Result<Self, StartError> {
+        // Ports first: it is the cheapest thing to fail, and leaves nothing behind.
+        let listener = bind(config.listen, "listen", "PINHOLE_LISTEN").await?;
+        let admin_listener = match config.admin_listen {
+            Some(address) => Some(bind(address, "admin-listen", "PINHOLE_ADMIN_LISTEN").await?),
+            None => None,
+        };
+        let address = listener.local_addr().unwrap_or(config.listen);
+        let admin_address = admin_listener.as_ref().and_then(|listener| listener.local_addr().ok());
+
+        let (settings, app_clock) = (settings(config), clock.clone());
+        let app = tokio::task::spawn_blocking(move || App::open(settings, app_clock)).await??;
+        let metrics = Arc::new(Metrics::new());
+        let (stop, stopping) = watch::channel(false);
+        let terms = Terms::new(config);
+
+        let router = http::router(Http::new(app.clone(), clock, config, metrics.clone()));
+        let serving = listener::serve(listener, router, terms.clone(), metrics.clone(), stopping.clone());
+        let mut listeners = vec![tokio::spawn(serving)];
+        if let Some(listener) = admin_listener {
+            let router = admin::router(app.clone(), metrics, config.admin_token.clone());
+            let own = Arc::new(Metrics::new());
+            listeners.push(tokio::spawn(listener::serve(listener, router, terms, own, stopping)));
+        }
+        let housekeeping = tokio::spawn(app.clone().keep_house());
+        Ok(Self { address, admin_address, stop, listeners, housekeeping, app })
+    }
+
+    /// Where it listens; with port 0 asked for, the port it got.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address
+    }
+
+    /// Takes no new requests, finishes those that run, closes the database.
+    pub async fn stop(self) {
+        // Nobody listening any more is what we want.
+        self.stop.send_replace(true);
+        for listener in self.listeners {
+            if let Err(error) = listener.await {
+                tracing::error!(%error, "a listener had failed");
+            }
+        }
+        self.housekeeping.abort();
+        // Aborted on purpose; waiting for it lets go of its share of the service.
+        drop(self.housekeeping.await);
+        if let Err(error) = tokio::task::spawn_blocking(move || drop(self.app)).await {
+            tracing::error!(%error, "closing down failed");
+        }
+    }
+}
+
+async fn bind(
+    address: SocketAddr,
+    flag: &'static str,
+    variable: &'static str,
+) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|cause| {
+        let suggestion = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8081));
+        StartError::Listen { address, cause, flag, variable, suggestion }
+    })
+}
+
+fn settings(config: &Config) -> app::Settings {
+    app::Settings {
+        data_dir: config.data_dir.clone(),
+        admins: config.admins.clone(),
+        max_upload: config.max_upload,
+        max_pixels: u64::from(config.max_megapixels) * 1_000_000,
+        min_password: config.min_password,
+        session_idle: config.session_idle,
+        read_threads: config.read_threads,
+        hash_threads: config.hash_threads,
+        hash_queue: config.hash_queue,
+        pixel_threads: config.pixel_threads,
+        pixel_queue: config.pixel_queue,
+        pixel_memory: config.pixel_memory,
+        image_cache: config.image_cache,
+    }
+}

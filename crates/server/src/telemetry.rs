@@ -1,0 +1,30 @@
+//! The log: readable on a terminal, JSON everywhere else.
+
+use std::io::{IsTerminal, stderr};
+
+use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
+
+use crate::config::{Config, LogFormat};
+
+/// Whether the log is for people to read.
+pub fn is_for_people(config: &Config) -> bool {
+    match config.log_format {
+        LogFormat::Auto => stderr().is_terminal(),
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+    }
+}
+
+pub fn start(config: &Config) -> Result<(), ParseError> {
+    let filter = EnvFilter::builder().parse(&config.log)?;
+    let lines = if is_for_people(config) {
+        fmt::layer().with_writer(stderr).with_target(false).with_ansi(stderr().is_terminal()).boxed()
+    } else {
+        fmt::layer().json().flatten_event(true).with_writer(stderr).with_target(false).boxed()
+    };
+    tracing_subscriber::registry().with(filter).with(lines).init();
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The shape of the house, held against what Cargo knows: who may depend on whom, and under what licence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Arrows point one way: `model ← {imaging, blobs, store} ← app ← server`.
+const LAYERS: [(&str, &[&str]); 7] = [
+    ("model", &[]),
+    ("imaging", &["model"]),
+    ("blobs", &["model"]),
+    ("store", &["model"]),
+    ("app", &["model", "imaging", "blobs", "store"]),
+    ("server", &["model", "app"]),
+    ("e2e", &[]),
+];
+
+/// What a crate must not reach for, whoever brings it along.
+const FORBIDDEN: [(&str, &[&str]); 3] =
+    [("model", &["tokio", "axum", "rusqlite"]), ("imaging", &["tokio", "axum", "rusqlite"]), ("app", &["axum", "rusqlite"])];
+
+/// Licences that may go into software under MIT or Apache-2.0. An expression passes when one of its
+/// alternatives consists of these alone.
+const LICENCES: [&str; 13] = [
+    "MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD",
+    "Unicode-3.0", "Unlicense", "CC0-1.0", "IJG", "CDLA-Permissive-2.0",
+];
+
+#[test]
+fn arrows_point_one_way() {
+    let metadata = metadata();
+    let members: BTreeMap<&str, &Value> = packages(&metadata)
+        .filter(|package| package["source"].is_null())
+        .map(|package| (package["name"].as_str().unwrap(), package))
+        .collect();
+    let known: BTreeSet<&str> = LAYERS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(members.keys().copied().collect::<BTreeSet<_>>(), known, "a new crate needs a place in LAYERS");
+
+    for (name, allowed) in LAYERS {
+        let dependencies = members[name]["dependencies"].as_array().unwrap();
+        for dependency in dependencies.iter().filter(|d| d["kind"].is_null()) {
+            let wanted = dependency["name"].as_str().unwrap();
+            assert!(!known.contains(wanted) || allowed.contains(&wanted), "{name} must not depend on {wanted}");
+            for (who, what) in FORBIDDEN {
+                assert!(who != name || !what.contains(&wanted), "{name} must not reach for {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_dependency_may_be_shipped() {
+    let metadata = metadata();
+    for package in packages(&metadata).filter(|package| !package["source"].is_null()) {
+        let licence = package["license"].as_str().unwrap_or("(none)");
+        assert!(is_fine(licence), "{} is under {licence}", package["id"]);
+    }
+}
+
+/// Reads an SPDX expression: alternatives of combinations, one level of brackets.
+fn is_fine(licence: &str) -> bool {
+    let fine = |term: &str| LICENCES.contains(&term.trim_matches(['(', ')', ' ']));
+    let text = licence.replace('/', " OR ");
+    // `(A OR B) AND C` asks for each bracket by itself; without brackets OR binds last.
+    if text.contains('(') {
+        return text.split(" AND ").all(|group| group.trim_matches(['(', ')']).split(" OR ").any(fine));
+    }
+    text.split(" OR ").any(|way| way.split(" AND ").all(fine))
+}
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["packages"].as_array().unwrap().iter()
+}

@@ -1,0 +1,38 @@
+//! What can go wrong on this floor.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    #[error("too much work is waiting for the database")]
+    Busy,
+    #[error("the database failed: {0}")]
+    Database(Arc<rusqlite::Error>),
+    #[error("the database holds a value that breaks its rule: {0}")]
+    Corrupt(String),
+    #[error("the database was closed")]
+    Closed,
+    #[error("a transaction panicked")]
+    Panicked,
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(Arc::new(error))
+    }
+}
+
+/// Why a database could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("cannot open the database {}: {cause}", path.display())]
+    Open { path: PathBuf, cause: rusqlite::Error },
+    #[error(
+        "the database {} has schema version {found}, made by a newer Pinhole; this one knows up to {known}",
+        path.display()
+    )]
+    Newer { path: PathBuf, found: u32, known: u32 },
+    #[error("cannot start a database thread: {0}")]
+    Thread(#[from] std::io::Error),
+}

@@ -1,0 +1,66 @@
+//! Likes. `like_count` on a post always equals the number of its rows here: both change in one transaction.
+
+use futures_util::FutureExt;
+use model::{PostId, Timestamp, UserId};
+
+use crate::statements::statements;
+use crate::tx::Tx;
+use crate::{Error, Store};
+
+statements! {
+    // Selecting from posts makes a like of a missing post no row at all.
+    INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
+        ON CONFLICT (user_id, post_id) DO NOTHING";
+    DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
+    COUNT_UP = "UPDATE posts SET like_count = like_count + 1 WHERE id = $1";
+    COUNT_DOWN = "UPDATE posts SET like_count = like_count - 1 WHERE id = $1";
+    POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liked {
+    Now,
+    Already,
+    NoSuchPost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unliked {
+    Now,
+    Already,
+    NoSuchPost,
+}
+
+impl Store {
+    pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Liked, Error> {
+        self.write(move |tx| {
+            async move {
+                if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
+                    tx.execute(COUNT_UP, &[post.into()]).await?;
+                    return Ok(Liked::Now);
+                }
+                Ok(if exists(tx, post).await? { Liked::Already } else { Liked::NoSuchPost })
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Unliked, Error> {
+        self.write(move |tx| {
+            async move {
+                if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
+                    tx.execute(COUNT_DOWN, &[post.into()]).await?;
+                    return Ok(Unliked::Now);
+                }
+                Ok(if exists(tx, post).await? { Unliked::Already } else { Unliked::NoSuchPost })
+            }
+            .boxed()
+        })
+        .await
+    }
+}
+
+async fn exists(tx: &mut Tx, post: PostId) -> Result<bool, Error> {
+    Ok(tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?.is_some())
+}

@@ -1,0 +1,137 @@
+//! Photos, and the paper trail that keeps their bytes and their rows in step.
+//!
+//! The blob store and the database cannot commit together, so the database says beforehand what is
+//! about to happen. A photo is *claimed* before its bytes are written and the claim is redeemed by the
+//! transaction that makes the post; it is *noted for removal* by the transaction that deletes the post
+//! and struck off once its bytes are gone. Whatever a crash leaves is in one of these two lists, and
+//! nothing ever has to search the blob store.
+
+use futures_util::FutureExt;
+use model::{Photo, PhotoId, Timestamp};
+
+use crate::statements::statements;
+use crate::tx::{Row, Tx};
+use crate::{Error, Store};
+
+statements! {
+    FIND = "SELECT id, width, height, placeholder FROM photos WHERE id = $1";
+    INSERT = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    DELETE = "DELETE FROM photos WHERE id = $1";
+    CLAIM = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)";
+    REDEEM = "DELETE FROM uploads WHERE photo_id = $1";
+    STALE_CLAIMS = "SELECT photo_id FROM uploads WHERE started_at < $1 ORDER BY started_at LIMIT 1000";
+    NOTE_REMOVAL = "INSERT INTO removals (photo_id, since) VALUES ($1, $2) ON CONFLICT (photo_id) DO NOTHING";
+    REMOVALS = "SELECT photo_id FROM removals WHERE since < $1 ORDER BY since LIMIT 1000";
+    STRIKE_REMOVAL = "DELETE FROM removals WHERE photo_id = $1";
+}
+
+/// A photo whose bytes are safely stored, about to get its row.
+#[derive(Debug, Clone)]
+pub struct NewPhoto {
+    pub photo: Photo,
+    /// How many bytes it takes in the blob store.
+    pub bytes: u64,
+}
+
+impl Store {
+    pub async fn photo(&self, id: PhotoId) -> Result<Option<Photo>, Error> {
+        self.read(move |tx| {
+            async move { tx.first(FIND, &[(&id).into()], |row| read_photo(row, 0)).await }.boxed()
+        })
+        .await
+    }
+
+    /// Announces that bytes of a photo are about to be written.
+    pub async fn claim_photo(&self, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+        self.write(move |tx| {
+            async move { tx.execute(CLAIM, &[(&id).into(), now.into()]).await.map(drop) }.boxed()
+        })
+        .await
+    }
+
+    /// Gives up a claim: its bytes, if any, are noted for removal.
+    pub async fn abandon_photo(&self, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+        self.write(move |tx| async move { abandon(tx, id, now).await }.boxed()).await
+    }
+
+    /// Gives up every claim older than `before`: the uploads behind them died.
+    pub async fn abandon_stale_claims(&self, before: Timestamp, now: Timestamp) -> Result<usize, Error> {
+        self.write(move |tx| {
+            async move {
+                let stale = tx.all(STALE_CLAIMS, &[before.into()], |row| row.photo_id(0)).await?;
+                for id in &stale {
+                    abandon(tx, *id, now).await?;
+                }
+                Ok(stale.len())
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Photos whose bytes must go, noted before `before`, oldest first.
+    pub async fn removals(&self, before: Timestamp) -> Result<Vec<PhotoId>, Error> {
+        self.read(move |tx| {
+            async move { tx.all(REMOVALS, &[before.into()], |row| row.photo_id(0)).await }.boxed()
+        })
+        .await
+    }
+
+    /// The bytes of this photo are gone.
+    pub async fn strike_removal(&self, id: PhotoId) -> Result<(), Error> {
+        self.write(move |tx| {
+            async move { tx.execute(STRIKE_REMOVAL, &[(&id).into()]).await.map(drop) }.boxed()
+        })
+        .await
+    }
+}
+
+/// Turns a claim into a photo; `false` when the claim was given up meanwhile, and the bytes with it.
+pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Result<bool, Error> {
+    let NewPhoto { photo, bytes } = new;
+    if tx.execute(REDEEM, &[(&photo.id).into()]).await? == 0 {
+        return Ok(false);
+    }
+    let bytes = i64::try_from(*bytes).map_err(|_| Error::Corrupt(format!("a photo of {bytes} bytes")))?;
+    let values = [
+        (&photo.id).into(),
+        photo.width.into(),
+        photo.height.into(),
+        photo.placeholder.as_slice().into(),
+        bytes.into(),
+        now.into(),
+    ];
+    tx.execute(INSERT, &values).await?;
+    Ok(true)
+}
+
+pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+    if tx.execute(REDEEM, &[(&id).into()]).await? > 0 {
+        note_removal(tx, id, now).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the row and notes that the bytes must follow.
+pub(crate) async fn delete(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+    tx.execute(DELETE, &[(&id).into()]).await?;
+    note_removal(tx, id, now).await
+}
+
+async fn note_removal(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+    tx.execute(NOTE_REMOVAL, &[(&id).into(), now.into()]).await.map(drop)
+}
+
+/// Reads id, width, height and placeholder beginning at `column`.
+pub(crate) fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Error> {
+    Ok(Photo {
+        id: row.photo_id(column)?,
+        width: row.unsigned(column + 1)?,
+        height: row.unsigned(column + 2)?,
+        placeholder: row.bytes(column + 3)?,
+    })
+}
+
+pub(crate) fn read_optional_photo(row: &Row<'_, '_>, column: usize) -> Result<Option<Photo>, Error> {
+    if row.is_null(column)? { Ok(None) } else { read_photo(row, column).map(Some) }
+}

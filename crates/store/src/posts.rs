@@ -1,0 +1,214 @@
+//! Posts: made, read, edited, deleted.
+
+use futures_util::FutureExt;
+use model::{Message, PhotoId, Post, PostId, Timestamp, UserId};
+
+use crate::photos::{self, NewPhoto, read_photo};
+use crate::statements::statements;
+use crate::tx::{Row, Tx};
+use crate::users::{read_user, user_columns};
+use crate::{Error, Store};
+
+/// Selects what makes a [`Post`], as seen by the user `$1` (0 for nobody).
+macro_rules! select_posts {
+    () => {
+        concat!(
+            "SELECT p.id, p.message, p.like_count, p.created_at,
+            EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id),
+            ph.id, ph.width, ph.height, ph.placeholder, ",
+            user_columns!(),
+            " FROM posts p JOIN photos ph ON ph.id = p.photo_id JOIN users u ON u.id = p.user_id
+            LEFT JOIN photos up ON up.id = u.photo_id "
+        )
+    };
+}
+pub(crate) use select_posts;
+
+statements! {
+    FIND = concat!(select_posts!(), "WHERE p.id = $2");
+    AUTHOR = "SELECT user_id FROM posts WHERE id = $1";
+    INSERT = "INSERT INTO posts (user_id, photo_id, message, like_count, created_at)
+        VALUES ($1, $2, $3, 0, $4) RETURNING id";
+    EDIT = "UPDATE posts SET message = $1 WHERE id = $2";
+    DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
+    FIND_KEY = "SELECT post_id FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3";
+    REMEMBER_KEY = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (user_id, key) DO UPDATE SET post_id = excluded.post_id, created_at = excluded.created_at";
+    SWEEP_KEYS = "DELETE FROM idempotency_keys WHERE created_at < $1";
+}
+
+#[derive(Debug, Clone)]
+pub struct NewPost {
+    pub author: UserId,
+    pub photo: NewPhoto,
+    pub message: Option<Message>,
+    /// The client's name for this upload.
+    pub key: Option<String>,
+    /// Keys older than this are forgotten.
+    pub keys_since: Timestamp,
+    pub created_at: Timestamp,
+}
+
+/// How making a post went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Created {
+    New(Post),
+    /// The same upload had come before; this one's bytes are noted for removal.
+    Repeated(Repeat),
+    /// The claim on the photo had been given up: the upload took too long.
+    ClaimLost,
+}
+
+/// What became of the post an idempotency key had made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repeat {
+    Here(Post),
+    Deleted,
+}
+
+/// The answer to a request that only some may make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access<T> {
+    Granted(T),
+    Forbidden,
+    Missing,
+}
+
+impl Store {
+    pub async fn create_post(&self, new: NewPost) -> Result<Created, Error> {
+        self.write(move |tx| async move { create(tx, new).await }.boxed()).await
+    }
+
+    /// What an upload under this key made, if there was one since `since`.
+    pub async fn repeat(
+        &self,
+        author: UserId,
+        key: String,
+        since: Timestamp,
+    ) -> Result<Option<Repeat>, Error> {
+        self.read(move |tx| async move { find_repeat(tx, author, &key, since).await }.boxed()).await
+    }
+
+    pub async fn post(&self, id: PostId, viewer: Option<UserId>) -> Result<Option<Post>, Error> {
+        self.read(move |tx| async move { find(tx, id, viewer).await }.boxed()).await
+    }
+
+    pub async fn post_author(&self, id: PostId) -> Result<Option<UserId>, Error> {
+        self.read(move |tx| async move { author(tx, id).await }.boxed()).await
+    }
+
+    /// Replaces the message of a post that `editor` wrote.
+    pub async fn edit_post(
+        &self,
+        id: PostId,
+        editor: UserId,
+        message: Option<Message>,
+    ) -> Result<Access<Post>, Error> {
+        self.write(move |tx| {
+            async move {
+                match author(tx, id).await? {
+                    None => return Ok(Access::Missing),
+                    Some(author) if author != editor => return Ok(Access::Forbidden),
+                    Some(_) => {}
+                }
+                let message = message.as_ref().map(Message::as_str);
+                tx.execute(EDIT, &[message.into(), id.into()]).await?;
+                Ok(find(tx, id, Some(editor)).await?.map_or(Access::Missing, Access::Granted))
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Deletes a post with its likes, and returns the photo whose bytes must follow.
+    /// `only_by` names who must have written it; `None` lets anyone, as an administrator may.
+    pub async fn delete_post(
+        &self,
+        id: PostId,
+        only_by: Option<UserId>,
+        now: Timestamp,
+    ) -> Result<Access<PhotoId>, Error> {
+        self.write(move |tx| {
+            async move {
+                match (author(tx, id).await?, only_by) {
+                    (None, _) => return Ok(Access::Missing),
+                    (Some(author), Some(user)) if author != user => return Ok(Access::Forbidden),
+                    _ => {}
+                }
+                // Its likes go with it: the schema cascades.
+                let Some(photo) = tx.first(DELETE, &[id.into()], |row| row.photo_id(0)).await? else {
+                    return Ok(Access::Missing);
+                };
+                photos::delete(tx, photo, now).await?;
+                Ok(Access::Granted(photo))
+            }
+            .boxed()
+        })
+        .await
+    }
+}
+
+async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
+    let now = new.created_at;
+    if let Some(key) = &new.key
+        && let Some(repeat) = find_repeat(tx, new.author, key, new.keys_since).await?
+    {
+        photos::abandon(tx, new.photo.photo.id, now).await?;
+        return Ok(Created::Repeated(repeat));
+    }
+    if !photos::redeem(tx, &new.photo, now).await? {
+        return Ok(Created::ClaimLost);
+    }
+    let message = new.message.as_ref().map(Message::as_str);
+    let values = [new.author.into(), (&new.photo.photo.id).into(), message.into(), now.into()];
+    let id = tx.first(INSERT, &values, |row| row.post_id(0)).await?;
+    let id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
+    if let Some(key) = &new.key {
+        tx.execute(REMEMBER_KEY, &[new.author.into(), key.as_str().into(), id.into(), now.into()]).await?;
+    }
+    let post = find(tx, id, Some(new.author)).await?;
+    post.map(Created::New).ok_or_else(|| Error::Corrupt(format!("post {id} is not there after its insert")))
+}
+
+async fn find(tx: &mut Tx, id: PostId, viewer: Option<UserId>) -> Result<Option<Post>, Error> {
+    tx.first(FIND, &[viewer.unwrap_or(NOBODY).into(), id.into()], read_post).await
+}
+
+async fn author(tx: &mut Tx, id: PostId) -> Result<Option<UserId>, Error> {
+    tx.first(AUTHOR, &[id.into()], |row| row.user_id(0)).await
+}
+
+async fn find_repeat(
+    tx: &mut Tx,
+    author: UserId,
+    key: &str,
+    since: Timestamp,
+) -> Result<Option<Repeat>, Error> {
+    let values = [author.into(), key.into(), since.into()];
+    let Some(id) = tx.first(FIND_KEY, &values, |row| row.post_id(0)).await? else {
+        return Ok(None);
+    };
+    let post = find(tx, id, Some(author)).await?;
+    Ok(Some(post.map_or(Repeat::Deleted, Repeat::Here)))
+}
+
+/// Forgets idempotency keys made before `before`.
+pub(crate) async fn sweep_keys(tx: &mut Tx, before: Timestamp) -> Result<usize, Error> {
+    tx.execute(SWEEP_KEYS, &[before.into()]).await
+}
+
+/// The viewer who is no one and has liked nothing; real ids begin at 1.
+pub(crate) const NOBODY: UserId = UserId(0);
+
+/// Reads what [`select_posts!`] selects.
+pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post, Error> {
+    Ok(Post {
+        id: row.post_id(0)?,
+        message: row.optional_text(1)?.map(Message::stored),
+        like_count: row.int(2)?,
+        created_at: row.moment(3)?,
+        is_liked: row.bool(4)?,
+        photo: read_photo(row, 5)?,
+        user: read_user(row, 9)?,
+    })
+}

@@ -1,0 +1,73 @@
+//! Sessions: who a token belongs to, and when it was last used.
+
+use futures_util::FutureExt;
+use model::{Timestamp, TokenHash, User, UserId};
+
+use crate::statements::statements;
+use crate::tx::Tx;
+use crate::users::{USER_COLUMNS, read_user, user_columns};
+use crate::{Error, Store};
+
+statements! {
+    INSERT = "INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES ($1, $2, $3, $3)";
+    FIND = concat!("SELECT ", user_columns!(), ", s.last_used_at
+        FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN photos up ON up.id = u.photo_id
+        WHERE s.token_hash = $1");
+    TOUCH = "UPDATE sessions SET last_used_at = $1 WHERE token_hash = $2 AND last_used_at < $1";
+    END = "DELETE FROM sessions WHERE token_hash = $1";
+    SWEEP = "DELETE FROM sessions WHERE last_used_at < $1";
+}
+
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    pub token: TokenHash,
+    pub started_at: Timestamp,
+}
+
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub user: User,
+    pub last_used_at: Timestamp,
+}
+
+impl Store {
+    pub async fn start_session(&self, user: UserId, session: NewSession) -> Result<(), Error> {
+        self.write(move |tx| async move { insert(tx, user, &session).await }.boxed()).await
+    }
+
+    pub async fn session(&self, token: TokenHash) -> Result<Option<Session>, Error> {
+        self.read(move |tx| {
+            async move {
+                tx.first(FIND, &[(&token).into()], |row| {
+                    Ok(Session { user: read_user(row, 0)?, last_used_at: row.moment(USER_COLUMNS)? })
+                })
+                .await
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Notes that a session was used.
+    pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
+        self.write(move |tx| {
+            async move { tx.execute(TOUCH, &[now.into(), (&token).into()]).await.map(drop) }.boxed()
+        })
+        .await
+    }
+
+    /// Ends a session; tells whether there was one.
+    pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
+        self.write(move |tx| async move { Ok(tx.execute(END, &[(&token).into()]).await? > 0) }.boxed()).await
+    }
+}
+
+pub(crate) async fn insert(tx: &mut Tx, user: UserId, session: &NewSession) -> Result<(), Error> {
+    let values = [(&session.token).into(), user.into(), session.started_at.into()];
+    tx.execute(INSERT, &values).await.map(drop)
+}
+
+/// Forgets sessions not used since `before`.
+pub(crate) async fn sweep(tx: &mut Tx, before: Timestamp) -> Result<usize, Error> {
+    tx.execute(SWEEP, &[before.into()]).await
+}

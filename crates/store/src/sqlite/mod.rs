@@ -1,0 +1,45 @@
+//! SQLite behind the seam: one writer that commits in groups, a few readers beside it.
+
+pub(crate) mod connection;
+mod readers;
+mod schema;
+mod writer;
+
+use std::path::Path;
+
+use crate::{Error, OpenError, Work};
+
+use readers::Readers;
+use writer::Writer;
+
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    // Dropped in this order: the last connection to close tidies the write-ahead log away.
+    readers: Readers,
+    writer: Writer,
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path, read_threads: usize) -> Result<Self, OpenError> {
+        let conn = connection::open(path)?;
+        let writer = Writer::start(conn)?;
+        let readers = Readers::start(path, read_threads)?;
+        Ok(Self { readers, writer })
+    }
+
+    pub(crate) fn queued_writes(&self) -> usize {
+        self.writer.queued()
+    }
+
+    pub(crate) fn shed_writes(&self) -> u64 {
+        self.writer.shed()
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.writer.run(work).await
+    }
+
+    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.readers.run(work).await
+    }
+}

@@ -1,0 +1,90 @@
+//! The schema's history. A step, once released, is never changed; the next one is added below it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::OpenError;
+
+const STEPS: &[&str] = &[include_str!("../../migrations/0001_foundation.sql")];
+
+/// The version the last step leads to.
+const KNOWN: u32 = STEPS.len() as u32;
+
+/// Applies what is missing, each step in a transaction of its own with the version it leads to.
+pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
+    let found = version(conn).map_err(failed)?;
+    if found > KNOWN {
+        return Err(OpenError::Newer { path: path.to_owned(), found, known: KNOWN });
+    }
+    for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
+        apply(conn, step, version).map_err(failed)?;
+        tracing::info!(version, "database schema upgraded");
+    }
+    Ok(())
+}
+
+fn apply(conn: &mut Connection, step: &str, version: u32) -> rusqlite::Result<()> {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    tx.execute_batch(step)?;
+    tx.pragma_update(None, "user_version", version)?;
+    tx.commit()
+}
+
+fn version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::connection;
+
+    #[test]
+    fn opens_twice_and_refuses_a_newer_schema() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        connection::open(&path).unwrap();
+        let conn = connection::open(&path).unwrap();
+        assert_eq!(version(&conn).unwrap(), KNOWN);
+
+        conn.pragma_update(None, "user_version", KNOWN + 1).unwrap();
+        let refused = connection::open(&path).unwrap_err();
+        assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+    }
+
+    #[test]
+    fn a_failing_step_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        apply(&mut conn, "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);", 9).unwrap_err();
+        assert_eq!(version(&conn).unwrap(), KNOWN);
+        let left: i64 = conn
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'half'", [], |r| r.get(0))
+            .unwrap();
+        assert_eq!(left, 0);
+    }
+
+    /// The switches `measured` choices rest on really are in force in the SQLite we bundle.
+    #[test]
+    fn the_bundled_sqlite_is_what_we_count_on() {
+        assert!(rusqlite::version_number() >= 3_051_003, "SQLite {} has the WAL bug", rusqlite::version());
+        let folder = tempfile::tempdir().unwrap();
+        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let pragma = |name: &str| {
+            conn.pragma_query_value(None, name, |r| r.get::<_, rusqlite::types::Value>(0)).unwrap()
+        };
+        assert_eq!(pragma("journal_mode"), "wal".to_owned().into());
+        assert_eq!(pragma("synchronous"), 2.into());
+        assert_eq!(pragma("foreign_keys"), 1.into());
+        let options: Vec<String> = conn
+            .prepare("PRAGMA compile_options")
+            .unwrap()
+            .query_map([], |r| r.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert!(!options.iter().any(|o| o == "ENABLE_STAT4"), "STAT4 makes SQLite plan anew at every use");
+    }
+}

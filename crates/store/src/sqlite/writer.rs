@@ -1,0 +1,195 @@
+//! The one thread that writes. It commits in groups: everything that is waiting shares one sync of the
+//! disk, and everyone is answered after it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, TrySendError};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::tx::{Tx, ready};
+use crate::{Error, Work};
+
+/// Writes that may wait; past that, callers are told to come back.
+const QUEUE: usize = 1024;
+
+/// Writes that share one commit at most, so that the first of them does not wait for ever.
+const GROUP: usize = 256;
+
+/// Runs in the open transaction (or learns that there is none) and returns how to answer the caller
+/// once the group's fate is known.
+type Job = Box<dyn FnOnce(Result<&mut Tx, Error>) -> Settle + Send>;
+type Settle = Box<dyn FnOnce(Result<(), Error>)>;
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    shed: AtomicU64,
+}
+
+impl Writer {
+    pub(super) fn start(conn: Connection) -> std::io::Result<Self> {
+        let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
+        let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
+            let mut tx = Tx::new(conn);
+            while let Ok(first) = queue.recv() {
+                commit_group(&mut tx, first, &queue);
+            }
+        })?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), shed: AtomicU64::new(0) })
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        self.jobs.as_ref().map_or(0, Sender::len)
+    }
+
+    pub(super) fn shed(&self) -> u64 {
+        self.shed.load(Ordering::Relaxed)
+    }
+
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |tx| {
+            let outcome = tx.and_then(|tx| in_savepoint(tx, work));
+            // Even a refusal may rest on what an earlier job of the group wrote, so it waits as well.
+            // A caller that went away needs no answer.
+            Box::new(move |fate| drop(reply.send(fate.and(outcome))))
+        });
+        match self.jobs.as_ref().ok_or(Error::Closed)?.try_send(job) {
+            Ok(()) => answer.await.map_err(|_| Error::Closed)?,
+            Err(TrySendError::Full(_)) => {
+                self.shed.fetch_add(1, Ordering::Relaxed);
+                Err(Error::Busy)
+            }
+            Err(TrySendError::Disconnected(_)) => Err(Error::Closed),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the database writer had panicked");
+        }
+    }
+}
+
+fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>) {
+    if let Err(error) = tx.control("BEGIN IMMEDIATE") {
+        first(Err(error))(Ok(()));
+        return;
+    }
+    let jobs = std::iter::once(first).chain(queue.try_iter()).take(GROUP);
+    let settles: Vec<Settle> = jobs.map(|job| job(Ok(tx))).collect();
+
+    let fate = tx.control("COMMIT");
+    if let Err(error) = &fate {
+        tracing::error!(%error, writes = settles.len(), "a commit failed; nobody in it was acknowledged");
+        if tx.is_open()
+            && let Err(error) = tx.control("ROLLBACK")
+        {
+            tracing::error!(%error, "rolling back failed");
+        }
+    }
+    for settle in settles {
+        settle(fate.clone());
+    }
+}
+
+/// One job fails alone: the others of its group keep what they wrote.
+fn in_savepoint<T>(tx: &mut Tx, work: impl Work<T>) -> Result<T, Error> {
+    tx.control("SAVEPOINT job")?;
+    let outcome = catch_unwind(AssertUnwindSafe(|| ready(work(tx)))).unwrap_or(Err(Error::Panicked));
+    if outcome.is_err() {
+        tx.control("ROLLBACK TO job")?;
+    }
+    tx.control("RELEASE job")?;
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::sqlite::connection;
+
+    fn open() -> (tempfile::TempDir, Writer) {
+        let folder = tempfile::tempdir().unwrap();
+        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
+        (folder, Writer::start(conn).unwrap())
+    }
+
+    async fn note(writer: &Writer, n: i64) -> Result<usize, Error> {
+        writer
+            .run(move |tx| {
+                async move { tx.execute("INSERT INTO notes VALUES ($1)", &[n.into()]).await }.boxed()
+            })
+            .await
+    }
+
+    async fn count(writer: &Writer) -> i64 {
+        let counted = writer.run(|tx| tx.first("SELECT count(*) FROM notes", &[], |row| row.int(0)).boxed());
+        counted.await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_failing_job_takes_nobody_with_it() {
+        let (_folder, writer) = open();
+        let answers = join_all((0..40).map(|n| note(&writer, n % 20))).await;
+        assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 20, "each number fits once");
+        assert_eq!(count(&writer).await, 20);
+    }
+
+    #[tokio::test]
+    async fn a_panicking_job_is_an_error_and_leaves_nothing() {
+        let (_folder, writer) = open();
+        let broken = writer
+            .run(|tx| {
+                async move {
+                    tx.execute("INSERT INTO notes VALUES (1)", &[]).await?;
+                    if true {
+                        panic!("on purpose");
+                    }
+                    Ok(())
+                }
+                .boxed()
+            })
+            .await;
+        assert!(matches!(broken, Err(Error::Panicked)));
+        assert_eq!(count(&writer).await, 0);
+        note(&writer, 1).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_failed_commit_is_told_to_everyone_in_it() {
+        let (_folder, writer) = open();
+        // A deferred foreign key lets the statement pass and the commit fail.
+        writer
+            .run(|tx| {
+                async move {
+                    tx.control(
+                        "CREATE TABLE child (n INTEGER REFERENCES notes (n) DEFERRABLE INITIALLY DEFERRED)",
+                    )
+                }
+                .boxed()
+            })
+            .await
+            .unwrap();
+        let orphan =
+            writer.run(|tx| async move { tx.execute("INSERT INTO child VALUES (7)", &[]).await }.boxed());
+        let (orphan, beside) = tokio::join!(orphan, note(&writer, 1));
+        assert!(orphan.is_err());
+        // Whether it shared the doomed commit or came after, what it was told is what holds.
+        assert_eq!(count(&writer).await, i64::from(beside.is_ok()));
+        note(&writer, 2).await.unwrap();
+    }
+}

@@ -1,0 +1,93 @@
+//! Members: joining, and what a login is held against.
+
+use futures_util::FutureExt;
+use model::{Timestamp, User, UserId, Username};
+
+use crate::photos::read_optional_photo;
+use crate::sessions::{self, NewSession};
+use crate::statements::statements;
+use crate::tx::{Row, Tx};
+use crate::{Error, Store};
+
+/// The columns that make a [`User`], from tables named `u` and `up`.
+macro_rules! user_columns {
+    () => {
+        "u.id, u.username, u.created_at, up.id, up.width, up.height, up.placeholder"
+    };
+}
+pub(crate) use user_columns;
+
+statements! {
+    INSERT = "INSERT INTO users (username, username_key, password_hash, created_at)
+        VALUES ($1, $2, $3, $4) ON CONFLICT (username_key) DO NOTHING RETURNING id";
+    CREDENTIALS = concat!("SELECT ", user_columns!(), ", u.password_hash
+        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
+}
+
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    pub username: Username,
+    pub password_hash: String,
+    pub created_at: Timestamp,
+}
+
+/// A member and the hash their password must match.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    pub user: User,
+    pub password_hash: String,
+}
+
+impl Store {
+    /// Makes a member and their first session; `None` when the name is taken.
+    pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
+        self.write(move |tx| {
+            async move {
+                let Some(id) = insert(tx, &new).await? else {
+                    return Ok(None);
+                };
+                sessions::insert(tx, id, &session).await?;
+                Ok(Some(User { id, username: new.username, photo: None, created_at: new.created_at }))
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    pub async fn credentials(&self, username: &Username) -> Result<Option<Credentials>, Error> {
+        let key = username.key();
+        self.read(move |tx| {
+            async move {
+                tx.first(CREDENTIALS, &[key.as_str().into()], |row| {
+                    Ok(Credentials { user: read_user(row, 0)?, password_hash: row.text(USER_COLUMNS)? })
+                })
+                .await
+            }
+            .boxed()
+        })
+        .await
+    }
+}
+
+async fn insert(tx: &mut Tx, new: &NewUser) -> Result<Option<UserId>, Error> {
+    let key = new.username.key();
+    let values = [
+        new.username.as_str().into(),
+        key.as_str().into(),
+        new.password_hash.as_str().into(),
+        new.created_at.into(),
+    ];
+    tx.first(INSERT, &values, |row| row.user_id(0)).await
+}
+
+pub(crate) const USER_COLUMNS: usize = 7;
+
+/// Reads [`user_columns!`] beginning at `column`.
+pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error> {
+    Ok(User {
+        id: row.user_id(column)?,
+        username: Username::stored(row.text(column + 1)?),
+        created_at: row.moment(column + 2)?,
+        photo: read_optional_photo(row, column + 3)?,
+    })
+}

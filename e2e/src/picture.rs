@@ -1,0 +1,156 @@
+//! Pictures to share, and looks at what came back.
+
+use std::io::Cursor;
+
+use image::codecs::gif::GifEncoder;
+use image::codecs::jpeg::JpegEncoder;
+use image::codecs::png::PngEncoder;
+use image::codecs::webp::WebPEncoder;
+use image::{DynamicImage, Frame, ImageEncoder, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
+
+pub const RED: [u8; 3] = [220, 30, 30];
+pub const GREEN: [u8; 3] = [30, 180, 60];
+pub const BLUE: [u8; 3] = [40, 60, 210];
+pub const YELLOW: [u8; 3] = [230, 210, 40];
+
+/// [`stripes`] of 96 × 32, which no encoder here can write.
+pub const STRIPES_AVIF: &[u8] = include_bytes!("../fixtures/stripes.avif");
+/// The colour profile of phone pictures.
+pub const DISPLAY_P3: &[u8] = include_bytes!("../fixtures/display-p3.icc");
+
+/// The cheapest picture worth a post: 8 × 8, of a colour of its own.
+pub fn tiny() -> Vec<u8> {
+    png(&plain(8, 8, [fastrand::u8(..), fastrand::u8(..), fastrand::u8(..)]))
+}
+
+pub fn plain(width: u32, height: u32, colour: [u8; 3]) -> DynamicImage {
+    RgbImage::from_pixel(width, height, Rgb(colour)).into()
+}
+
+/// Three equal stripes, left to right: red, green, blue.
+pub fn stripes(width: u32, height: u32) -> DynamicImage {
+    RgbImage::from_fn(width, height, |x, _| Rgb([RED, GREEN, BLUE][(3 * x / width) as usize])).into()
+}
+
+/// Four corners of four colours, so that no two of the eight orientations look the same.
+pub fn corners(width: u32, height: u32) -> DynamicImage {
+    let colours = [[RED, GREEN], [BLUE, YELLOW]];
+    RgbImage::from_fn(width, height, |x, y| Rgb(colours[(2 * y / height) as usize][(2 * x / width) as usize]))
+        .into()
+}
+
+/// Left half see-through, right half blue.
+pub fn half_transparent(side: u32) -> DynamicImage {
+    RgbaImage::from_fn(side, side, |x, _| {
+        if x < side / 2 { Rgba([0, 0, 0, 0]) } else { Rgba([BLUE[0], BLUE[1], BLUE[2], 255]) }
+    })
+    .into()
+}
+
+/// As busy as a photograph of this size, so that its JPEG is as large as one.
+pub fn photograph(width: u32, height: u32) -> Vec<u8> {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let picture = RgbImage::from_fn(width, height, |x, y| {
+        let noise = rng.u8(..24);
+        Rgb([(x * 200 / width) as u8 + noise, (y * 200 / height) as u8 + noise, 80 + noise])
+    });
+    encode(&picture.into(), ImageFormat::Jpeg)
+}
+
+pub fn encode(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    match format {
+        ImageFormat::Jpeg => picture.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, 95)),
+        _ => picture.write_to(&mut bytes, format),
+    }
+    .unwrap();
+    bytes.into_inner()
+}
+
+pub fn png(picture: &DynamicImage) -> Vec<u8> {
+    encode(picture, ImageFormat::Png)
+}
+
+pub fn jpeg(picture: &DynamicImage) -> Vec<u8> {
+    encode(picture, ImageFormat::Jpeg)
+}
+
+/// A film: only its first frame is the picture.
+pub fn animation(frames: &[DynamicImage]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GifEncoder::new(&mut bytes)
+        .encode_frames(frames.iter().map(|frame| Frame::new(frame.to_rgba8())))
+        .unwrap();
+    bytes
+}
+
+/// The picture with an EXIF block and a colour profile, where given.
+pub fn with_metadata(
+    picture: &DynamicImage,
+    format: ImageFormat,
+    exif: Option<Vec<u8>>,
+    icc: Option<&[u8]>,
+) -> Vec<u8> {
+    fn write(encoder: impl ImageEncoder, picture: &DynamicImage, exif: Option<Vec<u8>>, icc: Option<&[u8]>) {
+        let mut encoder = encoder;
+        if let Some(exif) = exif {
+            encoder.set_exif_metadata(exif).unwrap();
+        }
+        if let Some(icc) = icc {
+            encoder.set_icc_profile(icc.to_vec()).unwrap();
+        }
+        picture.write_with_encoder(encoder).unwrap();
+    }
+    let mut bytes = Vec::new();
+    match format {
+        ImageFormat::Jpeg => write(JpegEncoder::new_with_quality(&mut bytes, 95), picture, exif, icc),
+        ImageFormat::Png => write(PngEncoder::new(&mut bytes), picture, exif, icc),
+        ImageFormat::WebP => write(WebPEncoder::new_lossless(&mut bytes), picture, exif, icc),
+        other => panic!("{other:?} carries no metadata here"),
+    }
+    bytes
+}
+
+/// A TIFF block as cameras write it: which way is up, and a description.
+pub fn exif(orientation: u8, description: &str) -> Vec<u8> {
+    let text = [description.as_bytes(), b"\0"].concat();
+    let mut block = b"II*\0\x08\0\0\0\x02\0".to_vec();
+    // ImageDescription (0x010e) is text at offset 38, behind the two entries and the end of the list.
+    block.extend_from_slice(b"\x0e\x01\x02\0");
+    block.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    block.extend_from_slice(&38u32.to_le_bytes());
+    block.extend_from_slice(b"\x12\x01\x03\0\x01\0\0\0");
+    block.extend_from_slice(&[orientation, 0, 0, 0]);
+    block.extend_from_slice(&[0; 4]);
+    block.extend_from_slice(&text);
+    block
+}
+
+/// Puts a segment, such as a comment (`0xfe`) or XMP (`0xe1`), right behind the start of a JPEG.
+pub fn jpeg_with_segment(jpeg: &[u8], marker: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(payload.len() + 2).unwrap().to_be_bytes();
+    [&jpeg[..2], &[0xff, marker], &length, payload, &jpeg[2..]].concat()
+}
+
+/// Puts a chunk right behind the header of a PNG.
+pub fn png_with_chunk(png: &[u8], kind: &[u8; 4], payload: &[u8]) -> Vec<u8> {
+    let behind_header = 8 + 25;
+    [&png[..behind_header], &png_chunk(kind, payload), &png[behind_header..]].concat()
+}
+
+pub fn png_chunk(kind: &[u8; 4], payload: &[u8]) -> Vec<u8> {
+    let mut crc = flate2::Crc::new();
+    crc.update(kind);
+    crc.update(payload);
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length, kind, payload, &crc.sum().to_be_bytes()].concat()
+}
+
+/// Asserts that the picture has this colour at a place given in hundredths of its sides.
+#[track_caller]
+pub fn assert_colour(picture: &DynamicImage, place: (u32, u32), expected: [u8; 3], what: &str) {
+    let (x, y) = (place.0 * (picture.width() - 1) / 100, place.1 * (picture.height() - 1) / 100);
+    let seen = picture.to_rgb8().get_pixel(x, y).0;
+    let off = seen.iter().zip(expected).map(|(a, b)| a.abs_diff(b)).max().unwrap();
+    assert!(off <= 10, "{what}: {seen:?} instead of {expected:?} at {place:?}");
+}

@@ -1,0 +1,126 @@
+//! The exact form of what the service answers: no member missing, none too many.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::Answer;
+
+#[track_caller]
+pub fn assert_keys(value: &Value, expected: &[&str]) {
+    let object = value.as_object().unwrap_or_else(|| panic!("not an object: {value}"));
+    let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+    let mut expected = expected.to_vec();
+    keys.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(keys, expected, "members of {value}");
+}
+
+#[track_caller]
+pub fn assert_user(user: &Value) {
+    assert_keys(user, &["id", "username", "photo", "created_at"]);
+    assert!(user["id"].is_i64(), "{user}");
+    assert!(user["username"].is_string(), "{user}");
+    assert_timestamp(&user["created_at"]);
+    if !user["photo"].is_null() {
+        assert_photo(&user["photo"]);
+    }
+}
+
+#[track_caller]
+pub fn assert_photo(photo: &Value) {
+    assert_keys(photo, &["id", "width", "height", "placeholder"]);
+    let id = photo["id"].as_str().unwrap();
+    let canonical = uuid::Uuid::try_parse(id).map(|uuid| uuid.to_string());
+    assert_eq!(canonical.as_deref(), Ok(id), "the id in UUID text form");
+    assert!(photo["width"].as_i64() > Some(0) && photo["height"].as_i64() > Some(0), "{photo}");
+    let placeholder = STANDARD.decode(photo["placeholder"].as_str().unwrap());
+    assert!(placeholder.is_ok_and(|bytes| !bytes.is_empty()), "placeholder of {photo}");
+}
+
+#[track_caller]
+pub fn assert_post(post: &Value) {
+    let mut keys = vec!["id", "photo", "user", "created_at", "is_liked", "like_count"];
+    if let Some(message) = post.get("message") {
+        keys.push("message");
+        assert!(message.as_str().is_some_and(|text| !text.is_empty()), "an empty message is none: {post}");
+    }
+    assert_keys(post, &keys);
+    assert!(post["id"].is_i64(), "{post}");
+    assert_photo(&post["photo"]);
+    assert_user(&post["user"]);
+    assert_timestamp(&post["created_at"]);
+    assert!(post["is_liked"].is_boolean(), "{post}");
+    assert!(post["like_count"].is_i64(), "{post}");
+}
+
+#[track_caller]
+pub fn assert_page(page: &Value) {
+    assert_keys(page, &["data", "paging"]);
+    match page["paging"].get("next") {
+        Some(next) => {
+            assert_keys(&page["paging"], &["next"]);
+            assert!(next.as_str().is_some_and(|url| reqwest::Url::parse(url).is_ok()), "absolute: {next}");
+        }
+        None => assert_keys(&page["paging"], &[]),
+    }
+    page["data"].as_array().unwrap().iter().for_each(assert_post);
+}
+
+/// `YYYY-MM-DDThh:mm:ss+0000`: the offset numeric and without a colon.
+#[track_caller]
+pub fn assert_timestamp(value: &Value) {
+    let text = value.as_str().unwrap_or_else(|| panic!("not a timestamp: {value}"));
+    let pattern: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let (clock, offset) = pattern.split_at_checked(19).unwrap_or(("", ""));
+    assert_eq!(clock, "0000-00-00T00:00:00", "{text}");
+    assert!(["+0000", "-0000"].contains(&offset), "{text}");
+}
+
+/// The error object and nothing else in it.
+#[track_caller]
+pub fn assert_error_object(body: &Value) {
+    assert_keys(body, &["error"]);
+    let error = body["error"].as_object().unwrap_or_else(|| panic!("error is no object: {body}"));
+    for (name, value) in error {
+        assert!(["message", "field"].contains(&name.as_str()), "a member too many: {body}");
+        assert!(value.as_str().is_some_and(|text| !text.is_empty()), "{name} says nothing: {body}");
+    }
+}
+
+impl Answer {
+    /// An error of this status that blames this parameter, or none.
+    #[track_caller]
+    pub fn refused_for(self, status: u16, field: Option<&str>) -> Self {
+        let answer = self.refused(status);
+        let body = answer.json();
+        let blamed = body["error"].get("field").map(|field| field.as_str().unwrap());
+        assert_eq!(blamed, field, "the field to blame: {answer}");
+        answer
+    }
+
+    /// An error of this status, with the error object and its code in the header.
+    #[track_caller]
+    pub fn refused(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{self}");
+        assert_error_object(&self.json());
+        let codes: &[&str] = match status {
+            400 => &["invalid_parameter"],
+            401 => &["unauthorized"],
+            403 => &["forbidden", "cross_site"],
+            404 => &["not_found"],
+            405 => &["method_not_allowed"],
+            408 => &["timeout"],
+            409 => &["conflict"],
+            413 => &["payload_too_large"],
+            415 => &["unsupported_media_type"],
+            429 => &["rate_limited"],
+            503 => &["busy"],
+            _ => panic!("an error nobody promised: {self}"),
+        };
+        let code = self.header("x-error-code").unwrap_or("(none)");
+        assert!(codes.contains(&code), "X-Error-Code {code}: {self}");
+        assert!(self.header("x-request-id").is_some_and(|id| !id.is_empty()), "{self}");
+        self
+    }
+}

@@ -1,0 +1,166 @@
+//! What an error looks like, whichever layer makes it; HEAD; and the id every request has.
+
+use std::time::Duration;
+
+use e2e::{Body, Form, PASSWORD, Service, Wire, eventually, picture};
+
+#[test]
+fn every_error_is_the_same_object_with_its_code() {
+    let service = Service::shared();
+    let (ada, bob, anyone) = (service.newcomer("ada"), service.newcomer("bob"), service.anyone());
+    let path = format!("/posts/{}", ada.share_tiny("mine"));
+    let likes = format!("{path}/likes");
+    let oversized = Form::account(&"x".repeat(300 * 1024), PASSWORD);
+    let json = Body::new("application/json", "{}");
+
+    // `refused` looks at the object, its two members, the code and the request id.
+    for (code, answer) in [
+        ("not_found", anyone.get("/nowhere").refused(404)),
+        ("not_found", anyone.get("/posts/0").refused(404)),
+        ("method_not_allowed", anyone.delete("/feed").refused(405)),
+        ("unauthorized", anyone.get("/me").refused(401)),
+        ("forbidden", bob.delete(&path).refused(403)),
+        ("invalid_parameter", anyone.get("/feed?limit=0").refused(400)),
+        ("invalid_parameter", anyone.post("/login/username", Body::none()).refused(400)),
+        ("conflict", bob.delete(&likes).refused(409)),
+        ("conflict", anyone.post("/join/username", Form::account(ada.username(), PASSWORD)).refused(409)),
+        ("unsupported_media_type", anyone.post("/login/username", json).refused(415)),
+        ("payload_too_large", anyone.post("/login/username", oversized).refused(413)),
+    ] {
+        assert_eq!(answer.header("x-error-code"), Some(code), "{answer}");
+    }
+}
+
+#[test]
+fn a_wrong_method_is_told_the_right_ones() {
+    let service = Service::shared();
+    let ada = service.newcomer("ada");
+    let post = ada.share(&picture::tiny(), "");
+    let id = &post["id"];
+    let photo = post["photo"]["id"].as_str().unwrap();
+    for (path, wrong, allowed) in [
+        ("/join/username".to_owned(), "GET", vec!["POST"]),
+        ("/login/username".into(), "PUT", vec!["POST"]),
+        ("/logout".into(), "GET", vec!["POST"]),
+        ("/me".into(), "POST", vec!["GET", "HEAD"]),
+        ("/feed".into(), "DELETE", vec!["GET", "HEAD"]),
+        ("/posts".into(), "GET", vec!["POST"]),
+        (format!("/posts/{id}"), "POST", vec!["DELETE", "GET", "HEAD", "PATCH", "PUT"]),
+        (format!("/posts/{id}/likes"), "GET", vec!["DELETE", "POST"]),
+        (format!("/photos/{photo}/8x8"), "DELETE", vec!["GET", "HEAD"]),
+        ("/livez".into(), "POST", vec!["GET", "HEAD"]),
+        ("/readyz".into(), "POST", vec!["GET", "HEAD"]),
+        ("/openapi.json".into(), "POST", vec!["GET", "HEAD"]),
+    ] {
+        for person in [&ada, &service.anyone()] {
+            let answer = person.request(wrong, &path).send().refused_for(405, None);
+            let header = answer.header("allow").unwrap_or_else(|| panic!("no Allow: {answer}"));
+            let mut told: Vec<&str> = header.split(',').map(str::trim).collect();
+            told.sort_unstable();
+            assert_eq!(told, allowed, "{wrong} {path}");
+        }
+    }
+}
+
+#[test]
+fn unknown_paths_are_not_found_whatever_the_method() {
+    let ada = Service::shared().newcomer("ada");
+    for path in
+        ["/nowhere", "/posts/1/comments", "/join", "/login", "/photos", "/photos/x", "/feed/2", "/v2/feed"]
+    {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            ada.request(method, path).send().refused_for(404, None);
+        }
+    }
+}
+
+#[test]
+fn head_answers_as_get_does_without_the_body() {
+    let service = Service::shared();
+    let ada = service.newcomer("ada");
+    let post = ada.share(&picture::tiny(), "");
+    let id = &post["id"];
+    let photo = post["photo"]["id"].as_str().unwrap();
+    for (path, status) in [
+        (format!("/posts/{id}"), 200),
+        (format!("/photos/{photo}/8x8"), 200),
+        (format!("/photos/{photo}/8x9"), 400),
+        ("/me".into(), 200),
+        ("/livez".into(), 200),
+        ("/readyz".into(), 200),
+        ("/openapi.json".into(), 200),
+        ("/feed?limit=0".into(), 400),
+        ("/posts/0".into(), 404),
+        ("/nowhere".into(), 404),
+        ("/posts".into(), 405),
+    ] {
+        // The same id for both, since it may stand in the words of an error.
+        let rest = format!(
+            "{path} HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\nX-Request-Id: {}\r\nAuthorization: Bearer {}",
+            uuid(),
+            ada.token()
+        );
+        let get = Wire::ask(service, &format!("GET {rest}"), b"");
+        let mut wire = Wire::connect(service);
+        wire.send(format!("HEAD {rest}\r\n\r\n")).unwrap();
+        let head = wire.receive(true).unwrap();
+        assert_eq!((get.status, head.status), (status, status), "{path}");
+        let telling = |reply: &e2e::Reply| {
+            let mut headers = reply.headers.clone();
+            headers.retain(|(name, _)| name != "date");
+            headers.sort();
+            headers
+        };
+        assert_eq!(telling(&head), telling(&get), "{path}");
+        assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
+        assert_eq!(wire.rest(), b"", "{path} sent a body");
+    }
+    // The feed moves while others post, so its length may not be compared.
+    let mut wire = Wire::connect(service);
+    wire.send("HEAD /feed HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\n\r\n").unwrap();
+    let head = wire.receive(true).unwrap();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("application/json")));
+    assert!(head.header("content-length").is_some_and(|length| length != "0"));
+    assert_eq!(wire.rest(), b"");
+}
+
+#[test]
+fn every_request_has_an_id_its_own_or_ours() {
+    let anyone = Service::shared().anyone();
+    let told = |id: &[u8]| {
+        let answer = anyone.request("GET", "/livez").header("X-Request-Id", id).send().expect(200);
+        answer.headers["x-request-id"].as_bytes().to_vec()
+    };
+    let mine = uuid();
+    assert_eq!(told(mine.as_bytes()), mine.as_bytes(), "a well formed id is kept");
+
+    let too_long = "x".repeat(4_000);
+    for broken in ["", "two words", "<script>", "a\"b", "{\"a\":1}", "tab\tbed", "ümlaut", &too_long] {
+        let made = told(broken.as_bytes());
+        assert!(made != broken.as_bytes() && !made.is_empty(), "{broken} was kept");
+    }
+    let made: Vec<_> =
+        (0..3).map(|_| anyone.get("/livez").expect(200).headers["x-request-id"].clone()).collect();
+    assert!(made[0] != made[1] && made[1] != made[2] && made[0] != made[2], "{made:?}");
+    for answer in [anyone.get("/nowhere"), anyone.get("/me"), anyone.delete("/feed")] {
+        assert!(answer.headers.contains_key("x-request-id"), "{answer}");
+    }
+}
+
+#[test]
+fn the_request_id_is_in_the_log_and_secrets_are_not() {
+    let service = Service::start(&[]);
+    let ada = service.newcomer("ada");
+    let id = uuid();
+    ada.request("GET", "/me").header("X-Request-Id", &id).send().expect(200);
+    eventually("the request is logged with its id", Duration::from_secs(10), || {
+        service.log().iter().any(|line| line.contains(&id)).then_some(())
+    });
+    for line in service.log() {
+        assert!(!line.contains(ada.token()) && !line.contains(PASSWORD), "a secret in the log: {line}");
+    }
+}
+
+fn uuid() -> String {
+    uuid::Uuid::new_v4().to_string()
+}

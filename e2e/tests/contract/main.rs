@@ -1,0 +1,21 @@
+//! The contract, row by row, told by people who use the service.
+
+#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+
+mod accounts;
+mod concurrency;
+mod cross_site;
+mod docs;
+mod errors;
+mod feed;
+mod forms;
+mod likes;
+mod limits;
+mod order;
+mod paging;
+mod permissions;
+mod photos;
+mod posts;
+mod retries;
+mod sessions;
+mod uploads;

@@ -1,0 +1,109 @@
+//! What is no picture, half a picture, or a damaged one.
+
+use e2e::{Answer, Client, Form, picture};
+use image::ImageFormat;
+
+use crate::bystander::beside;
+use crate::house;
+
+#[test]
+fn what_is_no_picture_is_refused() {
+    let eve = house().newcomer("eve");
+    let mut noise = vec![0; 10_000];
+    fastrand::Rng::with_seed(1).fill(&mut noise);
+    let empty_gif = b"GIF89a\x08\0\x08\0\0\0\0;";
+    let cases: [(&str, &[u8]); 19] = [
+        ("nothing", b""),
+        ("one byte", b"\xff"),
+        ("text", b"hello"),
+        ("a page", b"<!doctype html><script>alert(1)</script>"),
+        ("SVG", b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>"),
+        (
+            "an external entity",
+            b"<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY e SYSTEM \"file:///etc/passwd\">]><svg>&e;</svg>",
+        ),
+        ("PDF", b"%PDF-1.7\n1 0 obj\n"),
+        ("ZIP", b"PK\x03\x04\x14\0\0\0\0\0"),
+        (
+            "ImageMagick's delegates",
+            b"push graphic-context\nimage over 0,0 0,0 'https://evil.example/x'\npop graphic-context",
+        ),
+        ("PostScript", b"%!PS-Adobe-3.0\n"),
+        ("a program", b"\x7fELF\x02\x01\x01\0"),
+        ("TIFF", b"II*\0\x08\0\0\0\0\0\0\0\0\0"),
+        ("noise", &noise),
+        ("the first bytes of a JPEG", b"\xff\xd8\xff\xe0"),
+        ("the first bytes of a PNG", b"\x89PNG\r\n\x1a\n"),
+        ("the first bytes of a GIF", b"GIF89a"),
+        ("a GIF without a frame", empty_gif),
+        ("the first bytes of a WebP", b"RIFF\x04\0\0\0WEBP"),
+        ("the first bytes of an AVIF", b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf"),
+    ];
+    beside(house(), || {
+        for (what, bytes) in cases {
+            let answer = eve.post("/posts", Form::photo(bytes));
+            assert_eq!(answer.status, 400, "{what}: {answer}");
+            answer.refused_for(400, Some("photo"));
+        }
+    });
+}
+
+#[test]
+fn a_picture_cut_short_is_refused_or_shown_as_far_as_it_goes() {
+    let eve = house().newcomer("eve");
+    beside(house(), || {
+        for (what, bytes) in formats() {
+            let head = eve.post("/posts", Form::photo(&bytes[..bytes.len().min(40)]));
+            assert_eq!(head.status, 400, "the first bytes of a {what}: {head}");
+            head.refused_for(400, Some("photo"));
+            for tenths in [2, 5, 9] {
+                let answer = eve.post("/posts", Form::photo(&bytes[..bytes.len() * tenths / 10]));
+                assert_refused_or_shown(&eve, answer, &format!("{tenths} tenths of a {what}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_damaged_picture_is_refused_or_shown() {
+    let eve = house().newcomer("eve");
+    let seed = fastrand::u64(..);
+    let mut rng = fastrand::Rng::with_seed(seed);
+    beside(house(), || {
+        for (what, bytes) in formats() {
+            for _ in 0..20 {
+                let mut damaged = bytes.clone();
+                for _ in 0..rng.usize(1..20) {
+                    let place = rng.usize(..damaged.len());
+                    damaged[place] = rng.u8(..);
+                }
+                let answer = eve.post("/posts", Form::photo(&damaged));
+                assert_refused_or_shown(&eve, answer, &format!("a damaged {what} (seed {seed})"));
+            }
+        }
+    });
+}
+
+fn formats() -> [(&'static str, Vec<u8>); 5] {
+    let stripes = picture::stripes(96, 64);
+    [
+        ("JPEG", picture::jpeg(&stripes)),
+        ("PNG", picture::png(&stripes)),
+        ("GIF", picture::encode(&stripes, ImageFormat::Gif)),
+        ("WebP", picture::encode(&stripes, ImageFormat::WebP)),
+        ("AVIF", picture::STRIPES_AVIF.to_vec()),
+    ]
+}
+
+/// Decoders differ in how much they forgive; a post without a picture is never the outcome.
+#[track_caller]
+fn assert_refused_or_shown(person: &Client, answer: Answer, what: &str) {
+    if answer.status == 201 {
+        let image = format!("/photos/{}/32x32", answer.json()["photo"]["id"].as_str().unwrap());
+        let shown = person.get(&image).expect(200).picture();
+        assert_eq!((shown.width(), shown.height()), (32, 32), "{what}");
+    } else {
+        assert_eq!(answer.status, 400, "{what}: {answer}");
+        answer.refused_for(400, Some("photo"));
+    }
+}
