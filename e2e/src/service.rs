@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -25,6 +25,7 @@ pid=$!
 echo "pid $pid"
 (cat <&3 >/dev/null; kill -9 $pid) >/dev/null 2>&1 &
 dog=$!
+exec >/dev/null 2>&1
 wait $pid; code=$?
 kill $dog
 [ -z "$sweep" ] || rm -rf "$sweep"
@@ -162,6 +163,26 @@ impl Service {
         self.own().log.lock().unwrap().iter().cloned().collect()
     }
 
+    /// Looks through every file the service has written.
+    #[track_caller]
+    pub fn assert_nowhere_on_disk(&self, secret: &[u8], what: &str) {
+        let mut folders = vec![self.data_dir().to_owned()];
+        let mut files = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_dir() {
+                    folders.push(entry);
+                    continue;
+                }
+                files += 1;
+                let found =
+                    std::fs::read(&entry).unwrap().windows(secret.len()).any(|window| window == secret);
+                assert!(!found, "{what} is kept in {}", entry.display());
+            }
+        }
+        assert!(files > 0, "a service that wrote no file cannot have kept anything");
+    }
+
     /// The most memory the process ever held, in MiB.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
@@ -169,17 +190,20 @@ impl Service {
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     }
 
-    /// Asks the service to end, as an operator does; `wait` tells how it went.
+    /// Asks the service to end, as an operator does.
     pub fn terminate(&self) {
         let pid = Pid::from_raw(self.pid()).unwrap();
         kill_process(pid, Signal::TERM).expect("the service runs");
     }
 
-    pub fn wait(mut self) -> ExitStatus {
+    /// Waits for the end that `terminate` asked for, and asserts that it is an orderly one.
+    #[track_caller]
+    pub fn assert_ends_well(mut self) {
         let process = self.process.as_mut().expect("only our own service can be waited for");
-        crate::eventually("the service ends", Duration::from_secs(30), || {
+        let status = crate::eventually("the service ends", Duration::from_secs(30), || {
             process.watchdog.try_wait().unwrap()
-        })
+        });
+        assert!(status.success(), "{}", told(&format!("it ended with {status}"), &process.log, TAIL));
     }
 
     /// Kills the service in the middle of whatever it is doing, and waits until it is gone.

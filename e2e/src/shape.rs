@@ -105,7 +105,7 @@ impl Answer {
         assert_eq!(self.status, status, "{self}");
         assert_error_object(&self.json());
         let codes: &[&str] = match status {
-            400 => &["invalid_parameter"],
+            400 => &["invalid_parameter", "wrong_credentials", "malformed_body"],
             401 => &["unauthorized"],
             403 => &["forbidden", "cross_site"],
             404 => &["not_found"],

@@ -12,7 +12,7 @@ const MAX_PROFILE: usize = 1 << 20;
 pub(crate) fn to_srgb(pixels: Pixels, profile: Option<&[u8]>) -> Pixels {
     let options = || ParsingOptions { max_profile_size: MAX_PROFILE, ..ParsingOptions::default() };
     match profile.map(|profile| ColorProfile::new_from_slice_with_options(profile, options())) {
-        Some(Ok(_)) => pixels.into_rgb(),
+        Some(Ok(profile)) => apply(&profile, pixels),
         Some(Err(_)) | None => pixels.into_rgb(),
     }
 }

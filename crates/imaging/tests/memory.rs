@@ -59,7 +59,7 @@ fn plain() -> Vec<(&'static str, Vec<u8>)> {
         ("JPEG turned", with_segment(&jpeg(&opaque), 0xE1, &jpeg_exif(6, ""))),
         ("JPEG 4:2:0", sampled(SamplingFactor::F_2_2, false, false)),
         ("JPEG 4:1:1", sampled(SamplingFactor::F_4_1, false, false)),
-        ("progressive 4:4:4", sampled(SamplingFactor::F_1_1, true, false)),
+        ("progressive 4:4:4", large_progressive()),
         ("progressive 4:2:0", sampled(SamplingFactor::F_2_2, true, false)),
         ("separate scans", sampled(SamplingFactor::F_2_1, false, true)),
         ("grey JPEG", jpeg(&grey)),
@@ -67,6 +67,7 @@ fn plain() -> Vec<(&'static str, Vec<u8>)> {
         ("small JPEG", jpeg(&quarters(20, 20))),
         ("PNG", png(&opaque)),
         ("PNG with alpha", png(&noise)),
+        ("larger PNG with alpha", png(&self::noise(2060, 2060).into())),
         ("deep PNG", png(&deep)),
         ("grey PNG", png(&grey)),
         ("wide PNG", png(&wide)),
@@ -79,6 +80,14 @@ fn plain() -> Vec<(&'static str, Vec<u8>)> {
         ("GIF", gif(1000, 900, &[(0, 0, &opaque)])),
         ("GIF of a smaller frame", gif(1100, 1000, &[(50, 50, &opaque)])),
     ]
+}
+
+/// Large enough for its coefficients to outweigh all that comes after.
+fn large_progressive() -> Vec<u8> {
+    jpeg_with(&quarters(4000, 3000), |encoder| {
+        encoder.set_sampling_factor(SamplingFactor::F_1_1);
+        encoder.set_progressive(true);
+    })
 }
 
 /// libwebp gives parts of a picture that differ their own code tables.

@@ -12,10 +12,12 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use tokio::time::timeout;
 
-/// How much and how long is read for nothing at most.
+/// How much and how long is read for nothing at most, and how long a pause is waited for.
 const MAX_BYTES: u64 = 512 << 20;
 const MAX_TIME: Duration = Duration::from_secs(10);
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Lingering(Option<Incoming>);
 
@@ -54,14 +56,14 @@ impl Body for Lingering {
 impl Drop for Lingering {
     fn drop(&mut self) {
         if let Some(body) = self.0.take().filter(|body| !body.is_end_stream()) {
-            tokio::spawn(tokio::time::timeout(MAX_TIME, drain(body)));
+            tokio::spawn(timeout(MAX_TIME, drain(body)));
         }
     }
 }
 
 async fn drain(mut body: Incoming) {
     let mut read = 0;
-    while let Some(Ok(frame)) = body.frame().await {
+    while let Ok(Some(Ok(frame))) = timeout(MAX_PAUSE, body.frame()).await {
         read += frame.data_ref().map_or(0, |data| data.len() as u64);
         if read > MAX_BYTES {
             return;

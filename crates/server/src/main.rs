@@ -1,14 +1,14 @@
 //! The `pinhole` program.
 
 use std::fmt::Display;
-use std::io::{Write, stdout};
+use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
 use model::Clock;
 use server::cli::{self, Command};
 use server::config::Config;
 use server::{Service, StartError, healthcheck, openapi_document, telemetry};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 fn main() -> ExitCode {
     let invocation = match cli::parse(std::env::args_os()) {
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             Err(error) => return fail(error),
         };
     match invocation.command {
-        Command::Config => print(&loaded.to_toml()),
+        Command::Config => print(&(loaded.to_toml() + "\n")),
         Command::OpenApi => match openapi_document().to_pretty_json() {
             Ok(json) => print(&(json + "\n")),
             Err(error) => fail(error),
@@ -51,9 +51,11 @@ fn serve(config: &Config) -> Result<(), StartError> {
         .build()
         .unwrap_or_else(|error| panic!("cannot start the runtime: {error}"));
     runtime.block_on(async {
+        // Before anything is announced: whoever reads "ready" may ask us to stop at once.
+        let stop_asked = Signals::listen();
         let service = Service::start(config, Clock::system()).await?;
         announce(config, &service);
-        wait_for_signal().await;
+        stop_asked.wait().await;
         tracing::info!("stopping: finishing what runs");
         service.stop().await;
         tracing::info!("stopped");
@@ -80,16 +82,28 @@ fn announce(config: &Config, service: &Service) {
     }
 }
 
-async fn wait_for_signal() {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        tracing::error!("cannot listen for signals; only a kill will stop this process");
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// SIGTERM and Ctrl+C.
+struct Signals(io::Result<(Signal, Signal)>);
+
+impl Signals {
+    fn listen() -> Self {
+        let both = || Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
+        Self(both())
+    }
+
+    async fn wait(self) {
+        match self.0 {
+            Ok((mut terminate, mut interrupt)) => {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot listen for signals; only a kill will stop this process");
+                std::future::pending().await
+            }
+        }
     }
 }
 

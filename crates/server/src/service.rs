@@ -21,7 +21,8 @@ use crate::{admin, http};
 pub enum StartError {
     #[error(
         "cannot listen on {address}: {cause}\n\
-         Another program may be using this port. Choose another with --{flag} or {variable}, e.g. {suggestion}."
+         {} Choose another with --{flag} or {variable}, e.g. {suggestion}.",
+        reason(cause)
     )]
     Listen {
         address: SocketAddr,
@@ -102,18 +103,32 @@ impl Service {
     }
 }
 
+fn reason(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => "Another program uses this port.",
+        io::ErrorKind::PermissionDenied => "Ports below 1024 need special rights.",
+        io::ErrorKind::AddrNotAvailable => "This machine does not have that address.",
+        _ => "The address cannot be used.",
+    }
+}
+
 async fn bind(
     address: SocketAddr,
     flag: &'static str,
     variable: &'static str,
 ) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(|cause| {
-        let suggestion = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or(8081));
+        let ip = match cause.kind() {
+            io::ErrorKind::AddrNotAvailable => std::net::Ipv4Addr::LOCALHOST.into(),
+            _ => address.ip(),
+        };
+        let port = if address.port() < 1024 { 8080 } else { address.port().checked_add(1).unwrap_or(8081) };
+        let suggestion = SocketAddr::new(ip, port);
         StartError::Listen { address, cause, flag, variable, suggestion }
     })
 }
 
-fn settings(config: &Config) -> app::Settings {
+pub(crate) fn settings(config: &Config) -> app::Settings {
     app::Settings {
         data_dir: config.data_dir.clone(),
         admins: config.admins.clone(),

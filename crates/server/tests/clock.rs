@@ -11,7 +11,8 @@ use server::config::{Config, Flags};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A 2 by 1 pixel GIF.
-const PICTURE: &[u8] = b"GIF89a\x02\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,\
+const PICTURE: &[u8] =
+    b"GIF89a\x02\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x00\x00\x00\x00\x00,\
     \x00\x00\x00\x00\x02\x00\x01\x00\x00\x02\x02\x04\n\x00;";
 
 struct House {
@@ -78,7 +79,10 @@ impl House {
 }
 
 fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
-    answer.lines().find_map(|line| line.split_once(": ").filter(|(key, _)| key.eq_ignore_ascii_case(name))).map(|p| p.1)
+    answer
+        .lines()
+        .find_map(|line| line.split_once(": ").filter(|(key, _)| key.eq_ignore_ascii_case(name)))
+        .map(|p| p.1)
 }
 
 fn post_id(answer: &str) -> i64 {
@@ -91,7 +95,8 @@ async fn a_session_lives_while_it_is_used_and_ends_after_ninety_idle_days() {
     let house = House::open(&[]).await;
     let used = house.token("/join/username", "username=ada&password=secret1").await;
     let idle = house.token("/login/username", "username=ada&password=secret1").await;
-    let (used, idle) = (format!("Authorization: Bearer {used}\r\n"), format!("Cookie: pinhole_session={idle}\r\n"));
+    let (used, idle) =
+        (format!("Authorization: Bearer {used}\r\n"), format!("Cookie: pinhole_session={idle}\r\n"));
 
     house.clock.turn(60 * DAY);
     assert_eq!(house.send("GET", "/me", &used, b"").await.0, 200);
@@ -115,9 +120,17 @@ async fn a_session_lives_while_it_is_used_and_ends_after_ninety_idle_days() {
         ("POST", &likes),
         ("DELETE", &likes),
     ] {
-        assert_eq!(house.send(method, path, &idle, b"").await.0, 401, "{method} {path} with an expired cookie");
+        assert_eq!(
+            house.send(method, path, &idle, b"").await.0,
+            401,
+            "{method} {path} with an expired cookie"
+        );
         let bearer = idle.replace("Cookie: pinhole_session=", "Authorization: Bearer ");
-        assert_eq!(house.send(method, path, &bearer, b"").await.0, 401, "{method} {path} with an expired token");
+        assert_eq!(
+            house.send(method, path, &bearer, b"").await.0,
+            401,
+            "{method} {path} with an expired token"
+        );
     }
     for path in ["/feed", &post] {
         assert_eq!(house.send("GET", path, &idle, b"").await.0, 200, "{path} is public");
@@ -137,7 +150,11 @@ async fn wrong_passwords_run_out_and_come_back_with_time() {
     let house = House::open(&[("login_failures", "5"), ("login_window", "5m")]).await;
     house.token("/join/username", "username=ada&password=secret1").await;
     for attempt in 0..5 {
-        assert_eq!(house.form("/login/username", "username=ada&password=wrong1").await.0, 400, "attempt {attempt}");
+        assert_eq!(
+            house.form("/login/username", "username=ada&password=wrong1").await.0,
+            400,
+            "attempt {attempt}"
+        );
     }
     let (status, answer) = house.form("/login/username", "username=ADA&password=secret1").await;
     assert_eq!(status, 429, "the sixth, even if right, in any spelling");

@@ -17,14 +17,28 @@ const LAYERS: [(&str, &[&str]); 7] = [
 ];
 
 /// What a crate must not reach for, whoever brings it along.
-const FORBIDDEN: [(&str, &[&str]); 3] =
-    [("model", &["tokio", "axum", "rusqlite"]), ("imaging", &["tokio", "axum", "rusqlite"]), ("app", &["axum", "rusqlite"])];
+const FORBIDDEN: [(&str, &[&str]); 3] = [
+    ("model", &["tokio", "axum", "rusqlite"]),
+    ("imaging", &["tokio", "axum", "rusqlite"]),
+    ("app", &["axum", "rusqlite"]),
+];
 
 /// Licences that may go into software under MIT or Apache-2.0. An expression passes when one of its
 /// alternatives consists of these alone.
 const LICENCES: [&str; 13] = [
-    "MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD",
-    "Unicode-3.0", "Unlicense", "CC0-1.0", "IJG", "CDLA-Permissive-2.0",
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "0BSD",
+    "Unicode-3.0",
+    "Unlicense",
+    "CC0-1.0",
+    "IJG",
+    "CDLA-Permissive-2.0",
 ];
 
 #[test]
@@ -35,13 +49,20 @@ fn arrows_point_one_way() {
         .map(|package| (package["name"].as_str().unwrap(), package))
         .collect();
     let known: BTreeSet<&str> = LAYERS.iter().map(|(name, _)| *name).collect();
-    assert_eq!(members.keys().copied().collect::<BTreeSet<_>>(), known, "a new crate needs a place in LAYERS");
+    assert_eq!(
+        members.keys().copied().collect::<BTreeSet<_>>(),
+        known,
+        "a new crate needs a place in LAYERS"
+    );
 
     for (name, allowed) in LAYERS {
         let dependencies = members[name]["dependencies"].as_array().unwrap();
         for dependency in dependencies.iter().filter(|d| d["kind"].is_null()) {
             let wanted = dependency["name"].as_str().unwrap();
-            assert!(!known.contains(wanted) || allowed.contains(&wanted), "{name} must not depend on {wanted}");
+            assert!(
+                !known.contains(wanted) || allowed.contains(&wanted),
+                "{name} must not depend on {wanted}"
+            );
             for (who, what) in FORBIDDEN {
                 assert!(who != name || !what.contains(&wanted), "{name} must not reach for {wanted}");
             }

@@ -151,11 +151,15 @@ fn every_request_has_an_id_its_own_or_ours() {
 fn the_request_id_is_in_the_log_and_secrets_are_not() {
     let service = Service::start(&[]);
     let ada = service.newcomer("ada");
-    let id = uuid();
-    ada.request("GET", "/me").header("X-Request-Id", &id).send().expect(200);
-    eventually("the request is logged with its id", Duration::from_secs(10), || {
-        service.log().iter().any(|line| line.contains(&id)).then_some(())
-    });
+    let path = format!("/posts/{}", ada.share_tiny("logged"));
+    let (written, refused) = (uuid(), uuid());
+    ada.request("PUT", &path).header("X-Request-Id", &written).send().expect(200);
+    service.anyone().request("GET", "/me").header("X-Request-Id", &refused).send().refused(401);
+    for id in [written, refused] {
+        eventually("the request is logged with its id", Duration::from_secs(10), || {
+            service.log().iter().any(|line| line.contains(&id)).then_some(())
+        });
+    }
     for line in service.log() {
         assert!(!line.contains(ada.token()) && !line.contains(PASSWORD), "a secret in the log: {line}");
     }

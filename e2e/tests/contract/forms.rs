@@ -153,10 +153,10 @@ fn forms_without_a_picture_have_at_most_256_kib() {
             for (method, path, form) in
                 [("POST", "/login/username", &account), ("PUT", &path, &message), ("PATCH", &path, &message)]
             {
-                let padding = "p".repeat(LARGEST - 1024);
-                let mut body = form.clone().text("padding", padding).encoded(encoding).body();
-                // The last bytes: an epilogue, or empty pairs.
-                body.bytes.resize(size, if encoding == Encoding::Multipart { b'\n' } else { b'&' });
+                let body = form.clone().text("padding", "PADDING").encoded(encoding).body();
+                let text = String::from_utf8(body.bytes).unwrap();
+                let padding = "p".repeat(size + "PADDING".len() - text.len());
+                let body = Body { bytes: text.replace("PADDING", &padding).into(), ..body };
                 let answer = ada.request(method, path).body(body).send();
                 if fits {
                     answer.expect(200)
@@ -165,5 +165,21 @@ fn forms_without_a_picture_have_at_most_256_kib() {
                 };
             }
         }
+    }
+}
+
+#[test]
+fn what_follows_the_last_boundary_counts_too() {
+    let ada = Service::shared().newcomer("ada");
+    let path = format!("/posts/{}", ada.share_tiny("before"));
+    for (size, fits) in [(LARGEST, true), (LARGEST + 1, false), (20 * LARGEST, false)] {
+        let mut body = Form::message("after").encoded(Encoding::Multipart).body();
+        body.bytes.resize(size, b'\n');
+        let answer = ada.put(&path, body);
+        if fits {
+            answer.expect(200)
+        } else {
+            answer.refused_for(413, None)
+        };
     }
 }

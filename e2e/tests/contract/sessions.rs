@@ -98,6 +98,16 @@ fn a_bad_credential_is_refused_where_one_is_needed_and_nobody_elsewhere() {
     basic.send().refused_for(401, None);
 }
 
+#[test]
+fn a_stolen_disk_gives_no_session_away() {
+    let service = Service::start(&[]);
+    let ada = service.newcomer("ada");
+    ada.share_tiny("so that there is something on disk");
+    service.assert_nowhere_on_disk(ada.token().as_bytes(), "the token");
+    service.assert_nowhere_on_disk(&URL_SAFE_NO_PAD.decode(ada.token()).unwrap(), "the token's bytes");
+    service.assert_nowhere_on_disk(PASSWORD.as_bytes(), "the password");
+}
+
 /// The value of a cookie the answer sets, and its attributes in lower case.
 #[track_caller]
 fn cookie(answer: &Answer, name: &str) -> (String, Vec<String>) {

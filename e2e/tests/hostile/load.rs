@@ -103,7 +103,7 @@ fn who_is_in_the_middle_of_an_upload_may_finish_it() {
     assert_eq!(reply.status, 201, "{reply:?}");
     let post = reply.json();
     drop(wire);
-    assert!(service.wait().success(), "an orderly end");
+    service.assert_ends_well();
 
     let service = Service::start_in(dir.path(), &[]);
     let kept = service.anyone().get(&format!("/posts/{}", post["id"])).expect(200).json();
@@ -119,6 +119,6 @@ fn an_idle_service_ends_at_once_when_asked() {
     assert_eq!(idle.receive(false).unwrap().status, 200);
     let began = std::time::Instant::now();
     service.terminate();
-    assert!(service.wait().success(), "an orderly end");
+    service.assert_ends_well();
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

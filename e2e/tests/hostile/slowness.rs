@@ -21,7 +21,7 @@ fn headers_that_never_end_are_cut_off() {
         let (took, reply) = beside(&service, || {
             let mut wire = Wire::connect(&service);
             wire.send(start).unwrap();
-            wire.drip_until_closed(drip.as_bytes())
+            wire.drip_until_cut_off(drip.as_bytes())
         });
         assert!(took < PROMPT, "{start:?} was borne for {took:?}");
         let status = reply.map_or(408, |reply| reply.status);
@@ -82,7 +82,7 @@ fn assert_cut_off(service: &Service, head: &str, first: &[u8]) {
         let mut wire = Wire::connect(service);
         wire.send(format!("{head}\r\n")).unwrap();
         wire.send(first).unwrap();
-        wire.drip_until_closed(b"")
+        wire.drip_until_cut_off(b"")
     });
     assert!(took < PROMPT, "{head} was borne for {took:?}");
     if let Some(reply) = reply {

@@ -83,14 +83,15 @@ impl Addresses {
             return site == "cross-site";
         }
         let Some(origin) = headers.get(ORIGIN) else { return false };
-        let Some(origin) = origin.to_str().ok().and_then(|origin| origin.split_once("://")) else {
-            return true;
-        };
+        let origin = origin.to_str().unwrap_or_default();
         let own = match &self.public_url {
-            Some(url) => Some(url.authority()),
-            None => headers.get(HOST).and_then(|host| host.to_str().ok()),
+            Some(url) => origin.eq_ignore_ascii_case(url.as_str()),
+            None => {
+                let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+                origin.split_once("://").is_some_and(|(_, authority)| Some(authority) == host)
+            }
         };
-        !own.is_some_and(|own| own.eq_ignore_ascii_case(origin.1))
+        !own
     }
 
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {

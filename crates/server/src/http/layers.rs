@@ -64,7 +64,7 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let (status, took) = (response.status(), started.elapsed());
     http.metrics.request(&method, route, status, took);
     let _in_span = span.enter();
-    let (status, took_ms) = (status.as_u16(), took.as_secs_f64() * 1000.0);
+    let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
     // Reads that go well are the bulk and say little; whoever wants them asks for debug.
     match problem {
         Some(problem) if problem.is_server_error() => {
@@ -99,4 +99,69 @@ fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = text.unwrap_or("(no message)"), "a handler panicked");
     (StatusCode::INTERNAL_SERVER_ERROR, Problem::internal()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::Arc;
+
+    use axum::routing::get;
+    use model::Clock;
+    use tokio::net::TcpListener;
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::config::{Config, Flags};
+    use crate::listener::{Terms, serve};
+    use crate::metrics::Metrics;
+    use crate::service::settings;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_is_an_error_like_any_other_and_the_server_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut flags = Flags::default();
+        flags.values.insert("data_dir".into(), folder.path().to_str().unwrap().into());
+        let config = Config::load(&flags, [], |_| Err(std::io::ErrorKind::NotFound.into())).unwrap().config;
+        let (clock, metrics) = (Clock::system(), Arc::new(Metrics::new()));
+        let app = app::App::open(settings(&config), clock.clone()).unwrap();
+        let http = Http::new(app, clock, &config, metrics.clone());
+        let router = Router::new()
+            .route(
+                "/panic",
+                get(|| async {
+                    if true {
+                        panic!("a secret cause")
+                    }
+                }),
+            )
+            .route("/fine", get(|| async { "fine" }));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_stop, stopping) = watch::channel(false);
+        tokio::spawn(serve(listener, around(router, http), Terms::new(&config), metrics, stopping));
+
+        let ask = move |path: &'static str| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            write!(
+                stream,
+                "GET {path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        let (broken, fine) =
+            tokio::task::spawn_blocking(move || (ask("/panic"), ask("/fine"))).await.unwrap();
+        assert!(broken.starts_with("HTTP/1.1 500 "), "{broken}");
+        assert!(
+            broken.contains("x-error-code: internal") && broken.contains("x-request-id: abc-1"),
+            "{broken}"
+        );
+        assert!(broken.ends_with(r#"tell the operator the request id abc-1"}}"#), "{broken}");
+        assert!(!broken.contains("secret"), "{broken}");
+        assert!(fine.starts_with("HTTP/1.1 200 ") && fine.ends_with("fine"), "{fine}");
+    }
 }

@@ -21,8 +21,9 @@ pub(crate) async fn read_upload(
 ) -> Result<Upload, Problem> {
     let max = http.app.max_upload();
     let too_large = || {
-        let limit = max as f64 / f64::from(1 << 20);
-        Problem::invalid("photo", format!("the photo is too large; up to {limit} MiB are accepted"))
+        let limit =
+            if max % (1 << 20) == 0 { format!("{} MiB", max >> 20) } else { format!("{} KiB", max >> 10) };
+        Problem::invalid("photo", format!("the photo is too large; up to {limit} are accepted"))
     };
     // What is announced as too large is refused before a byte of it is read.
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());

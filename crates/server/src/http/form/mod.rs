@@ -189,8 +189,6 @@ fn decoded(raw: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn percent_decoding_is_lenient_and_byte_exact() {
         for (raw, decoded) in [

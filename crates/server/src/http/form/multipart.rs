@@ -57,6 +57,8 @@ impl Multipart {
         self.fill(2).await?;
         if self.buffer.starts_with(b"--") {
             self.place = Place::End;
+            // What follows is nobody's, but it counts towards the limit like everything else.
+            while self.source.next().await?.is_some() {}
             return Ok(None);
         }
         self.parts += 1;
