@@ -18,11 +18,14 @@ fn all_eight_stand_upright_in_every_format() {
     for (orientation, sides) in (1..).zip(SIDES) {
         let stored = stored(sides);
         let exif = exif(orientation, "");
+        // Some write the prefix of JPEG also into WebP.
+        let prefixed = jpeg_exif(orientation, "");
         let canvas = (stored.width(), stored.height());
         for (source, file) in [
-            (Source::Jpeg, with_segment(&jpeg(&stored), 0xE1, &jpeg_exif(orientation, ""))),
+            (Source::Jpeg, with_segment(&jpeg(&stored), 0xE1, &prefixed)),
             (Source::Png, with_chunk(&png(&stored), b"eXIf", &exif)),
             (Source::WebP, extended_webp(&webp(&stored), canvas, 0x08, &[(b"EXIF", &exif)])),
+            (Source::WebP, extended_webp(&webp(&stored), canvas, 0x08, &[(b"EXIF", &prefixed)])),
         ] {
             let what = format!("orientation {orientation} in {source:?}");
             let probe = probe(&file, &LIMITS).unwrap();
