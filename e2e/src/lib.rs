@@ -19,5 +19,5 @@ pub use client::{Answer, Carrier, Client, PASSWORD, Request, unique};
 pub use crowd::at_once;
 pub use form::{Body, Encoding, Form};
 pub use patience::eventually;
-pub use service::Service;
+pub use service::{Service, program};
 pub use wire::{Reply, Wire};

@@ -90,7 +90,7 @@ impl Service {
 
     fn spawn(data_dir: &Path, flags: &[&str], sweep: &str) -> Service {
         let mut command = Command::new("sh");
-        command.args(["-c", WATCHDOG, "watchdog", sweep]).arg(binary());
+        command.args(["-c", WATCHDOG, "watchdog", sweep]).arg(program());
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir);
         if !flags.contains(&"--rate-limits") {
             command.args(["--rate-limits", "off"]);
@@ -117,7 +117,7 @@ impl Service {
             });
             match line.strip_prefix("pid ") {
                 Some(number) => pid = number.parse().ok(),
-                None => base = base.or(announced(&line)),
+                None => base = base.or(announced(&line, "address")),
             }
         }
         let process =
@@ -156,6 +156,11 @@ impl Service {
 
     pub fn data_dir(&self) -> &Path {
         &self.own().data_dir
+    }
+
+    /// What the service said of itself when it was ready: an address, mostly.
+    pub fn announced(&self, field: &str) -> Option<String> {
+        self.log().iter().find_map(|line| announced(line, field))
     }
 
     /// The last lines the service logged.
@@ -227,7 +232,8 @@ impl Drop for Process {
     }
 }
 
-fn binary() -> PathBuf {
+/// The program under test.
+pub fn program() -> PathBuf {
     if let Some(path) = std::env::var_os("PINHOLE_E2E_BIN") {
         return path.into();
     }
@@ -253,10 +259,11 @@ fn drain(pipe: impl std::io::Read + Send + 'static, log: Tail) -> mpsc::Receiver
     receiver
 }
 
-fn announced(line: &str) -> Option<String> {
+/// A field of the event with which the service announces itself.
+fn announced(line: &str, field: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
-    let address = event.get("address").or_else(|| event.get("fields")?.get("address"))?;
-    Some(address.as_str()?.trim_end_matches('/').to_owned())
+    let value = event.get(field).filter(|_| event["message"] == "ready")?;
+    Some(value.as_str()?.trim_end_matches('/').to_owned())
 }
 
 fn told(what: &str, log: &Tail, lines: usize) -> String {

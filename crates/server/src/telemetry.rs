@@ -23,7 +23,13 @@ pub fn start(config: &Config) -> Result<(), ParseError> {
     let lines = if is_for_people(config) {
         fmt::layer().with_writer(stderr).with_target(false).with_ansi(stderr().is_terminal()).boxed()
     } else {
-        fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(stderr).with_target(false).boxed()
+        fmt::layer()
+            .json()
+            .flatten_event(true)
+            .with_span_list(false)
+            .with_writer(stderr)
+            .with_target(false)
+            .boxed()
     };
     tracing_subscriber::registry().with(filter).with(lines).init();
     Ok(())

@@ -1,0 +1,278 @@
+//! The store through its public face, on a real database file. Every function is called, so every
+//! statement runs.
+
+use std::time::Duration;
+
+use model::{
+    FeedStart, Limit, Message, Photo, PhotoId, Post, PostId, Timestamp, Token, User, UserId, Username,
+};
+use store::{Access, Created, Liked, NewPhoto, NewPost, NewSession, NewUser, Repeat, Store, Unliked};
+
+const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
+const LONG_AGO: Timestamp = Timestamp::from_micros(0);
+
+struct Case {
+    store: Store,
+    folder: tempfile::TempDir,
+}
+
+impl Case {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { store: Store::open(&folder.path().join("pinhole.db"), 2).unwrap(), folder }
+    }
+
+    async fn user(&self, name: &str) -> User {
+        self.join(name).await.unwrap()
+    }
+
+    async fn join(&self, name: &str) -> Option<User> {
+        let new = NewUser { username: name.parse().unwrap(), password_hash: "hash".into(), created_at: NOW };
+        self.store.join(new, session(seed(name))).await.unwrap()
+    }
+
+    async fn post(&self, author: UserId, number: u8) -> Post {
+        self.store.claim_photo(photo(number).id, NOW).await.unwrap();
+        match self.store.create_post(new_post(author, number, None)).await.unwrap() {
+            Created::New(post) => post,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Asks the file itself, past every function of the store.
+    fn count(&self, sql: &str) -> i64 {
+        let conn = rusqlite::Connection::open(self.folder.path().join("pinhole.db")).unwrap();
+        conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+}
+
+fn seed(name: &str) -> u8 {
+    name.bytes().fold(0, u8::wrapping_add)
+}
+
+fn session(seed: u8) -> NewSession {
+    NewSession { token: Token::new([seed; 32]).hash(), started_at: NOW }
+}
+
+fn photo(number: u8) -> Photo {
+    Photo { id: PhotoId::new(NOW, [number; 10]), width: 40, height: 30, placeholder: vec![1, 2, 3] }
+}
+
+fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
+    NewPost {
+        author,
+        photo: NewPhoto { photo: photo(number), bytes: 1000 },
+        message: Message::parse(format!("post {number}")).unwrap(),
+        key: key.map(str::to_owned),
+        keys_since: LONG_AGO,
+        created_at: NOW,
+    }
+}
+
+#[tokio::test]
+async fn one_name_is_given_once_whatever_its_case() {
+    let case = Case::new();
+    let ada = case.user("Ada").await;
+    assert_eq!((ada.username.as_str(), ada.photo, ada.created_at), ("Ada", None, NOW));
+    assert_eq!(case.join("aDA").await, None);
+    assert_eq!(case.count("SELECT count(*) FROM users"), 1);
+    assert_eq!(case.count("SELECT count(*) FROM sessions"), 1, "the loser got no session");
+
+    let known = case.store.credentials(&"ADA".parse::<Username>().unwrap()).await.unwrap().unwrap();
+    assert_eq!((known.user.id, known.password_hash.as_str()), (ada.id, "hash"));
+    assert!(case.store.credentials(&"bob".parse::<Username>().unwrap()).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn sessions_are_found_touched_ended_and_swept() {
+    let case = Case::new();
+    let ada = case.user("ada").await;
+    let (first, second) = (session(seed("ada")).token, session(99).token);
+    case.store.start_session(ada.id, session(99)).await.unwrap();
+
+    let later = NOW.plus(Duration::from_secs(60));
+    case.store.touch_session(second, later).await.unwrap();
+    case.store.touch_session(second, NOW).await.unwrap();
+    let found = case.store.session(second).await.unwrap().unwrap();
+    assert_eq!((found.user.id, found.last_used_at), (ada.id, later), "a late note does not turn time back");
+
+    assert_eq!(case.store.sweep(later, Duration::from_secs(30), Duration::from_secs(30)).await.unwrap(), 1);
+    assert!(case.store.session(first).await.unwrap().is_none());
+    assert!(case.store.end_session(second).await.unwrap());
+    assert!(!case.store.end_session(second).await.unwrap());
+    assert!(case.store.session(second).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_count_is_the_number_of_likes() {
+    let case = Case::new();
+    let ada = case.user("ada").await;
+    let post = case.post(ada.id, 1).await.id;
+    let mut likes = Vec::new();
+    for number in 0..10 {
+        likes.push(case.user(&format!("user{number}")).await.id);
+    }
+    // Everybody twice at once, some of them take it back.
+    let twice = likes.iter().chain(&likes).map(|user| case.store.like(*user, post, NOW));
+    let outcomes: Vec<Liked> =
+        futures_util::future::join_all(twice).await.into_iter().collect::<Result<_, _>>().unwrap();
+    assert_eq!(outcomes.iter().filter(|o| **o == Liked::Now).count(), 10);
+    assert_eq!(outcomes.iter().filter(|o| **o == Liked::Already).count(), 10);
+    for user in &likes[..4] {
+        assert_eq!(case.store.unlike(*user, post).await.unwrap(), Unliked::Now);
+        assert_eq!(case.store.unlike(*user, post).await.unwrap(), Unliked::Already);
+    }
+    let seen = case.store.post(post, Some(likes[5])).await.unwrap().unwrap();
+    assert_eq!((seen.like_count, seen.is_liked), (6, true));
+    assert!(!case.store.post(post, Some(likes[0])).await.unwrap().unwrap().is_liked);
+    assert!(!case.store.post(post, None).await.unwrap().unwrap().is_liked);
+    assert_eq!(case.count("SELECT count(*) FROM likes"), 6);
+
+    let missing = PostId(999);
+    assert_eq!(case.store.like(ada.id, missing, NOW).await.unwrap(), Liked::NoSuchPost);
+    assert_eq!(case.store.unlike(ada.id, missing).await.unwrap(), Unliked::NoSuchPost);
+}
+
+#[tokio::test]
+async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada").await, case.user("bob").await);
+    let post = case.post(ada.id, 1).await;
+    case.store.like(bob.id, post.id, NOW).await.unwrap();
+
+    assert_eq!(case.store.delete_post(post.id, Some(bob.id), NOW).await.unwrap(), Access::Forbidden);
+    assert_eq!(
+        case.store.delete_post(post.id, Some(ada.id), NOW).await.unwrap(),
+        Access::Granted(post.photo.id)
+    );
+    assert_eq!(case.store.delete_post(post.id, None, NOW).await.unwrap(), Access::Missing);
+    for table in ["posts", "photos", "likes"] {
+        assert_eq!(case.count(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+    }
+    assert_eq!(case.store.photo(post.photo.id).await.unwrap(), None);
+
+    // Its bytes are on the list until somebody says that they are gone.
+    let later = NOW.plus(Duration::from_secs(1));
+    assert_eq!(case.store.removals(later).await.unwrap(), [post.photo.id]);
+    case.store.strike_removal(post.photo.id).await.unwrap();
+    assert_eq!(case.store.removals(later).await.unwrap(), []);
+
+    assert!(case.post(ada.id, 2).await.id > post.id);
+    let second = case.post(bob.id, 3).await;
+    assert_eq!(case.store.delete_post(second.id, None, NOW).await.unwrap(), Access::Granted(second.photo.id));
+}
+
+#[tokio::test]
+async fn only_the_author_edits() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada").await, case.user("bob").await);
+    let post = case.post(ada.id, 1).await.id;
+    assert_eq!(case.store.post_author(post).await.unwrap(), Some(ada.id));
+    assert_eq!(case.store.edit_post(post, bob.id, None).await.unwrap(), Access::Forbidden);
+    assert_eq!(case.store.edit_post(PostId(999), ada.id, None).await.unwrap(), Access::Missing);
+    let text = Message::parse("new".into()).unwrap();
+    let Access::Granted(edited) = case.store.edit_post(post, ada.id, text.clone()).await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(edited.message, text);
+    let Access::Granted(edited) = case.store.edit_post(post, ada.id, None).await.unwrap() else { panic!() };
+    assert_eq!(edited.message, None);
+}
+
+#[tokio::test]
+async fn a_claim_is_redeemed_once_or_collected() {
+    let case = Case::new();
+    let ada = case.user("ada").await;
+    let unclaimed = case.store.create_post(new_post(ada.id, 1, None)).await.unwrap();
+    assert_eq!(unclaimed, Created::ClaimLost);
+
+    // An upload that dies is collected, and cannot come back from the dead.
+    case.store.claim_photo(photo(2).id, NOW).await.unwrap();
+    let later = NOW.plus(Duration::from_secs(1));
+    assert_eq!(case.store.abandon_stale_claims(NOW, later).await.unwrap(), 0, "not yet");
+    assert_eq!(case.store.abandon_stale_claims(later, later).await.unwrap(), 1);
+    assert_eq!(case.store.create_post(new_post(ada.id, 2, None)).await.unwrap(), Created::ClaimLost);
+    assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
+
+    // Giving up what was redeemed must not take the post's bytes away.
+    let post = case.post(ada.id, 3).await;
+    case.store.abandon_photo(post.photo.id, later).await.unwrap();
+    assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
+    assert_eq!(case.store.totals().await.unwrap(), store::Totals { photos: 1, bytes: 1000 });
+    case.store.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_makes_one_post() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada").await, case.user("bob").await);
+    for number in [1, 2, 3] {
+        case.store.claim_photo(photo(number).id, NOW).await.unwrap();
+    }
+    let Created::New(post) = case.store.create_post(new_post(ada.id, 1, Some("k"))).await.unwrap() else {
+        panic!()
+    };
+    let again = case.store.create_post(new_post(ada.id, 2, Some("k"))).await.unwrap();
+    assert_eq!(again, Created::Repeated(Repeat::Here(post.clone())));
+    assert_eq!(case.store.removals(NOW.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
+    assert!(matches!(case.store.create_post(new_post(bob.id, 3, Some("k"))).await.unwrap(), Created::New(_)));
+
+    assert_eq!(
+        case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(),
+        Some(Repeat::Here(post.clone()))
+    );
+    assert_eq!(case.store.repeat(ada.id, "k".into(), NOW).await.unwrap(), None, "too old by then");
+    case.store.delete_post(post.id, None, NOW).await.unwrap();
+    assert_eq!(case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(Repeat::Deleted));
+
+    // The sweep forgets old keys, and only those.
+    let tomorrow = NOW.plus(Duration::from_secs(86_400));
+    let day = Duration::from_secs(86_400);
+    assert_eq!(case.store.sweep(tomorrow, 365 * day, day).await.unwrap(), 0);
+    assert_eq!(case.store.sweep(tomorrow.plus(day), 365 * day, day).await.unwrap(), 2);
+    assert_eq!(case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn feed_pages_start_at_offsets_or_anchors() {
+    let case = Case::new();
+    let ada = case.user("ada").await;
+    let mut newest_first = Vec::new();
+    for number in 0..7 {
+        newest_first.insert(0, case.post(ada.id, number).await.id);
+    }
+    let limit: Limit = "3".parse().unwrap();
+    let page = async |start| {
+        let page = case.store.feed(Some(ada.id), start, limit).await.unwrap();
+        (page.posts.iter().map(|post| post.id).collect::<Vec<_>>(), page.next)
+    };
+    let (first, next) = page(FeedStart::Offset(0)).await;
+    assert_eq!(first, newest_first[..3]);
+    let anchor = next.unwrap();
+
+    // The anchored post may go and new ones may come: the place stays.
+    case.store.delete_post(first[2], None, NOW).await.unwrap();
+    case.post(ada.id, 7).await;
+    let (second, next) = page(FeedStart::After(anchor)).await;
+    assert_eq!(second, newest_first[3..6]);
+    let (third, next) = page(FeedStart::After(next.unwrap())).await;
+    assert_eq!((third.as_slice(), next), (&newest_first[6..], None));
+
+    // Plain offsets count what is there now: 7 posts, the newest of them the one just made.
+    assert_eq!(page(FeedStart::Offset(3)).await.0, newest_first[3..6]);
+    assert_eq!(page(FeedStart::Offset(6)).await, (vec![newest_first[6]], None));
+    for beyond in [7, 1_000_000, u64::MAX] {
+        assert_eq!(page(FeedStart::Offset(beyond)).await, (vec![], None));
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_after_reopening() {
+    let case = Case::new();
+    let ada = case.user("ada").await;
+    let post = case.post(ada.id, 1).await;
+    let Case { store, folder } = case;
+    drop(store);
+    let store = Store::open(&folder.path().join("pinhole.db"), 1).unwrap();
+    assert_eq!(store.post(post.id, Some(ada.id)).await.unwrap(), Some(post));
+}

@@ -1,0 +1,71 @@
+//! Metrics: on a listener of their own, and saying what happened.
+
+use e2e::{Client, Service};
+
+/// Starts a service with metrics and returns it with a client of their listener.
+fn watched(flags: &[&str]) -> (Service, Client) {
+    let flags = [&["--admin-listen", "127.0.0.1:0"], flags].concat();
+    let service = Service::start(&flags);
+    let address = service.announced("metrics").expect("the address of the metrics is announced");
+    let admin = Client::anonymous(address.trim_end_matches("/metrics"));
+    (service, admin)
+}
+
+/// The value of a series, written exactly as in the answer.
+fn value(text: &str, series: &str) -> Option<f64> {
+    text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
+}
+
+#[test]
+fn they_count_requests_images_queues_and_bytes() {
+    let (service, admin) = watched(&[]);
+    let ada = service.newcomer("ada");
+    let id = ada.share_tiny("counted");
+    let photo =
+        ada.get(&format!("/posts/{id}")).expect(200).json()["photo"]["id"].as_str().unwrap().to_owned();
+    for _ in 0..3 {
+        ada.get(&format!("/photos/{photo}/64x64")).expect(200);
+    }
+    ada.get("/posts/999999").expect(404);
+    ada.get("/nowhere").expect(404);
+
+    let answer = admin.get("/metrics").expect(200);
+    let text = String::from_utf8(answer.bytes.clone()).unwrap();
+    let count = |method: &str, route: &str, status: u16| {
+        value(
+            &text,
+            &format!(
+                "http_server_request_duration_seconds_count{{http_request_method=\"{method}\",\
+                 http_route=\"{route}\",http_response_status_code=\"{status}\"}}"
+            ),
+        )
+    };
+    assert_eq!(count("POST", "/posts", 201), Some(1.0), "{text}");
+    assert_eq!(count("GET", "/posts/{post_id}", 200), Some(1.0));
+    assert_eq!(count("GET", "/posts/{post_id}", 404), Some(1.0), "addresses are counted by their template");
+    assert_eq!(count("GET", "(none)", 404), Some(1.0));
+    assert_eq!(value(&text, "pinhole_image_cache_lookups_total{result=\"hit\"}"), Some(2.0), "{text}");
+    assert_eq!(value(&text, "pinhole_image_cache_lookups_total{result=\"miss\"}"), Some(1.0));
+    assert_eq!(value(&text, "pinhole_photos"), Some(1.0));
+    assert!(value(&text, "pinhole_stored_bytes").unwrap() > 0.0);
+    for queue in ["hash", "ingest", "render", "write"] {
+        assert_eq!(value(&text, &format!("pinhole_queue_depth{{queue=\"{queue}\"}}")), Some(0.0), "{queue}");
+        assert_eq!(
+            value(&text, &format!("pinhole_queue_shed_total{{queue=\"{queue}\"}}")),
+            Some(0.0),
+            "{queue}"
+        );
+    }
+    assert!(text.contains("pinhole_build_info{version=\""), "{text}");
+    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn they_are_not_for_the_public() {
+    let (service, admin) = watched(&["--admin-token", "let-me-see"]);
+    service.anyone().get("/metrics").expect(404);
+    admin.get("/metrics").expect(401);
+    admin.request("GET", "/metrics").header("Authorization", "Bearer let-me-guess").send().expect(401);
+    admin.request("GET", "/metrics").header("Authorization", "Bearer let-me-see").send().expect(200);
+    admin.get("/feed").expect(404);
+}
