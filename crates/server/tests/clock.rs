@@ -1,5 +1,7 @@
 //! Stories that take days, told in a moment: a real server on a real port, with a clock that is turned.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! The shape of the house, held against what Cargo knows: who may depend on whom, and under what licence.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 

@@ -1,6 +1,8 @@
 //! The store through its public face, on a real database file. Every function is called, so every
 //! statement runs.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+
 use std::time::Duration;
 
 use model::{

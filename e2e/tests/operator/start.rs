@@ -7,7 +7,11 @@ use e2e::{Service, program};
 
 /// Runs the program to its end. It must not be able to reach the service's own settings.
 fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-    Command::new(program()).args(arguments).envs(variables.iter().copied()).output().unwrap()
+    Command::new(program())
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the program runs")
 }
 
 /// Runs what must fail, and returns its words.
@@ -15,7 +19,7 @@ fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
 fn refusal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let output = run(arguments, variables);
     assert!(!output.status.success(), "{arguments:?} {variables:?} should have failed");
-    String::from_utf8(output.stderr).unwrap()
+    String::from_utf8(output.stderr).expect("words")
 }
 
 #[track_caller]

@@ -21,8 +21,11 @@ pub(crate) async fn read_upload(
 ) -> Result<Upload, Problem> {
     let max = http.app.max_upload();
     let too_large = || {
-        let limit =
-            if max % (1 << 20) == 0 { format!("{} MiB", max >> 20) } else { format!("{} KiB", max >> 10) };
+        let limit = if max.is_multiple_of(1 << 20) {
+            format!("{} MiB", max >> 20)
+        } else {
+            format!("{} KiB", max >> 10)
+        };
         Problem::invalid("photo", format!("the photo is too large; up to {limit} are accepted"))
     };
     // What is announced as too large is refused before a byte of it is read.
