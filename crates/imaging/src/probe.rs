@@ -13,7 +13,8 @@ pub struct Probe {
     pub width: u32,
     pub height: u32,
     /// The most bytes [`ingest`](crate::ingest) of this file will hold at once, beyond the file itself.
-    /// An upper bound, so that a budget kept with it is kept.
+    /// An upper bound, so that a budget kept with it is kept; only forged code tables of a lossless WebP
+    /// can exceed it.
     pub memory: u64,
 }
 

@@ -11,9 +11,16 @@ use crate::pixels::Channels;
 
 const ALPHA: u8 = 0x10;
 
-/// What the code tables of a lossless picture weigh at most if libwebp wrote them. A forged file can have
-/// twenty times as many; image-webp has no limit for them yet.
-const TABLES: u64 = 64 << 20;
+/// What the code tables of a lossless picture can weigh: 65,536 groups of 20 KiB, at 400 bytes for each byte
+/// of the file. image-webp has no limit for them, so a file that could be forged to need so much is
+/// announced as if it did, and runs alone.
+const TABLES: u64 = 65_536 * 20 << 10;
+
+/// The longest a lossless picture can be if it was made to be looked at: its raw pixels twice over, and
+/// room for its tables.
+const fn longest(pixels: u64) -> u64 {
+    8 * pixels + (64 << 10)
+}
 
 pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
     read(file).ok_or_else(|| Error::damaged("a broken WebP header"))
@@ -61,8 +68,13 @@ fn read(file: &[u8]) -> Option<Header> {
     for (name, each) in [(b"VP8 ", 2), (b"ALPH", 6), (b"VP8L", 5), (b"ANMF", 8)] {
         scratch += if has(name) { each * pixels } else { 0 };
     }
-    if has(b"ALPH") || has(b"VP8L") {
-        scratch += TABLES.min(400 * length);
+    for (name, body) in frames() {
+        if matches!(name, b"ALPH" | b"VP8L") {
+            if body.len() as u64 > longest(pixels) {
+                return None;
+            }
+            scratch += TABLES.min(400 * body.len() as u64);
+        }
     }
     let exif = chunk(file, b"EXIF").map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
     Some(Header {
