@@ -119,7 +119,7 @@ fn api() -> OpenApiRouter<Http> {
         .routes(routes!(accounts::me))
         .routes(routes!(feed::feed))
         .routes(routes!(posts::create))
-        .routes(routes!(posts::get, posts::put, posts::patch, posts::delete))
+        .routes(routes!(posts::get, posts::edit, posts::delete))
         .routes(routes!(likes::like, likes::unlike))
         .routes(routes!(photos::image))
         .routes(routes!(health::livez))

@@ -55,6 +55,10 @@ pub(super) fn finish(mut document: OpenApi) -> OpenApi {
         document.paths.paths.insert("/photos/{photo_id}/{width}x{height}".into(), image);
     }
     for (path, item) in &mut document.paths.paths {
+        // One handler serves PUT and PATCH; an operation id stands for one method.
+        if let Some(patch) = &mut item.patch {
+            patch.operation_id = Some("patch_post".into());
+        }
         let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
         for operation in operations.into_iter().flatten() {
             complete(path, operation);

@@ -6,12 +6,12 @@ use http::StatusCode;
 use model::{Message, PostId};
 use utoipa::ToSchema;
 
+use super::Http;
 use super::auth::{Reader, SignedIn};
 use super::error::Problem;
 use super::path::PathId;
 use super::upload::{self, read_upload};
 use super::wire::{Empty, Post, json};
-use super::{Http, wire};
 
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents the form; it is read by upload.rs")]
@@ -84,30 +84,10 @@ pub(crate) async fn get(
 }
 
 /// Edit a post's message
-#[utoipa::path(
-    put, path = "/posts/{post_id}", tag = "posts", operation_id = "edit_post",
-    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
-    request_body(content(
-        (Edit = "application/x-www-form-urlencoded"),
-        (Edit = "multipart/form-data"),
-    )),
-    responses((status = 200, description = "The post as it is now", body = Post)),
-    security(("bearer" = []), ("cookie" = [])),
-)]
-pub(crate) async fn put(
-    state: State<Http>,
-    caller: SignedIn,
-    id: PathId<PostId>,
-    request: Request,
-) -> Result<Response, Problem> {
-    edit(state, caller, id, request).await
-}
-
-/// Edit a post's message
 ///
-/// The same as PUT.
+/// PUT and PATCH do the same.
 #[utoipa::path(
-    patch, path = "/posts/{post_id}", tag = "posts", operation_id = "patch_post",
+    method(put, patch), path = "/posts/{post_id}", tag = "posts", operation_id = "edit_post",
     params(("post_id" = i64, Path, description = "The post's id", example = 42)),
     request_body(content(
         (Edit = "application/x-www-form-urlencoded"),
@@ -116,13 +96,21 @@ pub(crate) async fn put(
     responses((status = 200, description = "The post as it is now", body = Post)),
     security(("bearer" = []), ("cookie" = [])),
 )]
-pub(crate) async fn patch(
-    state: State<Http>,
-    caller: SignedIn,
-    id: PathId<PostId>,
+pub(crate) async fn edit(
+    State(http): State<Http>,
+    SignedIn(caller): SignedIn,
+    PathId(id): PathId<PostId>,
     request: Request,
 ) -> Result<Response, Problem> {
-    edit(state, caller, id, request).await
+    // Whether the post is there and theirs comes before whether the form is any good.
+    http.app.check_editable(&caller, id).await?;
+    let (parts, body) = request.into_parts();
+    let mut form = http.form(&parts.headers, body, &["message"]).await?;
+    let post = match form.text("message")? {
+        Some(text) => http.app.edit_post(&caller, id, parse_message(text)?).await?,
+        None => http.app.post(Some(&caller), id).await?,
+    };
+    Ok(json(StatusCode::OK, &Post::from(post)))
 }
 
 /// Delete a post
@@ -140,24 +128,7 @@ pub(crate) async fn delete(
     PathId(id): PathId<PostId>,
 ) -> Result<Response, Problem> {
     http.app.delete_post(&caller, id).await?;
-    Ok(json(StatusCode::OK, &wire::Empty {}))
-}
-
-async fn edit(
-    State(http): State<Http>,
-    SignedIn(caller): SignedIn,
-    PathId(id): PathId<PostId>,
-    request: Request,
-) -> Result<Response, Problem> {
-    // Whether the post is there and theirs comes before whether the form is any good.
-    http.app.check_editable(&caller, id).await?;
-    let (parts, body) = request.into_parts();
-    let mut form = http.form(&parts.headers, body, &["message"]).await?;
-    let post = match form.text("message")? {
-        Some(text) => http.app.edit_post(&caller, id, parse_message(text)?).await?,
-        None => http.app.post(Some(&caller), id).await?,
-    };
-    Ok(json(StatusCode::OK, &Post::from(post)))
+    Ok(json(StatusCode::OK, &Empty {}))
 }
 
 pub(crate) fn parse_message(text: String) -> Result<Option<Message>, Problem> {
