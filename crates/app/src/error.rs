@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    #[error("sign in first")]
-    Unauthorized,
     #[error("{0}")]
     Forbidden(&'static str),
     #[error("{0}")]

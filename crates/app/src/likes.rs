@@ -1,7 +1,7 @@
 //! Liking and unliking.
 
 use model::PostId;
-use store::{Liked, Unliked};
+use store::Like;
 
 use crate::posts::NO_SUCH_POST;
 use crate::{App, Caller, Error};
@@ -9,19 +9,19 @@ use crate::{App, Caller, Error};
 impl App {
     pub async fn like(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
         match self.0.store.like(caller.user.id, post, self.0.clock.now()).await? {
-            Liked::Now => Ok(()),
-            Liked::Already => {
+            Like::Changed => Ok(()),
+            Like::Unchanged => {
                 Err(Error::Conflict { field: None, message: "you have liked this post already" })
             }
-            Liked::NoSuchPost => Err(NO_SUCH_POST),
+            Like::NoSuchPost => Err(NO_SUCH_POST),
         }
     }
 
     pub async fn unlike(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
         match self.0.store.unlike(caller.user.id, post).await? {
-            Unliked::Now => Ok(()),
-            Unliked::Already => Err(Error::Conflict { field: None, message: "you do not like this post" }),
-            Unliked::NoSuchPost => Err(NO_SUCH_POST),
+            Like::Changed => Ok(()),
+            Like::Unchanged => Err(Error::Conflict { field: None, message: "you do not like this post" }),
+            Like::NoSuchPost => Err(NO_SUCH_POST),
         }
     }
 }

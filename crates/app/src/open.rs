@@ -2,7 +2,8 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::Clock;
@@ -15,8 +16,9 @@ use crate::{App, Parts, Settings, passwords, stats, variants};
 pub enum OpenError {
     #[error(
         "cannot use the data folder {}: {cause}\n\
-         Give this user the right to write there, or choose another folder with --data-dir or PINHOLE_DATA_DIR.",
-        path.display()
+         {} or choose another folder with --data-dir or PINHOLE_DATA_DIR.",
+        path.display(),
+        remedy(cause)
     )]
     Folder { path: PathBuf, cause: io::Error },
     #[error(
@@ -27,6 +29,8 @@ pub enum OpenError {
     Locked { path: PathBuf },
     #[error("{0}\nInstall that version (or a later one) again, or point --data-dir to another folder.")]
     Newer(store::OpenError),
+    #[error("{0}\nMove it away, or point --data-dir to another folder.")]
+    Foreign(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
@@ -44,6 +48,7 @@ impl App {
         let store = store::Store::open(&settings.data_dir.join("pinhole.db"), settings.read_threads);
         let store = store.map_err(|error| match error {
             store::OpenError::Newer { .. } => OpenError::Newer(error),
+            store::OpenError::Foreign { .. } => OpenError::Foreign(error),
             other => OpenError::Store(other),
         })?;
         let blobs = blobs::Blobs::open(&settings.data_dir)?;
@@ -72,10 +77,32 @@ impl App {
     }
 }
 
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "A file is in the way: move it,",
+        io::ErrorKind::StorageFull => "The disk is full: make room,",
+        io::ErrorKind::PermissionDenied => "Give this user the right to write there,",
+        _ => "See that this user can make and write files there,",
+    }
+}
+
+/// Makes the folder for this user's eyes only: it holds password hashes and other people's sessions.
+fn make_private(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    // The folder is durable when the one above it is.
+    match path.canonicalize()?.parent() {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
 fn lock_folder(settings: &Settings) -> Result<File, OpenError> {
     let path = &settings.data_dir;
     let folder = |cause| OpenError::Folder { path: path.clone(), cause };
-    fs::create_dir_all(path).map_err(folder)?;
+    make_private(path).map_err(folder)?;
     let lock = File::create(path.join("lock")).map_err(folder)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),

@@ -26,7 +26,8 @@ impl Passwords {
     pub(crate) async fn hash(&self, password: String) -> Result<String, Error> {
         let place = self.workers.enter()?;
         let salt = random()?;
-        self.workers.run(&place, move || hash(password.as_bytes(), salt)).await?.map_err(Error::internal)
+        let (_, hashed) = self.workers.run(place, move || hash(password.as_bytes(), salt)).await?;
+        hashed.map_err(Error::internal)
     }
 
     /// Whether `password` is the one behind `stored`; without a stored hash it works as hard and says no.
@@ -34,7 +35,7 @@ impl Passwords {
         let place = self.workers.enter()?;
         let known = stored.is_some();
         let stored = stored.unwrap_or_else(|| self.decoy.clone());
-        let matches = self.workers.run(&place, move || verify(password.as_bytes(), &stored)).await?;
+        let (_, matches) = self.workers.run(place, move || verify(password.as_bytes(), &stored)).await?;
         Ok(matches.map_err(Error::internal)? && known)
     }
 

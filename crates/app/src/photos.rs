@@ -31,12 +31,17 @@ impl App {
         format!("{photo}-{}-{}-{}", size.side(), format.name(), imaging::REVISION)
     }
 
-    /// Takes a deleted photo's bytes off the disk and out of memory.
-    pub(crate) async fn remove_bytes(&self, photo: PhotoId) -> Result<(), Error> {
+    /// Takes a photo that is noted for removal off the disk and out of memory. Trouble is logged, not
+    /// returned: the note stays, and the collector tries again.
+    pub(crate) async fn remove_bytes(&self, photo: PhotoId) {
         self.0.variants.forget(photo);
-        self.0.blobs.delete(photo).await?;
-        self.0.store.strike_removal(photo).await?;
-        Ok(())
+        let removed = match self.0.blobs.delete(photo).await {
+            Ok(()) => self.0.store.strike_removal(photo).await.map_err(Error::from),
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = removed {
+            tracing::warn!(%photo, %error, "the bytes of a deleted photo could not be removed yet");
+        }
     }
 
     async fn render(&self, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
@@ -48,7 +53,7 @@ impl App {
             self.photo(photo).await?;
             return Err(Error::internal(BytesMissing { photo, side }));
         };
-        let rendered = self.0.render.run(&place, move || imaging::render(&master, size, format)).await?;
+        let (_, rendered) = self.0.render.run(place, move || imaging::render(&master, size, format)).await?;
         let bytes = Bytes::from(rendered.map_err(Error::internal)?);
         self.0.variants.keep(variant, bytes.clone());
         // A delete may have emptied the cache while we drew; what it could not see, we take out again.

@@ -87,7 +87,8 @@ impl App {
         detached(async move {
             // Row first: bytes without a row are noted and collected, a row without bytes cannot be mended.
             let photo = granted(app.0.store.delete_post(id, only_by, now).await?)?;
-            app.remove_bytes(photo).await
+            app.remove_bytes(photo).await;
+            Ok(())
         })
         .await
     }
@@ -103,14 +104,22 @@ impl App {
         match created {
             Ok(Created::New(post)) => Ok(post),
             Ok(Created::Repeated(repeat)) => {
-                self.remove_bytes(photo).await?;
+                self.remove_bytes(photo).await;
                 first_made(repeat)
             }
-            Ok(Created::ClaimLost) => Err(Error::Busy("the blob store")),
+            Ok(Created::ClaimLost) => {
+                // Whoever took the claim may have looked for the bytes before they were there.
+                self.remove_bytes(photo).await;
+                Err(Error::Busy("the blob store"))
+            }
             Err(error) => {
-                // Left alone, the claim would be collected later; there is no need to wait.
-                self.0.store.abandon_photo(photo, now).await?;
-                self.remove_bytes(photo).await?;
+                // Left alone, the claim would be collected later; there is no need to wait. Without a claim
+                // the bytes are somebody's: a commit may have held although it was reported as failed.
+                match self.0.store.abandon_photo(photo, now).await {
+                    Ok(true) => self.remove_bytes(photo).await,
+                    Ok(false) => {}
+                    Err(error) => tracing::warn!(%photo, %error, "a failed upload is left to the collector"),
+                }
                 Err(error)
             }
         }
@@ -122,21 +131,23 @@ impl App {
         let place = parts.ingest.enter()?;
         // The header tells what the decode will cost. The file is read again for it rather than kept:
         // whoever waits for memory must not hold any.
-        let (mut file, probe) = parts
+        let (place, (mut file, probe)) = parts
             .ingest
-            .run(&place, move || {
+            .run(place, move || {
                 let probe = file.read().map(|bytes| (imaging::probe(&bytes, &limits), bytes.len() as u64));
                 (file, probe)
             })
             .await?;
         let (probe, length) = probe.map_err(Error::internal)?;
         let needed = probe.map_err(unreadable)?.memory + length;
-        let _memory = parts.pixel_memory.reserve(needed).await?;
-        let limits = parts.settings.image_limits();
-        let ingested = parts
-            .ingest
-            .run(&place, move || file.read().map(|bytes| imaging::ingest(&bytes, &limits)))
-            .await?;
+        let memory = parts.pixel_memory.reserve(needed).await?;
+        let decode = move || {
+            let ingested = file.read().map(|bytes| imaging::ingest(&bytes, &limits));
+            // Given back by the work, not by whoever waits for it: they may leave before it ends.
+            drop(memory);
+            ingested
+        };
+        let (_, ingested) = parts.ingest.run(place, decode).await?;
         ingested.map_err(Error::internal)?.map_err(unreadable)
     }
 }

@@ -42,7 +42,7 @@ impl App {
         parts.store.abandon_stale_claims(dead_before, now).await?;
         let removals = parts.store.removals(parts.clock.now()).await?;
         for photo in &removals {
-            self.remove_bytes(*photo).await?;
+            self.remove_bytes(*photo).await;
         }
         Ok(swept + removals.len())
     }

@@ -50,23 +50,26 @@ impl Workers {
         })
     }
 
-    /// Runs `work` on one of the threads. A panic in it is an error, not an outage.
+    /// Runs `work` on one of the threads and hands the place back with its result. A panic in it is an
+    /// error, not an outage. If the caller goes away, the job keeps the place as long as it runs.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        _place: &Place,
+        place: Place,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Error> {
+    ) -> Result<(Place, T), Error> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move || {
             // Nobody waits any more: leave the thread to those who do.
             if reply.is_closed() {
                 return;
             }
-            drop(reply.send(catch_unwind(AssertUnwindSafe(work))));
+            let outcome = catch_unwind(AssertUnwindSafe(work));
+            drop(reply.send((place, outcome)));
         });
         self.jobs.send(job).map_err(|_| Error::internal(Stopped))?;
-        let outcome = answer.await.map_err(|_| Error::internal(Stopped))?;
-        outcome.map_err(|_| Error::internal(Panicked(self.name)))
+        let (place, outcome) = answer.await.map_err(|_| Error::internal(Stopped))?;
+        let value = outcome.map_err(|_| Error::internal(Panicked(self.name)))?;
+        Ok((place, value))
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -128,18 +131,40 @@ mod tests {
         let (first, second) = (workers.enter().unwrap(), workers.enter().unwrap());
         assert!(matches!(workers.enter(), Err(Error::Busy("test"))));
         assert_eq!((workers.depth(), workers.shed()), (2, 1));
-        assert_eq!(workers.run(&first, || 6 * 7).await.unwrap(), 42);
-        drop(second);
+        let (first, answer) = workers.run(first, || 6 * 7).await.unwrap();
+        assert_eq!(answer, 42);
+        assert!(workers.enter().is_err(), "both places are still held");
+        drop((first, second));
         workers.enter().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_job_keeps_its_place_when_its_caller_goes_away() {
+        let workers = Workers::start("test", 1, 0).unwrap();
+        let (started, has_started) = std::sync::mpsc::channel();
+        let (finish, may_finish) = std::sync::mpsc::channel::<()>();
+        let work = workers.run(workers.enter().unwrap(), move || {
+            started.send(()).unwrap();
+            may_finish.recv().unwrap();
+        });
+        let mut work = Box::pin(work);
+        assert!(futures_util::poll!(&mut work).is_pending());
+        has_started.recv().unwrap();
+        drop(work);
+        assert!(workers.enter().is_err(), "it still runs");
+        finish.send(()).unwrap();
+        while workers.depth() > 0 {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[tokio::test]
     async fn survives_a_panicking_job() {
         let workers = Workers::start("test", 1, 1).unwrap();
         let place = workers.enter().unwrap();
-        let panicked = workers.run(&place, || panic!("on purpose")).await;
+        let panicked = workers.run(place, || panic!("on purpose")).await;
         assert!(matches!(panicked, Err(Error::Internal(_))));
-        assert_eq!(workers.run(&place, || 1).await.unwrap(), 1);
+        assert_eq!(workers.run(workers.enter().unwrap(), || 1).await.unwrap().1, 1);
     }
 
     #[tokio::test]

@@ -71,9 +71,9 @@ impl Folder {
     pub(crate) fn delete(&self, photo: PhotoId) -> Result<(), Error> {
         let place = self.place(photo);
         match fs::remove_dir_all(&place) {
-            Ok(()) => sync_folder(parent(&place)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::at(&place)(error)),
+            // Not there any more may mean removed a moment before a crash, and not synced yet.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::at(&place)(error)),
+            _ => sync_folder(parent(&place)),
         }
     }
 

@@ -37,6 +37,8 @@ CREATE TABLE posts (
     created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX posts_by_user ON posts (user_id, id);
+-- The rows of posts are wide; counting one's way to an offset only needs their ids.
+CREATE INDEX posts_by_id ON posts (id);
 
 CREATE TABLE likes (
     user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -33,6 +33,8 @@ pub enum OpenError {
         path.display()
     )]
     Newer { path: PathBuf, found: u32, known: u32 },
+    #[error("{} is a database of some other program, not of Pinhole", path.display())]
+    Foreign { path: PathBuf },
     #[error("cannot start a database thread: {0}")]
     Thread(#[from] std::io::Error),
 }

@@ -1,8 +1,8 @@
 //! The feed, newest first.
 //!
 //! A page is always read by its place among the ids, so the millionth costs what the first does and
-//! nothing shifts when posts come and go. A plain offset is turned into such a place first, walking only
-//! the narrow primary key.
+//! nothing shifts when posts come and go. A plain offset is turned into such a place first, by counting
+//! down a narrow index; a large one is counted apart from everybody else.
 
 use futures_util::FutureExt;
 use model::{Anchor, FeedPage, FeedStart, Limit, PostId, UserId};
@@ -18,6 +18,9 @@ statements! {
     AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
 }
 
+/// Skipping so many is still quick.
+const QUICK_OFFSET: u64 = 1_000;
+
 impl Store {
     pub async fn feed(
         &self,
@@ -25,30 +28,30 @@ impl Store {
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {
-        self.read(move |tx| {
-            async move {
-                match resolve(tx, start).await? {
-                    Some(before) => page(tx, viewer.unwrap_or(NOBODY), before, limit.get()).await,
-                    None => Ok(FeedPage { posts: Vec::new(), next: None }),
-                }
-            }
-            .boxed()
-        })
-        .await
+        let before = match start {
+            FeedStart::Offset(0) => Some(PostId(i64::MAX)),
+            FeedStart::After(Anchor(id)) => Some(id),
+            FeedStart::Offset(skipped) => self.at_offset(skipped).await?,
+        };
+        let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
+        let viewer = viewer.unwrap_or(NOBODY);
+        self.read(move |tx| async move { page(tx, viewer, before, limit.get()).await }.boxed()).await
+    }
+
+    /// The id below which the post after `skipped` others is the first; `None` behind the last post.
+    async fn at_offset(&self, skipped: u64) -> Result<Option<PostId>, Error> {
+        let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
+        let first = if skipped > QUICK_OFFSET {
+            self.read_slowly(move |tx| id_at(tx, offset).boxed()).await?
+        } else {
+            self.read(move |tx| id_at(tx, offset).boxed()).await?
+        };
+        Ok(first.map(|id| PostId(id + 1)))
     }
 }
 
-/// The id below which the page begins; `None` when the offset lies behind the last post.
-async fn resolve(tx: &mut Tx, start: FeedStart) -> Result<Option<PostId>, Error> {
-    match start {
-        FeedStart::Offset(0) => Ok(Some(PostId(i64::MAX))),
-        FeedStart::After(Anchor(id)) => Ok(Some(id)),
-        FeedStart::Offset(skipped) => {
-            let skipped = i64::try_from(skipped).unwrap_or(i64::MAX);
-            let first = tx.first(AT_OFFSET, &[skipped.into()], |row| row.int(0)).await?;
-            Ok(first.map(|id| PostId(id + 1)))
-        }
-    }
+async fn id_at(tx: &mut Tx, offset: i64) -> Result<Option<i64>, Error> {
+    tx.first(AT_OFFSET, &[offset.into()], |row| row.int(0)).await
 }
 
 async fn page(tx: &mut Tx, viewer: UserId, before: PostId, limit: usize) -> Result<FeedPage, Error> {

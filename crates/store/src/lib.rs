@@ -20,7 +20,7 @@ use std::path::Path;
 use futures_util::future::BoxFuture;
 
 pub use error::{Error, OpenError};
-pub use likes::{Liked, Unliked};
+pub use likes::Like;
 pub use photos::NewPhoto;
 pub use posts::{Access, Created, NewPost, Repeat};
 pub use sessions::{NewSession, Session};
@@ -66,5 +66,10 @@ impl Store {
     /// Runs `work` on what is committed.
     async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         self.sqlite.read(work).await
+    }
+
+    /// The same for work that may take long: it waits behind its like and holds up nobody else.
+    async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.sqlite.read_slowly(work).await
     }
 }

@@ -17,43 +17,38 @@ statements! {
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
+/// What became of a like given or taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Liked {
-    Now,
-    Already,
-    NoSuchPost,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unliked {
-    Now,
-    Already,
+pub enum Like {
+    Changed,
+    /// It was so before.
+    Unchanged,
     NoSuchPost,
 }
 
 impl Store {
-    pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Liked, Error> {
+    pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Like, Error> {
         self.write(move |tx| {
             async move {
                 if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
                     tx.execute(COUNT_UP, &[post.into()]).await?;
-                    return Ok(Liked::Now);
+                    return Ok(Like::Changed);
                 }
-                Ok(if exists(tx, post).await? { Liked::Already } else { Liked::NoSuchPost })
+                unchanged(tx, post).await
             }
             .boxed()
         })
         .await
     }
 
-    pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Unliked, Error> {
+    pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Like, Error> {
         self.write(move |tx| {
             async move {
                 if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
                     tx.execute(COUNT_DOWN, &[post.into()]).await?;
-                    return Ok(Unliked::Now);
+                    return Ok(Like::Changed);
                 }
-                Ok(if exists(tx, post).await? { Unliked::Already } else { Unliked::NoSuchPost })
+                unchanged(tx, post).await
             }
             .boxed()
         })
@@ -61,6 +56,8 @@ impl Store {
     }
 }
 
-async fn exists(tx: &mut Tx, post: PostId) -> Result<bool, Error> {
-    Ok(tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?.is_some())
+/// Nothing changed: because it was so already, or because there is nothing to like?
+async fn unchanged(tx: &mut Tx, post: PostId) -> Result<Like, Error> {
+    let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
+    Ok(found.map_or(Like::NoSuchPost, |()| Like::Unchanged))
 }

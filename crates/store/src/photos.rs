@@ -49,8 +49,9 @@ impl Store {
         .await
     }
 
-    /// Gives up a claim: its bytes, if any, are noted for removal.
-    pub async fn abandon_photo(&self, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+    /// Gives up a claim: its bytes, if any, are noted for removal. `false` if there was none, because it
+    /// has been redeemed or given up before.
+    pub async fn abandon_photo(&self, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
         self.write(move |tx| async move { abandon(tx, id, now).await }.boxed()).await
     }
 
@@ -105,11 +106,12 @@ pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Resul
     Ok(true)
 }
 
-pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
-    if tx.execute(REDEEM, &[(&id).into()]).await? > 0 {
+pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
+    let held = tx.execute(REDEEM, &[(&id).into()]).await? > 0;
+    if held {
         note_removal(tx, id, now).await?;
     }
-    Ok(())
+    Ok(held)
 }
 
 /// Deletes the row and notes that the bytes must follow.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::{
     FeedStart, Limit, Message, Photo, PhotoId, Post, PostId, Timestamp, Token, User, UserId, Username,
 };
-use store::{Access, Created, Liked, NewPhoto, NewPost, NewSession, NewUser, Repeat, Store, Unliked};
+use store::{Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Repeat, Store};
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
 const LONG_AGO: Timestamp = Timestamp::from_micros(0);
@@ -116,13 +116,13 @@ async fn the_count_is_the_number_of_likes() {
     }
     // Everybody twice at once, some of them take it back.
     let twice = likes.iter().chain(&likes).map(|user| case.store.like(*user, post, NOW));
-    let outcomes: Vec<Liked> =
+    let outcomes: Vec<Like> =
         futures_util::future::join_all(twice).await.into_iter().collect::<Result<_, _>>().unwrap();
-    assert_eq!(outcomes.iter().filter(|o| **o == Liked::Now).count(), 10);
-    assert_eq!(outcomes.iter().filter(|o| **o == Liked::Already).count(), 10);
+    assert_eq!(outcomes.iter().filter(|o| **o == Like::Changed).count(), 10);
+    assert_eq!(outcomes.iter().filter(|o| **o == Like::Unchanged).count(), 10);
     for user in &likes[..4] {
-        assert_eq!(case.store.unlike(*user, post).await.unwrap(), Unliked::Now);
-        assert_eq!(case.store.unlike(*user, post).await.unwrap(), Unliked::Already);
+        assert_eq!(case.store.unlike(*user, post).await.unwrap(), Like::Changed);
+        assert_eq!(case.store.unlike(*user, post).await.unwrap(), Like::Unchanged);
     }
     let seen = case.store.post(post, Some(likes[5])).await.unwrap().unwrap();
     assert_eq!((seen.like_count, seen.is_liked), (6, true));
@@ -131,8 +131,8 @@ async fn the_count_is_the_number_of_likes() {
     assert_eq!(case.count("SELECT count(*) FROM likes"), 6);
 
     let missing = PostId(999);
-    assert_eq!(case.store.like(ada.id, missing, NOW).await.unwrap(), Liked::NoSuchPost);
-    assert_eq!(case.store.unlike(ada.id, missing).await.unwrap(), Unliked::NoSuchPost);
+    assert_eq!(case.store.like(ada.id, missing, NOW).await.unwrap(), Like::NoSuchPost);
+    assert_eq!(case.store.unlike(ada.id, missing).await.unwrap(), Like::NoSuchPost);
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn a_claim_is_redeemed_once_or_collected() {
 
     // Giving up what was redeemed must not take the post's bytes away.
     let post = case.post(ada.id, 3).await;
-    case.store.abandon_photo(post.photo.id, later).await.unwrap();
+    assert!(!case.store.abandon_photo(post.photo.id, later).await.unwrap());
     assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
     assert_eq!(case.store.totals().await.unwrap(), store::Totals { photos: 1, bytes: 1000 });
     case.store.ping().await.unwrap();

@@ -141,7 +141,6 @@ impl IntoResponse for Problem {
 impl From<app::Error> for Problem {
     fn from(error: app::Error) -> Self {
         match error {
-            app::Error::Unauthorized => Self::unauthorized(),
             app::Error::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "forbidden", message),
             app::Error::NotFound(message) => Self::not_found(message),
             app::Error::Invalid { field, message } => Self::invalid(field, message),

@@ -12,10 +12,15 @@ use crate::{Error, OpenError, Work};
 use readers::Readers;
 use writer::Writer;
 
+/// Slow reads that may wait.
+const SLOW_QUEUE: usize = 32;
+
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     // Dropped in this order: the last connection to close tidies the write-ahead log away.
     readers: Readers,
+    /// One thread for reads that take long, so that they only hold up each other.
+    slow_reader: Readers,
     writer: Writer,
 }
 
@@ -23,8 +28,9 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, read_threads: usize) -> Result<Self, OpenError> {
         let conn = connection::open(path)?;
         let writer = Writer::start(conn)?;
-        let readers = Readers::start(path, read_threads)?;
-        Ok(Self { readers, writer })
+        let readers = Readers::start(path, "store-read", read_threads, readers::QUEUE)?;
+        let slow_reader = Readers::start(path, "store-slow", 1, SLOW_QUEUE)?;
+        Ok(Self { readers, slow_reader, writer })
     }
 
     pub(crate) fn queued_writes(&self) -> usize {
@@ -41,5 +47,9 @@ impl Sqlite {
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         self.readers.run(work).await
+    }
+
+    pub(crate) async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.slow_reader.run(work).await
     }
 }

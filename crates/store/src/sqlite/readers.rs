@@ -12,7 +12,7 @@ use crate::tx::{Tx, ready};
 use crate::{Error, OpenError, Work};
 
 /// Reads that may wait; past that, callers are told to come back.
-const QUEUE: usize = 4096;
+pub(super) const QUEUE: usize = 4096;
 
 type Job = Box<dyn FnOnce(&mut Tx) + Send>;
 
@@ -23,18 +23,17 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(path: &Path, count: usize) -> Result<Self, OpenError> {
-        let (jobs, queue) = crossbeam_channel::bounded::<Job>(QUEUE);
+    pub(super) fn start(path: &Path, name: &str, count: usize, waiting: usize) -> Result<Self, OpenError> {
+        let (jobs, queue) = crossbeam_channel::bounded::<Job>(waiting);
         let mut threads = Vec::new();
         for number in 0..count.max(1) {
             let mut tx = Tx::new(connection::open_reader(path)?);
             let queue = queue.clone();
-            let thread =
-                std::thread::Builder::new().name(format!("store-read-{number}")).spawn(move || {
-                    while let Ok(job) = queue.recv() {
-                        job(&mut tx);
-                    }
-                })?;
+            let thread = std::thread::Builder::new().name(format!("{name}-{number}")).spawn(move || {
+                while let Ok(job) = queue.recv() {
+                    job(&mut tx);
+                }
+            })?;
             threads.push(thread);
         }
         Ok(Self { jobs: Some(jobs), threads })

@@ -18,6 +18,9 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenErro
     if found > KNOWN {
         return Err(OpenError::Newer { path: path.to_owned(), found, known: KNOWN });
     }
+    if found == 0 && !is_empty(conn).map_err(failed)? {
+        return Err(OpenError::Foreign { path: path.to_owned() });
+    }
     for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
         apply(conn, step, version).map_err(failed)?;
         tracing::info!(version, "database schema upgraded");
@@ -36,6 +39,10 @@ fn version(conn: &Connection) -> rusqlite::Result<u32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+fn is_empty(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +59,15 @@ mod tests {
         conn.pragma_update(None, "user_version", KNOWN + 1).unwrap();
         let refused = connection::open(&path).unwrap_err();
         assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+    }
+
+    #[test]
+    fn leaves_the_database_of_another_program_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE users (name TEXT)").unwrap();
+        let refused = connection::open(&path).unwrap_err();
+        assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
     }
 
     #[test]

@@ -81,13 +81,19 @@ impl Drop for Writer {
 }
 
 fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>) {
-    if let Err(error) = tx.control("BEGIN IMMEDIATE") {
+    if let Err(error) = begin(tx) {
         first(Err(error))(Ok(()));
         return;
     }
-    let jobs = std::iter::once(first).chain(queue.try_iter()).take(GROUP);
-    let settles: Vec<Settle> = jobs.map(|job| job(Ok(tx))).collect();
-
+    let mut settles: Vec<Settle> = Vec::new();
+    for job in std::iter::once(first).chain(queue.try_iter()).take(GROUP) {
+        settles.push(job(Ok(tx)));
+        // A failing disk makes SQLite end the whole transaction by itself. A savepoint would then open,
+        // and its release commit, a transaction of its own, behind the back of everyone in this group.
+        if !tx.is_open() {
+            break;
+        }
+    }
     let fate = tx.control("COMMIT");
     if let Err(error) = &fate {
         tracing::error!(%error, writes = settles.len(), "a commit failed; nobody in it was acknowledged");
@@ -100,6 +106,14 @@ fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>) {
     for settle in settles {
         settle(fate.clone());
     }
+}
+
+fn begin(tx: &mut Tx) -> Result<(), Error> {
+    // Left open only if rolling back had failed; nothing in it was ever acknowledged.
+    if tx.is_open() {
+        tx.control("ROLLBACK")?;
+    }
+    tx.control("BEGIN IMMEDIATE")
 }
 
 /// One job fails alone: the others of its group keep what they wrote.
@@ -167,6 +181,24 @@ mod tests {
         assert!(matches!(broken, Err(Error::Panicked)));
         assert_eq!(count(&writer).await, 0);
         note(&writer, 1).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_ended_by_itself_takes_its_group_along() {
+        let (_folder, writer) = open();
+        // What SQLite does when the disk is full or fails: the whole transaction is gone.
+        let ended = writer.run(|tx| {
+            async move {
+                tx.execute("INSERT INTO notes VALUES (1)", &[]).await?;
+                tx.control("ROLLBACK")
+            }
+            .boxed()
+        });
+        let (ended, after, later) = tokio::join!(ended, note(&writer, 2), note(&writer, 3));
+        assert!(ended.is_err());
+        let told = i64::from(after.is_ok()) + i64::from(later.is_ok());
+        assert_eq!(count(&writer).await, told, "what was told is what holds");
+        note(&writer, 4).await.unwrap();
     }
 
     #[tokio::test]
