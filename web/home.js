@@ -15,7 +15,8 @@ async function load() {
     // The link is absolute, on the public address; this page stays where it was opened.
     next = page.paging.next && new URL(page.paging.next).search.replace(/^/, "/feed");
     more.hidden = !next;
-    status.textContent = posts.children.length ? "" : "No photos yet. The API page shows how to post the first one.";
+    status.textContent = "";
+    if (!posts.children.length) status.append("No photos yet. ", link("/docs/", "The API page"), " shows how to post the first one.");
   } catch (error) {
     status.textContent = `The photos could not be loaded: ${error.message}. Reload to try again.`;
   }
@@ -37,9 +38,14 @@ function show(post) {
   return item;
 }
 
+function link(address, text) {
+  return Object.assign(document.createElement("a"), { href: address, textContent: text });
+}
+
 function line(name, ...texts) {
   const paragraph = document.createElement("p");
   paragraph.className = name;
+  paragraph.dir = "auto";
   if (texts.length === 1) paragraph.textContent = texts[0];
   else paragraph.append(...texts.map((text) => Object.assign(document.createElement("span"), { textContent: text })));
   return paragraph;

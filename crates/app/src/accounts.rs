@@ -41,7 +41,7 @@ impl App {
         let (token, session) = self.new_session()?;
         let new = NewUser { username, password_hash, created_at: session.started_at };
         let user = parts.store.join(new, session).await?.ok_or_else(taken)?;
-        tracing::info!(user = %user.id, "joined");
+        tracing::info!(user = user.id.0, "joined");
         Ok(Entrance { user, token })
     }
 

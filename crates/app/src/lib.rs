@@ -2,6 +2,7 @@
 
 mod accounts;
 mod chance;
+mod crowd;
 mod error;
 mod feed;
 mod likes;
@@ -17,6 +18,7 @@ mod workers;
 
 pub use accounts::{Caller, Entrance};
 pub use blobs::{Spool, Spooled};
+pub use crowd::{Crowd, Inside};
 pub use error::Error;
 pub use imaging::Format;
 pub use open::OpenError;
@@ -27,7 +29,7 @@ pub use stats::{Queue, Stats};
 use std::fs::File;
 use std::sync::Arc;
 
-use model::{Clock, Timestamp};
+use model::{Clock, Timestamp, UserId};
 
 /// The service. Cheap to clone; every clone is the same service.
 #[derive(Debug, Clone)]
@@ -44,6 +46,7 @@ struct Parts {
     ingest: workers::Workers,
     render: workers::Workers,
     pixel_memory: workers::Budget,
+    uploads: Arc<Crowd<UserId>>,
     variants: variants::Variants,
     totals: stats::CachedTotals,
     /// Held as long as we live: no two processes share a data folder.

@@ -9,7 +9,11 @@ use std::sync::Arc;
 use model::Clock;
 
 use crate::workers::{Budget, Workers};
-use crate::{App, Parts, Settings, passwords, stats, variants};
+use crate::{App, Crowd, Parts, Settings, passwords, stats, variants};
+
+/// Uploads under way at once, in all and by one person: what has arrived of them waits on the disk.
+const MAX_UPLOADS: usize = 128;
+const MAX_UPLOADS_EACH: usize = 16;
 
 /// Why the service could not start, in words that say what to do.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +72,7 @@ impl App {
             ingest: workers("ingest", settings.pixel_threads, settings.pixel_queue)?,
             render: workers("render", settings.pixel_threads, settings.pixel_queue)?,
             pixel_memory: Budget::new(settings.pixel_memory),
+            uploads: Crowd::new(MAX_UPLOADS, MAX_UPLOADS_EACH),
             variants: variants::Variants::new(settings.image_cache),
             totals: stats::CachedTotals::default(),
             settings,

@@ -1,11 +1,11 @@
 //! Posting a photo, reading, editing and deleting posts.
 
 use blobs::{Spooled, Square};
-use model::{Message, Photo, PhotoId, Post, PostId, Timestamp};
+use model::{Message, Photo, PhotoId, Post, PostId, Timestamp, UserId};
 use store::{Access, Created, NewPhoto, NewPost, Repeat};
 
 use crate::chance::random;
-use crate::{App, Caller, Error, Settings, detached};
+use crate::{App, Caller, Error, Inside, Settings, detached};
 
 pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
 const NOT_YOURS: Error = Error::Forbidden("this post belongs to somebody else");
@@ -22,6 +22,11 @@ pub struct Upload {
 impl App {
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
         self.0.store.post(id, caller.map(|caller| caller.user.id)).await?.ok_or(NO_SUCH_POST)
+    }
+
+    /// Room for one more upload, held while it lasts and taken before its first byte is read.
+    pub fn begin_upload(&self, caller: &Caller) -> Result<Inside<UserId>, Error> {
+        self.0.uploads.enter(caller.user.id).ok_or(Error::Busy("upload"))
     }
 
     /// A place for an upload's bytes to arrive in.

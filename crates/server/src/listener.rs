@@ -1,11 +1,11 @@
 //! Connections: accepted within bounds, timed, and let go gently.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use app::{Crowd, Inside};
 use axum::Router;
 use axum::body::Body;
 use http::header::EXPECT;
@@ -21,7 +21,7 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use crate::config::Config;
-use crate::http::address::{Local, Peer};
+use crate::http::address::{Local, Peer, network};
 use crate::linger::Lingering;
 use crate::metrics::Metrics;
 
@@ -58,7 +58,7 @@ pub(crate) async fn serve(
     metrics: Arc<Metrics>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let open = Arc::new(Open::default());
+    let open = Crowd::new(terms.max, terms.max_per_address);
     let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
@@ -73,10 +73,15 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let Some(place) = open.enter(peer.ip().to_canonical(), &terms, &metrics) else {
+        let address = peer.ip().to_canonical();
+        let exempt = terms.exempt.iter().any(|net| net.contains(&address));
+        let place = if exempt { open.enter_freely(address) } else { open.enter(network(address)) };
+        let Some(place) = place else {
+            metrics.refused_connections.inc();
             refuse(&stream);
             continue;
         };
+        let place = Counted::new(place, &metrics);
         match connection(stream, peer, router.clone(), &terms) {
             Ok(connection) => {
                 let connection = graceful.watch(connection);
@@ -142,41 +147,21 @@ async fn accept_failed(error: &io::Error) {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// The connections that are open, by address.
-#[derive(Debug, Default)]
-struct Open(Mutex<HashMap<IpAddr, usize>>);
+/// One open connection, as the metrics see it.
+struct Counted {
+    metrics: Arc<Metrics>,
+    _place: Inside<IpAddr>,
+}
 
-impl Open {
-    fn enter(self: &Arc<Self>, address: IpAddr, terms: &Terms, metrics: &Arc<Metrics>) -> Option<Place> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let exempt = terms.exempt.iter().any(|net| net.contains(&address));
-        let crowded = !exempt && open.get(&address).is_some_and(|count| *count >= terms.max_per_address);
-        if crowded || open.values().sum::<usize>() >= terms.max {
-            metrics.refused_connections.inc();
-            return None;
-        }
-        *open.entry(address).or_default() += 1;
+impl Counted {
+    fn new(place: Inside<IpAddr>, metrics: &Arc<Metrics>) -> Self {
         metrics.connections.inc();
-        Some(Place { open: self.clone(), address, metrics: metrics.clone() })
+        Self { metrics: metrics.clone(), _place: place }
     }
 }
 
-/// One open connection's place, given back when it ends.
-struct Place {
-    open: Arc<Open>,
-    address: IpAddr,
-    metrics: Arc<Metrics>,
-}
-
-impl Drop for Place {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.metrics.connections.dec();
-        let mut open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = open.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.address);
-            }
-        }
     }
 }

@@ -20,6 +20,9 @@ fn main() -> ExitCode {
             Ok(loaded) => loaded,
             Err(error) => return fail(error),
         };
+    if let Err(error) = telemetry::check(&loaded.config) {
+        return fail(loaded.refuse("log", error));
+    }
     match invocation.command {
         Command::Config => print(&(loaded.to_toml() + "\n")),
         Command::OpenApi => match openapi_document().to_pretty_json() {
@@ -32,7 +35,7 @@ fn main() -> ExitCode {
         },
         Command::Serve => {
             if let Err(error) = telemetry::start(&loaded.config) {
-                return fail(loaded.refuse("log", error));
+                return fail(error);
             }
             match serve(&loaded.config) {
                 Ok(()) => ExitCode::SUCCESS,
@@ -68,10 +71,11 @@ fn announce(config: &Config, service: &Service) {
     let address = format!("http://{}", service.address());
     if telemetry::is_for_people(config) {
         let public = config.public_url.as_ref().map_or(address.clone(), |url| url.to_string());
-        eprintln!(
-            "\n  Pinhole is ready.  Open {public}\n  Photos and database: {}",
-            config.data_dir.display()
-        );
+        eprintln!("\n  Pinhole is ready.  Open {public}\n");
+        if public != address {
+            eprintln!("  Listening on: {address}");
+        }
+        eprintln!("  Photos and database: {}", config.data_dir.display());
         if let Some(metrics) = service.admin_address() {
             eprintln!("  Metrics: http://{metrics}/metrics");
         }
@@ -107,9 +111,9 @@ impl Signals {
     }
 }
 
-/// Every connection is a file; the usual limit of 1,024 is for shells.
+/// Every connection is a file, and so is every upload; the usual limit of 1,024 is for shells.
 fn raise_file_limit(config: &Config) {
-    let wanted = u64::from(config.max_connections) + 256;
+    let wanted = 2 * u64::from(config.max_connections) + 256;
     match rlimit::increase_nofile_limit(wanted) {
         Ok(limit) if limit < wanted => tracing::warn!(
             limit,

@@ -18,10 +18,19 @@ pub fn is_for_people(config: &Config) -> bool {
     }
 }
 
+fn wants_colour() -> bool {
+    stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
+}
+
+/// Whether the log filter makes sense.
+pub fn check(config: &Config) -> Result<(), ParseError> {
+    EnvFilter::builder().parse(&config.log).map(drop)
+}
+
 pub fn start(config: &Config) -> Result<(), ParseError> {
     let filter = EnvFilter::builder().parse(&config.log)?;
     let lines = if is_for_people(config) {
-        fmt::layer().with_writer(stderr).with_target(false).with_ansi(stderr().is_terminal()).boxed()
+        fmt::layer().with_writer(stderr).with_target(false).with_ansi(wants_colour()).boxed()
     } else {
         fmt::layer()
             .json()

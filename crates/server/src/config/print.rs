@@ -15,7 +15,8 @@ pub(super) fn to_toml(loaded: &Loaded) -> String {
     let widths = lines.iter().map(|line| line.left.chars().count());
     let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or(WIDEST);
 
-    let mut text = String::from("# The settings in force. Saved as pinhole.toml, this sets them so.\n");
+    let mut text =
+        String::from("# The settings in force. Saved as pinhole.toml, this sets them so, but for secrets.\n");
     for group in Group::ALL {
         text += &format!("\n# {}\n", group.title());
         for Line { left, remark, .. } in lines.iter().filter(|line| line.group == group) {

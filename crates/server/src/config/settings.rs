@@ -80,7 +80,7 @@ settings! {
         max_connections_per_address: u32 as Count = Is("1024");
         // To send a request's head; also how long an idle connection is kept waiting for its next request.
         /// For a request's head, or the next one
-        header_timeout: Duration as Span = Is("10s");
+        header_timeout: Duration as Span = Is("30s");
         /// Longest pause inside a body
         body_timeout: Duration as Span = Is("30s");
         /// Longest time for a whole upload

@@ -103,7 +103,7 @@ fn defaults_are_those_of_the_decisions() {
     assert_eq!((config.join_burst, config.join_interval), (100, Duration::from_secs(10)));
     assert_eq!((config.request_burst, config.request_rate), (20_000, 2_000));
     assert_eq!((config.max_connections, config.max_connections_per_address), (4096, 1024));
-    assert_eq!(config.header_timeout, Duration::from_secs(10));
+    assert_eq!(config.header_timeout, Duration::from_secs(30));
     assert_eq!(
         (config.body_timeout, config.write_timeout),
         (Duration::from_secs(30), Duration::from_secs(30))
@@ -226,7 +226,7 @@ fn a_bad_value_names_setting_source_finding_and_remedy() {
         (
             Machine::default().flag("header_timeout", "0s"),
             "header_timeout (flag --header-timeout): found \"0s\", which would mean none at all, not \"no limit\"; \
-             expected a number of ms, s, m, h or d, more than zero, for example 10s",
+             expected a number of ms, s, m, h or d, more than zero, for example 30s",
         ),
         (
             Machine::default().flag("trusted_proxies", "10.0.0.0/8,proxy"),

@@ -42,10 +42,15 @@ pub(crate) async fn join(
     ClientAddress(from): ClientAddress,
     request: Request,
 ) -> Result<Response, Problem> {
-    http.limits.join(from, http.clock.now())?;
     let (username, password) = credentials(&http, request).await?;
-    let entrance = http.app.join(&username, password).await?;
-    Ok(let_in(&http, StatusCode::CREATED, entrance))
+    let attempt = http.limits.join(from, http.clock.now())?;
+    let _room = http.limits.hashing(from)?;
+    let entrance = http.app.join(&username, password).await;
+    // Only an account that was made counts.
+    if entrance.is_err() {
+        attempt.forgive();
+    }
+    Ok(let_in(&http, StatusCode::CREATED, entrance?))
 }
 
 /// Sign in
@@ -70,6 +75,7 @@ pub(crate) async fn login(
 ) -> Result<Response, Problem> {
     let (username, password) = credentials(&http, request).await?;
     let attempt = http.limits.login(&username, from, http.clock.now())?;
+    let _room = http.limits.hashing(from)?;
     let entrance = http.app.login(&username, password).await;
     // Only a wrong guess counts against the guesser: not a right one, and not our own trouble.
     if !matches!(entrance, Err(app::Error::WrongCredentials)) {

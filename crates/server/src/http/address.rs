@@ -34,11 +34,11 @@ impl Addresses {
             return peer;
         }
         let values = headers.get_all("x-forwarded-for");
-        let hops: Vec<&str> =
-            values.iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).collect();
+        let hops: Vec<&[u8]> =
+            values.iter().flat_map(|value| value.as_bytes().split(|b| *b == b',')).collect();
         let mut client = peer;
         for hop in hops.iter().rev() {
-            match parse_hop(hop.trim()) {
+            match std::str::from_utf8(hop).ok().and_then(|hop| parse_hop(hop.trim())) {
                 Some(address) if self.trusts(address) => client = address,
                 Some(address) => return address,
                 // Beyond a hop that makes no sense nothing can be believed.
@@ -99,6 +99,14 @@ impl Addresses {
     }
 }
 
+/// What counts as one address: an IPv6 household usually owns a /64.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
+        v4 => v4,
+    }
+}
+
 fn has_cookie(headers: &HeaderMap, name: &str) -> bool {
     headers.get_all(COOKIE).iter().any(|value| super::auth::cookie_value(value, name).is_some())
 }
@@ -141,11 +149,12 @@ mod tests {
             ("10.0.0.1:1", "1.2.3.4:5678", "1.2.3.4"),
             ("10.0.0.1:1", "[2001:db8::1]", "2001:db8::1"),
             ("10.0.0.1:1", "1.2.3.4, nonsense", "10.0.0.1"),
+            ("10.0.0.1:1", "\u{e9}, 1.2.3.4", "1.2.3.4"),
             ("10.0.0.1:1", "", "10.0.0.1"),
             ("[::ffff:10.0.0.1]:1", "1.2.3.4", "1.2.3.4"),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert("x-forwarded-for", forwarded.parse().unwrap());
+            headers.insert("x-forwarded-for", http::HeaderValue::from_bytes(forwarded.as_bytes()).unwrap());
             let found = proxies.client(Peer(peer.parse().unwrap()), &headers);
             assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{peer} / {forwarded}");
         }
@@ -159,5 +168,13 @@ mod tests {
         for host in ["", "a b", "a/b", "a?b", "a#b", "user@host", "a\"b", "a<b", "a:b:c"] {
             assert!(!is_authority(host), "{host}");
         }
+    }
+
+    #[test]
+    fn a_household_counts_once() {
+        let same: [IpAddr; 2] = ["2001:db8::1".parse().unwrap(), "2001:db8::ffff:2".parse().unwrap()];
+        assert_eq!(network(same[0]), network(same[1]));
+        assert_ne!(network(same[0]), network("2001:db8:0:1::1".parse().unwrap()));
+        assert_eq!(network("::ffff:10.0.0.1".parse().unwrap()), "10.0.0.1".parse::<IpAddr>().unwrap());
     }
 }

@@ -43,8 +43,10 @@ impl FromRequestParts<Http> for Reader {
 pub(crate) struct Cookie {
     pub(crate) name: &'static str,
     attributes: &'static str,
-    max_age: u64,
 }
+
+/// Longer than a session can go unused: the session ends it, not the browser. Browsers allow no more.
+const MAX_AGE: u32 = 400 * 24 * 60 * 60;
 
 impl Cookie {
     pub(crate) fn new(config: &Config) -> Self {
@@ -54,13 +56,13 @@ impl Cookie {
         } else {
             ("pinhole_session", "Path=/; HttpOnly; SameSite=Lax")
         };
-        Self { name, attributes, max_age: config.session_idle.as_secs() }
+        Self { name, attributes }
     }
 
     /// The headers that hand a session over: the cookie for browsers, the token for everyone else.
     pub(crate) fn hand_over(&self, token: &Token) -> [(HeaderName, String); 2] {
         let token = token.reveal();
-        let cookie = format!("{}={token}; {}; Max-Age={}", self.name, self.attributes, self.max_age);
+        let cookie = format!("{}={token}; {}; Max-Age={MAX_AGE}", self.name, self.attributes);
         [(SET_COOKIE, cookie), (AUTH_TOKEN, token)]
     }
 
@@ -81,7 +83,8 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 pub(crate) fn cookie_value<'a>(header: &'a HeaderValue, name: &str) -> Option<&'a str> {
-    let pairs = header.to_str().ok()?.split(';');
+    // Cookies of others may be no text at all; ours is.
+    let pairs = header.as_bytes().split(|b| *b == b';').filter_map(|pair| std::str::from_utf8(pair).ok());
     pairs
         .filter_map(|pair| pair.trim().split_once('='))
         .find_map(|(key, value)| (key == name).then_some(value))

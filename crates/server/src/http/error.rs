@@ -58,6 +58,10 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "cross_site", message)
     }
 
+    pub(crate) fn busy() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(BUSY_FOR)
+    }
+
     pub(crate) fn not_ready() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "").retry_after(BUSY_FOR)
     }
@@ -82,6 +86,10 @@ impl Problem {
                 status.canonical_reason().unwrap_or("the request was refused"),
             ),
         }
+    }
+
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
     }
 
     pub(crate) fn is_server_error(&self) -> bool {
@@ -155,7 +163,7 @@ impl From<app::Error> for Problem {
             }
             app::Error::Busy(queue) => {
                 tracing::warn!(queue, "a queue is full; a request was sent away");
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(BUSY_FOR)
+                Self::busy()
             }
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "a request failed");

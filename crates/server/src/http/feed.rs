@@ -22,7 +22,7 @@ use super::wire::{FeedPage, Paging, Post, json};
         ("offset" = Option<i64>, Query, description = "How many of the newest posts to skip", example = 0,
             minimum = 0, nullable = false),
         ("after" = Option<String>, Query, description = "A place in the feed, taken from `paging.next`; then \
-            `offset` is not looked at", example = "AQAAAAAAAAAW", nullable = false),
+            `offset` only counts on in the next link", nullable = false),
     ),
     responses((status = 200, description = "A page of posts", body = FeedPage)),
     security((), ("bearer" = []), ("cookie" = [])),

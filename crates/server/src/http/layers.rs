@@ -2,6 +2,7 @@
 //! a measurement and a line in the log.
 
 use std::any::Any;
+use std::net::IpAddr;
 use std::time::Instant;
 
 use axum::Router;
@@ -29,8 +30,11 @@ pub(super) fn around(router: Router, http: Http) -> Router {
 
 /// Turns away floods and writes that other sites started.
 async fn guard(State(http): State<Http>, request: Request, next: Next) -> Result<Response, Problem> {
-    let from = http.client_address(request.extensions().get::<Peer>().copied(), request.headers());
-    http.limits.request(from, http.clock.now())?;
+    // Whoever watches over us must not take a crowd for an outage.
+    let watcher = matches!(request.uri().path(), "/livez" | "/readyz");
+    if !watcher {
+        http.limits.request(client(&http, &request), http.clock.now())?;
+    }
     let by_cookie = auth::bearer(request.headers()).is_none();
     if by_cookie && http.addresses.is_foreign_write(request.method(), request.headers(), http.cookie.name) {
         return Err(Problem::cross_site());
@@ -43,11 +47,13 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let started = Instant::now();
     let id = request_id(request.headers());
     let method = request.method().clone();
+    let client = client(&http, &request);
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("(none)", MatchedPath::as_str);
     let span = tracing::info_span!("request", id);
 
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let response = next.run(request).instrument(span.clone()).await;
+    let mut response = http.answers.hold(response).await;
     let problem = response.extensions_mut().remove::<Problem>();
     let problem = problem.or_else(|| is_error(&response).then(|| Problem::of_status(response.status())));
     if let Some(problem) = &problem {
@@ -66,14 +72,17 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let _in_span = span.enter();
     let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
     // Reads that go well are the bulk and say little; whoever wants them asks for debug.
-    match problem {
-        Some(problem) if problem.is_server_error() => {
-            tracing::error!(%method, route, status, took_ms, "answered")
-        }
-        None if method.is_safe() => tracing::debug!(%method, route, status, took_ms, "answered"),
-        _ => tracing::info!(%method, route, status, took_ms, "answered"),
+    match problem.as_ref().map(|problem| (problem.is_server_error(), problem.code())) {
+        Some((true, code)) => tracing::error!(%method, route, status, code, %client, took_ms, "answered"),
+        Some((false, code)) => tracing::info!(%method, route, status, code, %client, took_ms, "answered"),
+        None if method.is_safe() => tracing::debug!(%method, route, status, %client, took_ms, "answered"),
+        None => tracing::info!(%method, route, status, %client, took_ms, "answered"),
     }
     response
+}
+
+fn client(http: &Http, request: &Request) -> IpAddr {
+    http.client_address(request.extensions().get::<Peer>().copied(), request.headers())
 }
 
 fn is_error(response: &Response) -> bool {

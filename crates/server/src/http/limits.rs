@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use app::{Crowd, Inside};
 use http::{HeaderName, HeaderValue};
 use model::Timestamp;
 
+use super::address::network;
 use crate::config::Config;
 
 /// Keys remembered by one limit at most. A key whose allowance is full again is forgotten first.
@@ -19,6 +21,8 @@ pub(crate) struct Limits {
     joins: Limiter,
     requests: Limiter,
     on: bool,
+    /// Hashing is dear, and its queue is everybody's: one address gets half of it at most.
+    hashing: Arc<Crowd<IpAddr>>,
 }
 
 impl Limits {
@@ -30,18 +34,26 @@ impl Limits {
             joins: Limiter::new("join", config.join_burst, config.join_interval),
             requests: Limiter::new("requests", config.request_burst, per_request),
             on: config.rate_limits,
+            hashing: Crowd::new(usize::MAX, (config.hash_threads + config.hash_queue).div_ceil(2)),
         }
+    }
+
+    /// Room for one more password of this address among those being hashed, held while it lasts.
+    pub(crate) fn hashing(&self, from: IpAddr) -> Result<Inside<IpAddr>, app::Error> {
+        self.hashing.enter(network(from)).ok_or(app::Error::Busy("hash"))
     }
 
     pub(crate) fn request(&self, from: IpAddr, now: Timestamp) -> Result<(), Exceeded> {
         self.take(&self.requests, network(from), now).map(drop)
     }
 
-    pub(crate) fn join(&self, from: IpAddr, now: Timestamp) -> Result<(), Exceeded> {
-        self.take(&self.joins, network(from), now).map(drop)
+    /// Counts an account about to be made, unless forgiven because it was not.
+    pub(crate) fn join(&self, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, Exceeded> {
+        let spent = self.take(&self.joins, network(from), now)?;
+        Ok(Attempt { limiter: &self.joins, key: spent })
     }
 
-    /// Counts a login attempt. Whoever turns out to know the password gets it back by [`Attempt::forgive`].
+    /// Counts a wrong guess, unless forgiven because it was right.
     pub(crate) fn login(&self, name: &str, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, Exceeded> {
         let key = (name.to_ascii_lowercase(), network(from));
         let spent = self.take(&self.logins, key, now)?;
@@ -57,7 +69,7 @@ impl Limits {
     }
 }
 
-/// A login attempt that counts as failed until forgiven.
+/// An attempt that counts until forgiven.
 pub(crate) struct Attempt<'a> {
     limiter: &'a Limiter,
     key: u64,
@@ -119,7 +131,9 @@ impl Limiter {
             }
         }
         let window = self.interval * self.burst;
-        let spent = full_at.get(&key).map_or(now, |moment| (*moment).max(now)).plus(self.interval);
+        // Never further ahead than an empty allowance is: the machine's clock may have been set back.
+        let latest = now.plus(window);
+        let spent = full_at.get(&key).map_or(now, |moment| (*moment).clamp(now, latest)).plus(self.interval);
         if spent.since(now) > window {
             let wait = spent.since(now) - window;
             return Err(Exceeded { policy: self.policy, burst: self.burst, window, wait });
@@ -133,14 +147,6 @@ impl Limiter {
         if let Some(moment) = full_at.get_mut(&key) {
             *moment = moment.minus(self.interval);
         }
-    }
-}
-
-/// What counts as one address: an IPv6 household usually owns a /64.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
-        v4 => v4,
     }
 }
 
@@ -164,13 +170,8 @@ mod tests {
         for _ in 0..3 {
             limiter.take(7, start.plus(Duration::from_secs(60))).unwrap();
         }
-    }
-
-    #[test]
-    fn a_household_counts_once() {
-        let same: [IpAddr; 2] = ["2001:db8::1".parse().unwrap(), "2001:db8::ffff:2".parse().unwrap()];
-        assert_eq!(network(same[0]), network(same[1]));
-        assert_ne!(network(same[0]), network("2001:db8:0:1::1".parse().unwrap()));
-        assert_eq!(network("::ffff:10.0.0.1".parse().unwrap()), "10.0.0.1".parse::<IpAddr>().unwrap());
+        let set_back = start.minus(Duration::from_secs(3600));
+        let wait = limiter.take(7, set_back).unwrap_err().retry_after();
+        assert_eq!(wait, Duration::from_secs(10), "a clock that is set back locks nobody out");
     }
 }

@@ -2,6 +2,7 @@
 
 mod accounts;
 pub(crate) mod address;
+mod answers;
 mod auth;
 mod docs;
 mod error;
@@ -37,6 +38,7 @@ use utoipa_axum::routes;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use address::{Addresses, Peer};
+use answers::Answers;
 use auth::Cookie;
 use form::{Bounds, FileSink, Form, FormError};
 use limits::Limits;
@@ -54,6 +56,7 @@ pub(crate) struct Shared {
     cookie: Cookie,
     limits: Limits,
     metrics: Arc<Metrics>,
+    answers: Answers,
     small_body: Bounds,
     upload: Bounds,
 }
@@ -79,6 +82,7 @@ impl Http {
             cookie: Cookie::new(config),
             limits: Limits::new(config),
             metrics,
+            answers: Answers::new(),
             small_body: bounds,
             upload: Bounds { total: config.upload_timeout, ..bounds },
         }))
@@ -106,7 +110,7 @@ impl Http {
 pub(crate) fn router(http: Http) -> Router {
     let (api, document) = api().split_for_parts();
     let router =
-        api.merge(docs::router(openapi::finish(document))).merge(pages::router()).with_state(http.clone());
+        api.merge(docs::router(&openapi::finish(document))).merge(pages::router()).with_state(http.clone());
     layers::around(router, http)
 }
 

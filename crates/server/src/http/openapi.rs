@@ -8,12 +8,14 @@ use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
-    Content, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Required,
-    ResponseBuilder,
+    Content, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
+    Required, ResponseBuilder,
 };
 use utoipa::{PartialSchema, ToSchema};
 
 use super::wire;
+
+mod examples;
 
 const DESCRIPTION: &str = "A photo-sharing service: people post photos with an optional message, like them, and \
     scroll a feed.\n\n\
@@ -72,8 +74,32 @@ fn complete(path: &str, operation: &mut Operation) {
     if id == "image" {
         split_size(operation);
     }
+    if let Some(RefOr::T(form)) = &mut operation.request_body {
+        // An edit without a message is fine; everything else needs its form.
+        form.required =
+            Some(if id.ends_with("_post") && id != "create_post" { Required::False } else { Required::True });
+        for content in form.content.values_mut() {
+            if let RefOr::T(content) = content {
+                content.example = examples::form(&id);
+            }
+        }
+    }
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        response.headers.insert("X-Request-Id".into(), text("Names this request in the log").into());
+        if let Some(RefOr::T(content)) = response.content.get_mut("application/json") {
+            content.example = examples::answer(&id);
+        }
+        if id == "image" && status == "304" {
+            response.headers.insert("ETag".into(), text("Names the bytes the caller has").into());
+        }
+        if id == "logout" {
+            response.headers.insert("Set-Cookie".into(), text("Makes a browser forget the session").into());
+        }
+    }
     for (status, description) in errors(path, &id, operation.request_body.is_some()) {
-        operation.responses.responses.insert(status.to_string(), error_response(status, description));
+        let response = error_response(&id, status, description);
+        operation.responses.responses.insert(status.to_string(), response);
     }
 }
 
@@ -123,25 +149,55 @@ fn errors(path: &str, id: &str, has_form: bool) -> Vec<(u16, &'static str)> {
     errors
 }
 
-fn error_response(status: u16, description: &str) -> RefOr<utoipa::openapi::Response> {
-    let example = match status {
-        400 => json!({"error": {"message": "a username has 1 to 64 characters", "field": "username"}}),
-        _ => json!({"error": {"message": description}}),
-    };
+fn error_response(id: &str, status: u16, description: &str) -> RefOr<utoipa::openapi::Response> {
     let mut content = Content::new(Some(Ref::from_schema_name("Error")));
-    content.example = Some(example);
-    let text = |about: &str| {
-        let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String));
-        HeaderBuilder::new().schema(Some(schema)).description(Some(about)).build()
-    };
+    content.example = Some(examples::error(id, status, description));
+    let code = ObjectBuilder::new()
+        .schema_type(SchemaType::Type(Type::String))
+        .enum_values(Some(codes(status).iter().copied()));
+    let about = "A stable, machine-readable name of the error";
     let mut response = ResponseBuilder::new()
         .description(description)
         .content("application/json", content)
-        .header("X-Error-Code", text("A stable, machine-readable name of the error"));
+        .header("X-Request-Id", text("Names this request in the log"))
+        .header("X-Error-Code", HeaderBuilder::new().schema(Some(code)).description(Some(about)).build());
     if matches!(status, 429 | 503) {
         response = response.header("Retry-After", text("Seconds to wait"));
     }
+    if status == 429 {
+        response = response
+            .header(
+                "RateLimit",
+                text("The policy that was exceeded, what is left of it, when it is full again"),
+            )
+            .header("RateLimit-Policy", text("How much that policy allows in how many seconds"));
+    }
+    if status == 401 {
+        response = response.header("WWW-Authenticate", text("Always `Bearer`"));
+    }
     response.build().into()
+}
+
+/// The codes that go with a status.
+fn codes(status: u16) -> &'static [&'static str] {
+    match status {
+        400 => &["invalid_parameter", "wrong_credentials", "malformed_body"],
+        401 => &["unauthorized"],
+        403 => &["forbidden", "cross_site"],
+        404 => &["not_found"],
+        408 => &["timeout"],
+        409 => &["conflict"],
+        413 => &["payload_too_large"],
+        415 => &["unsupported_media_type"],
+        429 => &["rate_limited"],
+        503 => &["busy", "not_ready"],
+        _ => &["internal"],
+    }
+}
+
+fn text(about: &str) -> Header {
+    let schema = ObjectBuilder::new().schema_type(SchemaType::Type(Type::String));
+    HeaderBuilder::new().schema(Some(schema)).description(Some(about)).build()
 }
 
 /// The router sees one segment, clients see two numbers.

@@ -1,7 +1,7 @@
 //! Posts: made, read, edited, deleted.
 
 use axum::extract::{Request, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use model::{Message, PostId};
 use utoipa::ToSchema;
@@ -34,20 +34,20 @@ pub(crate) struct Edit {
 
 /// Post a photo
 ///
-/// Metadata (EXIF, GPS, comments) is removed, orientation and colours are kept.
+/// Metadata (EXIF, GPS, comments) is removed, orientation and colours are kept. A small photo may also come
+/// as `application/x-www-form-urlencoded`, in a body of up to 256 KiB.
 #[utoipa::path(
     post, path = "/posts", tag = "posts", operation_id = "create_post",
     params((
         "Idempotency-Key" = Option<String>, Header,
         description = "A name for this upload, 1 to 255 visible ASCII characters. The same key within 24 hours \
             answers with the post made the first time.",
-        example = "8f14e45f", nullable = false, min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$",
+        nullable = false, min_length = 1, max_length = 255, pattern = "^[!-~]{1,255}$",
     )),
-    request_body(content(
-        (NewPost = "multipart/form-data"),
-        (NewPost = "application/x-www-form-urlencoded"),
-    )),
-    responses((status = 201, description = "The new post", body = Post)),
+    request_body(content = NewPost, content_type = "multipart/form-data"),
+    responses((status = 201, description = "The new post", body = Post, headers(
+        ("Idempotency-Replayed" = String, description = "`true` when an earlier upload with the same key made it"),
+    ))),
     security(("bearer" = []), ("cookie" = [])),
 )]
 pub(crate) async fn create(
@@ -60,8 +60,10 @@ pub(crate) async fn create(
     if let Some(key) = &key
         && let Some(post) = http.app.repeated(&caller, key).await?
     {
-        return Ok(json(StatusCode::CREATED, &Post::from(post)));
+        let replayed = [("Idempotency-Replayed", "true")];
+        return Ok((replayed, json(StatusCode::CREATED, &Post::from(post))).into_response());
     }
+    let _room = http.app.begin_upload(&caller)?;
     let upload = read_upload(&http, &parts.headers, body, key).await?;
     let post = http.app.create_post(&caller, upload).await?;
     Ok(json(StatusCode::CREATED, &Post::from(post)))

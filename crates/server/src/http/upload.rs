@@ -33,13 +33,13 @@ pub(crate) async fn read_upload(
     if announced.is_some_and(|length| length > max + BESIDE_PHOTO) {
         return Err(too_large());
     }
-    let mut sink = PhotoSink { app: &http.app, max, spool: None, failed: None };
+    let mut sink = PhotoSink { app: &http.app, max, spool: None, over: false, failed: None };
     let form = http.upload_form(headers, body, max + BESIDE_PHOTO, &mut sink).await;
     if let Some(error) = sink.failed {
         return Err(error.into());
     }
     let mut form: Form = match form {
-        Err(FormError::TooLarge) => return Err(too_large()),
+        Err(FormError::TooLarge) if sink.over => return Err(too_large()),
         other => other?,
     };
     let spool = sink.spool.filter(|spool| spool.written() > 0);
@@ -65,6 +65,8 @@ struct PhotoSink<'a> {
     app: &'a App,
     max: u64,
     spool: Option<Spool>,
+    /// Whether it is the photo that is too large.
+    over: bool,
     /// Trouble of our own, which is not the form's fault.
     failed: Option<app::Error>,
 }
@@ -81,7 +83,10 @@ impl FileSink for PhotoSink<'_> {
     async fn write(&mut self, chunk: &[u8]) -> Result<(), FormError> {
         let written = self.append(chunk).await;
         match written {
-            Ok(total) if total > self.max => Err(FormError::TooLarge),
+            Ok(total) if total > self.max => {
+                self.over = true;
+                Err(FormError::TooLarge)
+            }
             Ok(_) => Ok(()),
             Err(error) => {
                 self.failed = Some(error);

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
@@ -131,20 +132,23 @@ impl From<model::Post> for Post {
     }
 }
 
-/// A JSON answer. Its length is written out so that HEAD can repeat it.
+/// A JSON answer.
 pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     match serde_json::to_vec(body) {
-        Ok(json) => {
-            let headers = [
-                (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-                (CONTENT_LENGTH, HeaderValue::from(json.len())),
-                (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-            ];
-            (status, headers, json).into_response()
-        }
+        Ok(json) => json_bytes(status, json.into()),
         Err(error) => {
             tracing::error!(%error, "an answer could not be written");
             Problem::internal().into_response()
         }
     }
+}
+
+/// JSON that is written already. Its length goes into the head so that HEAD can repeat it.
+pub(crate) fn json_bytes(status: StatusCode, json: Bytes) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (CONTENT_LENGTH, HeaderValue::from(json.len())),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    (status, headers, json).into_response()
 }

@@ -57,7 +57,7 @@ impl Form {
         let Some(at) = self.fields.iter().position(|(field, _)| *field == name) else { return Ok(None) };
         let (_, value) = self.fields.swap_remove(at);
         if value.len() > MAX_TEXT {
-            return Err(Problem::invalid(name, format!("{name} is far too long")));
+            return Err(Problem::invalid(name, format!("{name} is too long: it has more than 64 KiB")));
         }
         match String::from_utf8(value) {
             Ok(text) => Ok(Some(text)),

@@ -113,8 +113,8 @@ impl Multipart {
         };
         let disposition = headers.iter().find(|h| h.name.eq_ignore_ascii_case("content-disposition"));
         disposition
-            .and_then(|header| std::str::from_utf8(header.value).ok())
-            .and_then(name_of)
+            // A file's name may be in any encoding; ours are plain.
+            .and_then(|header| name_of(&String::from_utf8_lossy(header.value)))
             .ok_or_else(|| FormError::Broken("a part has no name".into()))
     }
 
