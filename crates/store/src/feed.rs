@@ -63,3 +63,40 @@ async fn page(tx: &mut Tx, viewer: UserId, before: PostId, limit: usize) -> Resu
     let next = posts.last().filter(|_| more).map(|post| Anchor(post.id));
     Ok(FeedPage { posts, next })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use futures_util::poll;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_counts_far_waits_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("pinhole.db"), 1).unwrap();
+        // Somebody counts for as long as we like.
+        let (finish, may_finish) = mpsc::channel::<()>();
+        let mut counting = Box::pin(store.read_slowly(move |_| {
+            async move {
+                may_finish.recv().unwrap();
+                Ok(())
+            }
+            .boxed()
+        }));
+        assert!(poll!(&mut counting).is_pending());
+
+        let mut far = Box::pin(store.feed(None, FeedStart::Offset(QUICK_OFFSET + 1), Limit::default()));
+        assert!(poll!(&mut far).is_pending());
+        for start in
+            [FeedStart::Offset(0), FeedStart::Offset(QUICK_OFFSET), FeedStart::After(Anchor(PostId(9)))]
+        {
+            assert!(store.feed(None, start, Limit::default()).await.unwrap().posts.is_empty());
+        }
+        assert!(poll!(&mut far).is_pending(), "the others were answered first");
+        finish.send(()).unwrap();
+        counting.await.unwrap();
+        assert!(far.await.unwrap().posts.is_empty());
+    }
+}

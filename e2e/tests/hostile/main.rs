@@ -5,6 +5,7 @@
 mod bodies;
 mod bombs;
 mod bystander;
+mod fairness;
 mod load;
 mod memory;
 mod names;

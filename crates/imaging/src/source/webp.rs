@@ -14,7 +14,7 @@ const ALPHA: u8 = 0x10;
 /// What the code tables of a lossless picture can weigh: 65,536 groups of 20 KiB, at 400 bytes for each byte
 /// of the file. image-webp has no limit for them, so a file that could be forged to need so much is
 /// announced as if it did, and runs alone.
-const TABLES: u64 = 65_536 * 20 << 10;
+const TABLES: u64 = (65_536 * 20) << 10;
 
 /// The longest a lossless picture can be if it was made to be looked at: its raw pixels twice over, and
 /// room for its tables.
