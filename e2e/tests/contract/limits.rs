@@ -74,6 +74,10 @@ fn one_address_cannot_take_everything() {
     let refused = answers.iter().find(|answer| answer.status != 200).unwrap();
     assert_told(refused, 20, 60);
     anyone.at(ELSEWHERE).get("/feed").expect(200);
+    // Whoever watches over the service does not take a crowd for an outage.
+    for path in ["/livez", "/readyz"] {
+        anyone.get(path).expect(200);
+    }
     eventually("the address is served again", Duration::from_secs(30), || {
         (anyone.get("/feed").status == 200).then_some(())
     });

@@ -10,9 +10,13 @@ fn a_retried_upload_is_the_same_post() {
     let (ada, bob) = (service.newcomer("ada"), service.newcomer("bob"));
     let key = unique("key");
 
-    let first = upload(&ada, &key, "once").expect(201).json();
+    let first = upload(&ada, &key, "once").expect(201);
+    assert_eq!(first.header("idempotency-replayed"), None);
+    let first = first.json();
     for _ in 0..3 {
-        assert_eq!(upload(&ada, &key, "once").expect(201).json(), first);
+        let again = upload(&ada, &key, "once").expect(201);
+        assert_eq!(again.header("idempotency-replayed"), Some("true"));
+        assert_eq!(again.json(), first);
     }
     // Sessions come and go, the person stays the same; the answer is the post as it is by now.
     let path = format!("/posts/{}", first["id"]);

@@ -52,6 +52,16 @@ fn the_scheme_may_be_written_in_any_case() {
 }
 
 #[test]
+fn the_cookies_of_others_do_not_get_in_the_way() {
+    let service = Service::shared();
+    let ada = service.newcomer("ada");
+    let cookies =
+        [b"theme=caf\xe9; =; lone; pinhole_session=".as_slice(), ada.token().as_bytes(), b"; x=\"y\""]
+            .concat();
+    service.anyone().request("GET", "/me").header("Cookie", cookies).send().expect(200);
+}
+
+#[test]
 fn each_login_is_a_session_of_its_own() {
     let anyone = Service::shared().anyone();
     let first = anyone.join(&unique("ada"));

@@ -17,7 +17,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
     connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 pub(super) fn router(document: &OpenApi) -> Router<Http> {
-    let pages: Router<Http> = SwaggerUi::new("/docs").config(Config::from("/openapi.json")).into();
+    let pages: Router<Http> =
+        SwaggerUi::new("/docs").config(Config::from("/openapi.json").use_base_layout()).into();
     let policy =
         SetResponseHeaderLayer::overriding(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     // Written once, not at every request.

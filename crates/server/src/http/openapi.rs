@@ -7,6 +7,7 @@ use serde_json::json;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{
     Content, Header, HeaderBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, RefOr,
     Required, ResponseBuilder,
@@ -38,7 +39,16 @@ pub(super) fn frame() -> OpenApi {
         .description(Some(DESCRIPTION))
         .license(Some(licence))
         .build();
-    OpenApiBuilder::new().info(info).build()
+    let tags = [
+        ("accounts", "Joining, signing in and out"),
+        ("posts", "Photos with a message"),
+        ("likes", "Liking them"),
+        ("feed", "Reading what is new"),
+        ("photos", "Square images of any size"),
+        ("health", "For whatever watches over the service"),
+    ];
+    let tags = tags.map(|(name, about)| TagBuilder::new().name(name).description(Some(about)).build());
+    OpenApiBuilder::new().info(info).tags(Some(tags)).build()
 }
 
 /// Adds what the handlers leave out: errors, security schemes, and the image size as two numbers.
@@ -106,10 +116,12 @@ fn complete(path: &str, operation: &mut Operation) {
 /// Every error status an operation can answer, and what it means there.
 fn errors(path: &str, id: &str, has_form: bool) -> Vec<(u16, &'static str)> {
     let mut errors = vec![
-        (429, "Too many requests from this address"),
         (500, "Something went wrong on the service's side"),
         (503, "The service is busy; try again after `Retry-After`"),
     ];
+    if !matches!(id, "livez" | "readyz") {
+        errors.push((429, "Too many requests from this address"));
+    }
     let writes = !matches!(id, "feed" | "get_post" | "image" | "me" | "livez" | "readyz");
     let private = writes && !matches!(id, "join" | "login") || id == "me";
     if private {
