@@ -131,6 +131,7 @@ fn in_savepoint<T>(tx: &mut Tx, work: impl Work<T>) -> Result<T, Error> {
 mod tests {
     use futures_util::FutureExt;
     use futures_util::future::join_all;
+    use futures_util::poll;
 
     use super::*;
     use crate::sqlite::connection;
@@ -186,19 +187,23 @@ mod tests {
     #[tokio::test]
     async fn a_transaction_that_ended_by_itself_takes_its_group_along() {
         let (_folder, writer) = open();
+        let (start, may_start) = std::sync::mpsc::channel::<()>();
         // What SQLite does when the disk is full or fails: the whole transaction is gone.
-        let ended = writer.run(|tx| {
+        let mut ended = Box::pin(writer.run(move |tx| {
             async move {
+                may_start.recv().unwrap();
                 tx.execute("INSERT INTO notes VALUES (1)", &[]).await?;
                 tx.control("ROLLBACK")
             }
             .boxed()
-        });
-        let (ended, after, later) = tokio::join!(ended, note(&writer, 2), note(&writer, 3));
-        assert!(ended.is_err());
-        let told = i64::from(after.is_ok()) + i64::from(later.is_ok());
+        }));
+        let mut behind = Box::pin(note(&writer, 2));
+        assert!(poll!(&mut ended).is_pending() && poll!(&mut behind).is_pending(), "both wait in one group");
+        start.send(()).unwrap();
+        assert!(ended.await.is_err());
+        let told = i64::from(behind.await.is_ok());
         assert_eq!(count(&writer).await, told, "what was told is what holds");
-        note(&writer, 4).await.unwrap();
+        note(&writer, 3).await.unwrap();
     }
 
     #[tokio::test]
