@@ -92,8 +92,9 @@ impl Problem {
         self.code
     }
 
-    pub(crate) fn is_server_error(&self) -> bool {
-        self.status.is_server_error()
+    /// Something is broken, unlike a client's mistake or a queue that is full for a moment.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.status.is_server_error() && self.status != StatusCode::SERVICE_UNAVAILABLE
     }
 
     /// The finished response. A server error tells its request id instead of its cause.

@@ -72,7 +72,7 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let _in_span = span.enter();
     let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
     // Reads that go well are the bulk and say little; whoever wants them asks for debug.
-    match problem.as_ref().map(|problem| (problem.is_server_error(), problem.code())) {
+    match problem.as_ref().map(|problem| (problem.is_failure(), problem.code())) {
         Some((true, code)) => tracing::error!(%method, route, status, code, %client, took_ms, "answered"),
         Some((false, code)) => tracing::info!(%method, route, status, code, %client, took_ms, "answered"),
         None if method.is_safe() => tracing::debug!(%method, route, status, %client, took_ms, "answered"),

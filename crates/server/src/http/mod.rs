@@ -69,7 +69,7 @@ impl Deref for Http {
     }
 }
 
-/// A body of text parameters is smaller than this, even percent-encoded.
+/// A body of text parameters is smaller than this, even percent-encoded; an upload has so much beside its photo.
 const SMALL_BODY: u64 = 256 * 1024;
 
 impl Http {
@@ -98,10 +98,10 @@ impl Http {
         &self,
         headers: &HeaderMap,
         body: Body,
-        max_bytes: u64,
         photo: &mut impl FileSink,
     ) -> Result<Form, FormError> {
-        let max_bytes = if form::is_multipart(headers) { max_bytes } else { SMALL_BODY };
+        let photo_bytes = if form::is_multipart(headers) { self.app.max_upload() } else { 0 };
+        let max_bytes = photo_bytes + SMALL_BODY;
         Form::read(headers, body, Bounds { max_bytes, ..self.upload }, &["message"], photo).await
     }
 }

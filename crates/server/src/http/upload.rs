@@ -5,13 +5,10 @@ use axum::body::Body;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 
-use super::Http;
 use super::error::Problem;
 use super::form::{FileSink, Form, FormError};
 use super::posts::parse_message;
-
-/// What the form may take beside the photo: its other parameters, boundaries and part headers.
-const BESIDE_PHOTO: u64 = 256 * 1024;
+use super::{Http, SMALL_BODY};
 
 pub(crate) async fn read_upload(
     http: &Http,
@@ -30,11 +27,11 @@ pub(crate) async fn read_upload(
     };
     // What is announced as too large is refused before a byte of it is read.
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > max + BESIDE_PHOTO) {
+    if announced.is_some_and(|length| length > max + SMALL_BODY) {
         return Err(too_large());
     }
     let mut sink = PhotoSink { app: &http.app, max, spool: None, over: false, failed: None };
-    let form = http.upload_form(headers, body, max + BESIDE_PHOTO, &mut sink).await;
+    let form = http.upload_form(headers, body, &mut sink).await;
     if let Some(error) = sink.failed {
         return Err(error.into());
     }
