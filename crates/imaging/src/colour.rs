@@ -4,75 +4,62 @@ use moxcms::{CmsError, ColorProfile, DataColorSpace, Layout, ParsingOptions, Tra
 
 use crate::pixels::{Channels, Pixels};
 
-/// Those of cameras and screens have a few kilobytes, scanners' some hundred.
-const MAX_PROFILE: usize = 1 << 20;
+/// Those of cameras and screens have a few kilobytes, scanners' some hundred, printers' up to two thousand.
+const MAX_PROFILE: usize = 4 << 20;
 
-/// The picture in sRGB with three or four channels. A profile that cannot be read, or not be used with
-/// these pixels, is ignored: slightly wrong colours are better than no picture.
-pub(crate) fn to_srgb(pixels: Pixels, profile: Option<&[u8]>) -> Pixels {
-    let options = || ParsingOptions { max_profile_size: MAX_PROFILE, ..ParsingOptions::default() };
-    match profile.map(|profile| ColorProfile::new_from_slice_with_options(profile, options())) {
-        Some(Ok(profile)) => apply(&profile, pixels),
-        Some(Err(_)) | None => pixels.into_rgb(),
+/// The way from a picture's colours to sRGB.
+pub(crate) struct Conversion(ColorProfile);
+
+impl Conversion {
+    /// None where the picture is to be taken as sRGB: it has no profile, or one that says so by whatever
+    /// name, or one that cannot be read or not be used with such pixels. Slightly wrong colours are better
+    /// than no picture.
+    pub(crate) fn new(profile: Option<&[u8]>, channels: Channels) -> Option<Self> {
+        let options = ParsingOptions { max_profile_size: MAX_PROFILE, ..ParsingOptions::default() };
+        let profile = ColorProfile::new_from_slice_with_options(profile?, options).ok()?;
+        let changes = match profile.color_space {
+            DataColorSpace::Gray => channels.is_grey(),
+            DataColorSpace::Rgb => channels != Channels::Cmyk && moves_colours(&profile),
+            DataColorSpace::Cmyk => channels == Channels::Cmyk,
+            _ => false,
+        };
+        changes.then_some(Self(profile))
     }
-}
 
-fn apply(profile: &ColorProfile, pixels: Pixels) -> Pixels {
-    // Grey pictures often carry an RGB profile.
-    let pixels = match profile.color_space {
-        DataColorSpace::Gray => pixels,
-        _ => pixels.into_rgb(),
-    };
-    match transform(profile, &pixels) {
-        Ok(Some(bytes)) => Pixels {
-            channels: match pixels.channels.has_alpha() {
-                true => Channels::Rgba,
-                false => Channels::Rgb,
-            },
-            bytes,
-            ..pixels
-        },
-        Ok(None) | Err(_) => pixels.into_rgb(),
-    }
-}
-
-/// The converted bytes, or none where the profile is sRGB by whatever name.
-fn transform(profile: &ColorProfile, pixels: &Pixels) -> Result<Option<Vec<u8>>, CmsError> {
-    // The sizes of pixels must fit the profile: a CMYK profile's picture was decoded to RGB long ago.
-    let fits = match profile.color_space {
-        DataColorSpace::Gray => pixels.channels.is_grey(),
-        DataColorSpace::Rgb => !pixels.channels.is_grey(),
-        _ => false,
-    };
-    if !fits {
-        return Err(CmsError::InvalidProfile);
-    }
-    let (from, to) = match pixels.channels {
-        Channels::Grey => (Layout::Gray, Layout::Rgb),
-        Channels::GreyAlpha => (Layout::GrayAlpha, Layout::Rgba),
-        Channels::Rgb => (Layout::Rgb, Layout::Rgb),
-        Channels::Rgba => (Layout::Rgba, Layout::Rgba),
-    };
-    let srgb = ColorProfile::new_srgb();
-    let into_srgb = |from, to| profile.create_transform_8bit(from, &srgb, to, TransformOptions::default());
-
-    if from == Layout::Rgb || from == Layout::Rgba {
-        let samples = samples();
-        let mut converted = vec![0; samples.len()];
-        into_srgb(Layout::Rgb, Layout::Rgb)?.transform(&samples, &mut converted)?;
-        let moved = samples.iter().zip(&converted).any(|(a, b)| a.abs_diff(*b) > 1);
-        if !moved {
-            return Ok(None);
+    /// The picture in RGB, or RGBA.
+    pub(crate) fn apply(&self, pixels: Pixels) -> Pixels {
+        // Grey pictures often carry an RGB profile.
+        let pixels = match self.0.color_space {
+            DataColorSpace::Rgb => pixels.into_rgb(),
+            _ => pixels,
+        };
+        let (from, channels) = match pixels.channels {
+            Channels::Grey => (Layout::Gray, Channels::Rgb),
+            Channels::GreyAlpha => (Layout::GrayAlpha, Channels::Rgba),
+            Channels::Rgb => (Layout::Rgb, Channels::Rgb),
+            Channels::Rgba => (Layout::Rgba, Channels::Rgba),
+            // Four channels are four channels.
+            Channels::Cmyk => (Layout::Rgba, Channels::Rgb),
+        };
+        let to = if channels.has_alpha() { Layout::Rgba } else { Layout::Rgb };
+        match convert(&self.0, from, to, &pixels.bytes) {
+            Ok(bytes) => Pixels { channels, bytes, ..pixels },
+            Err(_) => pixels.into_rgb(),
         }
     }
-    let mut bytes = vec![0; pixels.bytes.len() / from.channels() * to.channels()];
-    into_srgb(from, to)?.transform(&pixels.bytes, &mut bytes)?;
-    Ok(Some(bytes))
 }
 
-/// Colours all over the cube. Nearly every picture says it is sRGB; trying that on a few pixels is far
-/// cheaper than converting four million into themselves.
-fn samples() -> Vec<u8> {
+fn convert(profile: &ColorProfile, from: Layout, to: Layout, pixels: &[u8]) -> Result<Vec<u8>, CmsError> {
+    let srgb = ColorProfile::new_srgb();
+    let transform = profile.create_transform_8bit(from, &srgb, to, TransformOptions::default())?;
+    let mut converted = vec![0; pixels.len() / from.channels() * to.channels()];
+    transform.transform(pixels, &mut converted)?;
+    Ok(converted)
+}
+
+/// Nearly every picture says it is sRGB. Trying that on colours all over the cube is far cheaper than
+/// converting four million pixels into themselves.
+fn moves_colours(profile: &ColorProfile) -> bool {
     let steps = || (0..=255).step_by(51);
     let mut samples = Vec::new();
     for red in steps() {
@@ -80,5 +67,6 @@ fn samples() -> Vec<u8> {
             samples.extend(steps().flat_map(|blue| [red, green, blue]));
         }
     }
-    samples
+    convert(profile, Layout::Rgb, Layout::Rgb, &samples)
+        .is_ok_and(|converted| samples.iter().zip(&converted).any(|(a, b)| a.abs_diff(*b) > 1))
 }

@@ -1,11 +1,15 @@
 //! Squares as files, without a byte of metadata. The same square always gives the same bytes.
 
-use ::webp::{PixelLayout, WebPConfig};
+use std::borrow::Cow;
+
 use image::ExtendedColorType;
 use image::codecs::webp::WebPEncoder;
-use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder, SamplingFactor};
+use libjpeg_turbo_rs::{self as turbojpeg, PixelFormat, Subsampling};
+use webpx::{EncoderConfig, Unstoppable, YuvPlanesRef};
 
 use crate::Error;
+use crate::pixels::{Channels, Pixels};
+use crate::planes::Planes;
 use crate::square::Square;
 
 /// A format pictures are served in.
@@ -38,53 +42,111 @@ const MASTER_QUALITY: u8 = 92;
 const JPEG_QUALITY: u8 = 82;
 const WEBP_QUALITY: f32 = 78.0;
 /// Within 3 % of the bytes of the default 4, in less than half of its time.
-const WEBP_METHOD: i32 = 2;
+const WEBP_METHOD: u8 = 2;
 
 /// What is kept of a picture: JPEG, or lossless WebP where there is transparency.
 pub(crate) fn master(square: &Square) -> Result<Vec<u8>, Error> {
-    if square.alpha { lossless(square) } else { jpeg(square, MASTER_QUALITY) }
+    match square {
+        Square::Planes(planes) => jpeg_planes(planes, MASTER_QUALITY),
+        Square::Pixels(pixels) if pixels.channels.has_alpha() => lossless(pixels),
+        Square::Pixels(pixels) => jpeg_pixels(pixels, MASTER_QUALITY),
+    }
 }
 
 /// What is served. JPEG has no transparency: it is put on white.
 pub(crate) fn rendered(square: Square, format: Format) -> Result<Vec<u8>, Error> {
-    match format {
-        Format::Jpeg => jpeg(&square.on_white(), JPEG_QUALITY),
-        Format::WebP => lossy(&square),
+    match (format, square.on_white_for(format)) {
+        (Format::Jpeg, Square::Planes(planes)) => optimised(&jpeg_planes(&planes, JPEG_QUALITY)?),
+        (Format::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_QUALITY),
+        (Format::WebP, Square::Planes(planes)) => webp_planes(&planes),
+        (Format::WebP, Square::Pixels(pixels)) => webp_pixels(&pixels),
+    }
+}
+
+impl Square {
+    fn on_white_for(self, format: Format) -> Self {
+        match format {
+            Format::Jpeg => self.on_white(),
+            Format::WebP => self,
+        }
     }
 }
 
 /// Baseline with halved colour in both directions. Masters too: what is served has halved colour anyway
 /// and is mostly smaller than its master, and full colour would double the blocks to decode each time.
-fn jpeg(square: &Square, quality: u8) -> Result<Vec<u8>, Error> {
-    let side = u16::try_from(square.side).map_err(Error::internal)?;
-    let mut file = Vec::new();
-    let mut encoder = Encoder::new(&mut file, quality);
-    encoder.set_sampling_factor(SamplingFactor::F_2_2);
-    // The default takes every second pixel, which frays coloured edges.
-    encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Average);
-    let encoded = encoder.encode(&square.bytes, side, side, ColorType::Rgb);
-    encoded.map_err(Error::internal)?;
-    Ok(file)
+fn jpeg_planes(planes: &Planes, quality: u8) -> Result<Vec<u8>, Error> {
+    let side = planes.width as usize;
+    let samples: Vec<&[u8]> = planes.samples().collect();
+    let (sides, subsampling) = match planes.is_grey() {
+        true => (&[side][..], Subsampling::S444),
+        false => (&[side, side / 2, side / 2][..], Subsampling::S420),
+    };
+    let file = turbojpeg::compress_raw(&samples, sides, sides, side, side, quality, subsampling);
+    file.map_err(Error::internal)
 }
 
-fn lossless(square: &Square) -> Result<Vec<u8>, Error> {
+/// The same picture with code tables of its own: some 4 % fewer bytes, each time it is sent.
+fn optimised(jpeg: &[u8]) -> Result<Vec<u8>, Error> {
+    let coefficients = turbojpeg::read_coefficients(jpeg).map_err(Error::internal)?;
+    turbojpeg::write_coefficients_optimized(&coefficients).map_err(Error::internal)
+}
+
+fn jpeg_pixels(pixels: &Pixels, quality: u8) -> Result<Vec<u8>, Error> {
+    let side = pixels.width as usize;
+    turbojpeg::Encoder::new(&pixels.bytes, side, side, PixelFormat::Rgb)
+        .quality(quality)
+        .subsampling(Subsampling::S420)
+        .optimize_huffman(true)
+        .encode()
+        .map_err(Error::internal)
+}
+
+fn lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
     let mut file = Vec::new();
     let encoder = WebPEncoder::new_lossless(&mut file);
-    let encoded = encoder.encode(&square.bytes, square.side, square.side, ExtendedColorType::Rgba8);
+    let encoded = encoder.encode(&pixels.bytes, pixels.width, pixels.height, ExtendedColorType::Rgba8);
     encoded.map_err(Error::internal)?;
     Ok(file)
 }
 
-fn lossy(square: &Square) -> Result<Vec<u8>, Error> {
-    let mut config = WebPConfig::new().map_err(|()| Error::internal("libwebp has another version"))?;
-    config.quality = WEBP_QUALITY;
-    config.method = WEBP_METHOD;
-    let layout = match square.alpha {
-        true => PixelLayout::Rgba,
-        false => PixelLayout::Rgb,
+fn webp_config() -> EncoderConfig {
+    EncoderConfig::new().quality(WEBP_QUALITY).method(WEBP_METHOD)
+}
+
+fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
+    let (side, half) = (planes.width as usize, planes.width as usize / 2);
+    let narrowed: Vec<Vec<u8>> = planes.samples().zip([219, 224, 224]).map(narrowed).collect();
+    let grey = || Cow::from(vec![128; half * half]);
+    let mut narrowed = narrowed.iter().map(Cow::from);
+    let y = narrowed.next().unwrap_or_default();
+    let u = narrowed.next().unwrap_or_else(grey);
+    let v = narrowed.next().unwrap_or_else(grey);
+    let planes = YuvPlanesRef {
+        y: &y,
+        y_stride: side,
+        u: &u,
+        u_stride: half,
+        v: &v,
+        v_stride: half,
+        a: None,
+        a_stride: 0,
+        width: planes.width,
+        height: planes.height,
     };
-    let encoder = ::webp::Encoder::new(&square.bytes, layout, square.side, square.side);
-    let file = encoder.encode_advanced(&config);
-    let file = file.map_err(|cause| Error::internal(format!("libwebp: {cause:?}")))?;
-    Ok(file.to_vec())
+    webpx::Encoder::new_yuv(planes).config(webp_config()).encode(Unstoppable).map_err(Error::internal)
+}
+
+/// JPEG uses the whole range of a byte, WebP leaves room at both ends: so many steps from 16 on.
+fn narrowed((samples, steps): (&[u8], usize)) -> Vec<u8> {
+    // At most 16 + 224.
+    let table: [u8; 256] = std::array::from_fn(|value| (16 + (value * steps + 127) / 255) as u8);
+    samples.iter().map(|value| table[usize::from(*value)]).collect()
+}
+
+fn webp_pixels(pixels: &Pixels) -> Result<Vec<u8>, Error> {
+    let encoder = match pixels.channels {
+        Channels::Rgba => webpx::Encoder::new_rgba(&pixels.bytes, pixels.width, pixels.height),
+        _ => webpx::Encoder::new_rgb(&pixels.bytes, pixels.width, pixels.height),
+    };
+    encoder.config(webp_config()).encode(Unstoppable).map_err(Error::internal)
 }

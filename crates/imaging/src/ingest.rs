@@ -2,11 +2,14 @@
 
 use std::panic::catch_unwind;
 
-use model::master_sides;
+use model::{Size, master_sides};
 
+use crate::colour::Conversion;
 use crate::error::panic_words;
+use crate::pixels::Channels;
+use crate::source::{self, Header, Picture, Raster};
 use crate::square::{self, Square};
-use crate::{Error, Limits, colour, encode, probe, source};
+use crate::{Error, Format, Limits, encode, probe};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
@@ -28,23 +31,31 @@ pub struct Master {
 
 /// Decodes the upload and makes its masters. Takes as much memory as [`probe`](crate::probe) says.
 pub fn ingest(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
-    // Codecs panic on inputs nobody thought of. Such a picture is refused, not the service stopped.
-    catch_unwind(|| run(file, limits)).unwrap_or_else(|panic| Err(Error::damaged(panic_words(&*panic))))
+    guarded(|| masters(file, limits))
 }
 
-fn run(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
+/// The picture as somebody would be served it, straight from the upload and without leaving a master. For
+/// whoever needs one size once: a large JPEG is not even decoded whole.
+pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: Format) -> Result<Vec<u8>, Error> {
+    guarded(|| {
+        let header = source::header(file, limits)?;
+        encode::rendered(upright_square(file, &header, size.side())?, format)
+    })
+}
+
+/// Codecs panic on inputs nobody thought of. Such a picture is refused, not the service stopped.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe) -> Result<T, Error> {
+    catch_unwind(work).unwrap_or_else(|panic| Err(Error::damaged(panic_words(&*panic))))
+}
+
+fn masters(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
     let header = source::header(file, limits)?;
     let (width, height) = probe::upright(&header);
     let short = width.min(height);
     let mut sides = master_sides(short);
     let top = sides.next().unwrap_or(short);
 
-    // Colour and orientation come after the first resizing: they cost by the pixel, and now there are less.
-    let picture = source::decode(file, &header)?;
-    let pixels = square::centre(picture.pixels, top)?;
-    let pixels = colour::to_srgb(pixels, picture.profile.as_deref());
-    let mut square = Square::new(pixels).oriented(header.orientation);
-
+    let mut square = upright_square(file, &header, top)?;
     let mut masters = vec![master(&square)?];
     for side in sides {
         square = square.resized(side)?;
@@ -53,22 +64,56 @@ fn run(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
     Ok(Ingested { width, height, placeholder: placeholder(square)?, masters })
 }
 
+/// Colour and orientation come after the first resizing: they cost by the pixel, and then there are less.
+fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Error> {
+    let Picture { raster, profile } = source::decode(file, header, side)?;
+    let square = match raster {
+        Raster::Planes(planes) => {
+            let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };
+            match Conversion::new(profile.as_deref(), channels) {
+                Some(conversion) => Square::from_pixels(conversion.apply(planes.square_pixels(side)?))?,
+                None => Square::from_planes(&planes, side)?,
+            }
+        }
+        Raster::Pixels(pixels) => {
+            let conversion = Conversion::new(profile.as_deref(), pixels.channels);
+            let pixels = square::centre(pixels, side)?;
+            Square::from_pixels(match conversion {
+                Some(conversion) => conversion.apply(pixels),
+                None => pixels.into_rgb(),
+            })?
+        }
+    };
+    Ok(square.oriented(header.orientation))
+}
+
 fn master(square: &Square) -> Result<Master, Error> {
-    Ok(Master { side: square.side, bytes: encode::master(square)? })
+    Ok(Master { side: square.side(), bytes: encode::master(square)? })
 }
 
 /// A thumbhash keeps at most seven waves in each direction, so more pixels than this tell it nothing.
 const PLACEHOLDER_SIDE: u32 = 32;
 
 fn placeholder(square: Square) -> Result<Vec<u8>, Error> {
-    let side = square.side.min(PLACEHOLDER_SIDE);
-    let square = square.resized(side)?;
-    let rgba = match square.alpha {
-        true => square.bytes,
-        false => {
-            let (pixels, _) = square.bytes.as_chunks();
-            pixels.iter().flat_map(|[r, g, b]| [*r, *g, *b, 255]).collect()
+    let side = square.side().min(PLACEHOLDER_SIDE);
+    let pixels = square.resized(side)?.into_pixels()?;
+    let rgba = match pixels.channels {
+        Channels::Rgba => pixels.bytes,
+        _ => {
+            let (rgb, _) = pixels.bytes.as_chunks();
+            rgb.iter().flat_map(|[r, g, b]| [*r, *g, *b, 255]).collect()
         }
     };
     Ok(thumbhash::rgba_to_thumb_hash(side as usize, side as usize, &rgba))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_codec_that_panics_is_a_damaged_picture() {
+        let refused = guarded::<()>(|| panic!("index out of bounds"));
+        assert!(matches!(&refused, Err(Error::Damaged(cause)) if cause.contains("index out of bounds")));
+    }
 }

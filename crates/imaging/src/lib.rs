@@ -10,6 +10,7 @@ mod error;
 mod ingest;
 mod orient;
 mod pixels;
+mod planes;
 mod probe;
 mod render;
 mod source;
@@ -17,13 +18,13 @@ mod square;
 
 pub use encode::Format;
 pub use error::Error;
-pub use ingest::{Ingested, Master, ingest};
+pub use ingest::{Ingested, Master, ingest, thumbnail};
 pub use probe::{Probe, probe};
-pub use render::render;
+pub use render::{render, render_memory};
 pub use source::Source;
 
 /// Belongs into every ETag. Raise it when the same master would render to other bytes.
-pub const REVISION: u32 = 1;
+pub const REVISION: u32 = 2;
 
 /// What an upload may be at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,8 @@ pub(crate) enum Channels {
     GreyAlpha,
     Rgb,
     Rgba,
+    /// How much of each ink: none at 0.
+    Cmyk,
 }
 
 impl Channels {
@@ -15,7 +17,7 @@ impl Channels {
             Self::Grey => 1,
             Self::GreyAlpha => 2,
             Self::Rgb => 3,
-            Self::Rgba => 4,
+            Self::Rgba | Self::Cmyk => 4,
         }
     }
 
@@ -42,7 +44,7 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// The same picture in three or four channels.
+    /// The same picture in three or four channels. Inks become colours the simple way.
     pub(crate) fn into_rgb(self) -> Self {
         let (channels, bytes) = match self.channels {
             Channels::Grey => (Channels::Rgb, self.bytes.iter().flat_map(|g| [*g; 3]).collect()),
@@ -50,8 +52,22 @@ impl Pixels {
                 let (pairs, _) = self.bytes.as_chunks();
                 (Channels::Rgba, pairs.iter().flat_map(|[g, a]| [*g, *g, *g, *a]).collect())
             }
-            channels => (channels, self.bytes),
+            Channels::Cmyk => {
+                let (pixels, _) = self.bytes.as_chunks();
+                (
+                    Channels::Rgb,
+                    pixels.iter().flat_map(|[c, m, y, k]| [c, m, y].map(|ink| paper(*ink, *k))).collect(),
+                )
+            }
+            Channels::Rgb | Channels::Rgba => (self.channels, self.bytes),
         };
         Self { channels, bytes, ..self }
     }
+}
+
+/// The light that two inks leave of white.
+fn paper(ink: u8, black: u8) -> u8 {
+    let light = u32::from(255 - ink) * u32::from(255 - black);
+    // Never above 255: a product of two bytes over one.
+    ((light + 127) / 255) as u8
 }

@@ -50,14 +50,13 @@ fn memory(header: &Header) -> u64 {
     let short = header.width.min(header.height);
     let top = master_sides(short).next().unwrap_or(short);
 
-    let decoded = header.channels.size(header.width, header.height);
     // The resizer does one direction first: a strip of the full width, then the square.
-    let resizing = header.channels.size(short, top) + header.channels.size(top, top);
+    let resizing = header.channels.size(short, top) + 2 * header.channels.size(top, top);
     let finishing = match header.channels.has_alpha() {
         true => FINISHING_ALPHA,
         false => FINISHING_OPAQUE,
     };
     let finishing = finishing * u64::from(top) * u64::from(top);
 
-    (decoded + header.scratch.max(resizing)).max(finishing) + FIXED
+    (header.decoding + resizing).max(finishing) + FIXED
 }

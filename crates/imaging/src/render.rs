@@ -5,6 +5,7 @@ use std::panic::catch_unwind;
 use model::Size;
 
 use crate::error::panic_words;
+use crate::source::Raster;
 use crate::square::{self, Square};
 use crate::{Error, Format, Limits, encode, source};
 
@@ -20,12 +21,21 @@ pub fn render(master: &[u8], size: Size, format: Format) -> Result<Vec<u8>, Erro
     }
 }
 
+/// The most bytes [`render`] holds for a master of this side, beyond the master's file: both squares, the
+/// one on its way between them, and a file that may outgrow its pixels when they are noise.
+pub fn render_memory(master_side: u32, size: Size) -> u64 {
+    let pixels = |side: u32| u64::from(side) * u64::from(side);
+    10 * pixels(master_side) + 16 * pixels(size.side()) + (1 << 20)
+}
+
 /// A master is not larger than the largest size.
 const LIMITS: Limits = Limits { max_pixels: (Size::MAX as u64).pow(2) };
 
 fn run(master: &[u8], size: Size, format: Format) -> Result<Vec<u8>, Error> {
     let header = source::header(master, &LIMITS)?;
-    let picture = source::decode(master, &header)?;
-    let pixels = square::centre(picture.pixels, size.side())?;
-    encode::rendered(Square::new(pixels), format)
+    let square = match source::decode(master, &header, size.side())?.raster {
+        Raster::Planes(planes) => Square::from_planes(&planes, size.side())?,
+        Raster::Pixels(pixels) => Square::from_pixels(square::centre(pixels, size.side())?)?,
+    };
+    encode::rendered(square, format)
 }

@@ -8,6 +8,7 @@ mod webp;
 use image::metadata::Orientation;
 
 use crate::pixels::{Channels, Pixels};
+use crate::planes::Planes;
 use crate::{Error, Limits};
 
 /// The format of an upload, told by its first bytes.
@@ -28,14 +29,21 @@ pub(crate) struct Header {
     pub(crate) height: u32,
     pub(crate) orientation: Orientation,
     pub(crate) channels: Channels,
-    /// The most bytes the decoder holds besides its output.
-    pub(crate) scratch: u64,
+    /// The most bytes that the decoded picture and its decoder hold at once, where the picture is to become
+    /// masters.
+    pub(crate) decoding: u64,
 }
 
 /// A decoded picture, as stored: neither turned nor in sRGB yet.
 pub(crate) struct Picture {
-    pub(crate) pixels: Pixels,
+    pub(crate) raster: Raster,
     pub(crate) profile: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Raster {
+    Planes(Planes),
+    Pixels(Pixels),
 }
 
 pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
@@ -57,9 +65,12 @@ pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
 
 /// The decoders find their own way through the file. If one of them ends up at another picture than
 /// its header reader did, the limits were checked on the wrong one: that is an error, not a picture.
-pub(crate) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
+///
+/// The picture may come out smaller than the header says, though not below `side` pixels in each direction
+/// if it has so many: a decoder that can leave out what nobody will see does.
+pub(crate) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture, Error> {
     match header.source {
-        Source::Jpeg => jpeg::decode(file, header),
+        Source::Jpeg => jpeg::decode(file, header, side),
         Source::Png => png::decode(file, header),
         Source::WebP => webp::decode(file, header),
         Source::Gif => gif::decode(file, header),
@@ -85,7 +96,7 @@ impl Header {
 
     fn picture(&self, bytes: Vec<u8>, profile: Option<Vec<u8>>) -> Picture {
         let pixels = Pixels { width: self.width, height: self.height, channels: self.channels, bytes };
-        Picture { pixels, profile }
+        Picture { raster: Raster::Pixels(pixels), profile }
     }
 }
 

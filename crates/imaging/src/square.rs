@@ -7,69 +7,99 @@ use image::metadata::Orientation;
 use crate::Error;
 use crate::orient::orient;
 use crate::pixels::{Channels, Pixels};
+use crate::planes::Planes;
 
-/// A square in sRGB: three bytes a pixel, or four where some of it is transparent.
-pub(crate) struct Square {
-    pub(crate) side: u32,
-    pub(crate) alpha: bool,
-    pub(crate) bytes: Vec<u8>,
+/// A square in sRGB.
+#[derive(Debug)]
+pub(crate) enum Square {
+    /// Opaque and of an even side: colour at half the side of brightness.
+    Planes(Planes),
+    /// RGB, or RGBA where some of it is transparent.
+    Pixels(Pixels),
 }
 
 impl Square {
     /// From square pixels in RGB. An alpha channel that hides nothing is dropped.
-    pub(crate) fn new(pixels: Pixels) -> Self {
-        let mut square = Self { side: pixels.width, alpha: pixels.channels.has_alpha(), bytes: pixels.bytes };
-        if square.alpha && square.rgba().iter().all(|[.., alpha]| *alpha == 255) {
-            square.bytes = square.rgba().iter().flat_map(|[rgb @ .., _]| *rgb).collect();
-            square.alpha = false;
+    pub(crate) fn from_pixels(mut pixels: Pixels) -> Result<Self, Error> {
+        let is_opaque = |pixels: &Pixels| rgba(pixels).iter().all(|[.., alpha]| *alpha == 255);
+        if pixels.channels == Channels::Rgba && is_opaque(&pixels) {
+            pixels.bytes = rgba(&pixels).iter().flat_map(|[rgb @ .., _]| *rgb).collect();
+            pixels.channels = Channels::Rgb;
         }
-        square
+        match pixels.channels {
+            Channels::Rgb if pixels.width.is_multiple_of(2) => Planes::from_square(&pixels).map(Self::Planes),
+            _ => Ok(Self::Pixels(pixels.into_rgb())),
+        }
+    }
+
+    /// The centre square of planes that need no change of colours.
+    pub(crate) fn from_planes(planes: &Planes, side: u32) -> Result<Self, Error> {
+        match side.is_multiple_of(2) {
+            true => planes.square(side).map(Self::Planes),
+            false => Ok(Self::Pixels(planes.square_pixels(side)?.into_rgb())),
+        }
+    }
+
+    pub(crate) fn side(&self) -> u32 {
+        match self {
+            Self::Planes(planes) => planes.width,
+            Self::Pixels(pixels) => pixels.width,
+        }
     }
 
     /// Consumes the square: whoever goes down the pyramid has no more use for the step above.
     pub(crate) fn resized(self, side: u32) -> Result<Self, Error> {
-        if side == self.side {
-            return Ok(self);
+        match self {
+            square if square.side() == side => Ok(square),
+            Self::Planes(planes) => Self::from_planes(&planes, side),
+            Self::Pixels(pixels) => centre(pixels, side).map(Self::Pixels),
         }
-        let alpha = self.alpha;
-        let pixels = Pixels {
-            width: self.side,
-            height: self.side,
-            channels: if alpha { Channels::Rgba } else { Channels::Rgb },
-            bytes: self.bytes,
-        };
-        let bytes = centre(pixels, side)?.bytes;
-        Ok(Self { side, alpha, bytes })
     }
 
     pub(crate) fn oriented(self, orientation: Orientation) -> Self {
-        let side = self.side as usize;
-        let bytes = match self.alpha {
-            true => orient::<4>(self.bytes, side, orientation),
-            false => orient::<3>(self.bytes, side, orientation),
-        };
-        Self { bytes, ..self }
+        match self {
+            Self::Planes(planes) => Self::Planes(planes.oriented(orientation)),
+            Self::Pixels(pixels) => {
+                let side = pixels.width as usize;
+                let bytes = match pixels.channels {
+                    Channels::Rgba => orient::<4>(pixels.bytes, side, orientation),
+                    _ => orient::<3>(pixels.bytes, side, orientation),
+                };
+                Self::Pixels(Pixels { bytes, ..pixels })
+            }
+        }
     }
 
     /// The same square on white paper.
     pub(crate) fn on_white(self) -> Self {
-        if !self.alpha {
-            return self;
-        }
         let over = |colour: u8, alpha: u8| {
             let (colour, alpha) = (u32::from(colour), u32::from(alpha));
             // Never above 255: a mean of two bytes.
             ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
         };
-        let bytes = self.rgba().iter();
-        let bytes = bytes.flat_map(|[rgb @ .., alpha]| rgb.map(|colour| over(colour, *alpha)));
-        Self { side: self.side, alpha: false, bytes: bytes.collect() }
+        match self {
+            Self::Pixels(pixels) if pixels.channels == Channels::Rgba => {
+                let bytes = rgba(&pixels).iter();
+                let bytes = bytes.flat_map(|[rgb @ .., alpha]| rgb.map(|colour| over(colour, *alpha)));
+                let bytes = bytes.collect();
+                Self::Pixels(Pixels { channels: Channels::Rgb, bytes, ..pixels })
+            }
+            opaque => opaque,
+        }
     }
 
-    /// The pixels of a square with alpha.
-    fn rgba(&self) -> &[[u8; 4]] {
-        self.bytes.as_chunks().0
+    /// As RGB or RGBA pixels.
+    pub(crate) fn into_pixels(self) -> Result<Pixels, Error> {
+        match self {
+            Self::Planes(planes) => Ok(planes.square_pixels(planes.width)?.into_rgb()),
+            Self::Pixels(pixels) => Ok(pixels),
+        }
     }
+}
+
+/// The pixels of a picture with alpha.
+fn rgba(pixels: &Pixels) -> &[[u8; 4]] {
+    pixels.bytes.as_chunks().0
 }
 
 /// Cuts the centre square out of the pixels and brings it to the side asked for. The cut is a view, and
@@ -80,7 +110,7 @@ pub(crate) fn centre(pixels: Pixels, side: u32) -> Result<Pixels, Error> {
         Channels::Grey => PixelType::U8,
         Channels::GreyAlpha => PixelType::U8x2,
         Channels::Rgb => PixelType::U8x3,
-        Channels::Rgba => PixelType::U8x4,
+        Channels::Rgba | Channels::Cmyk => PixelType::U8x4,
     };
     let short = width.min(height);
     // A cut without resizing must not lose colour to the weighting.

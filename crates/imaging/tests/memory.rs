@@ -99,7 +99,8 @@ fn many_codes() -> Vec<u8> {
         let (busy, slope) = (1 << (x / 100 % 8), (x * y / 997) as u8);
         [chance.below(busy) as u8, slope, slope ^ chance.below(busy) as u8]
     });
-    webp::Encoder::from_rgb(&image.to_rgb8(), 1000, 900).encode_lossless().to_vec()
+    let encoder = webpx::Encoder::new_rgb(image.as_bytes(), 1000, 900).lossless(true);
+    encoder.encode(webpx::Unstoppable).expect("a WebP")
 }
 
 /// Small files whose chunks unpack to 100 MB, or claim gigabytes that are not there.

@@ -21,7 +21,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
         orientation: Orientation::NoTransforms,
         channels: Channels::Rgba,
         // The palette's numbers, and a frame of its own where it does not fill the screen.
-        scratch: 5 * u64::from(width) * u64::from(height) + (1 << 20),
+        decoding: 9 * u64::from(width) * u64::from(height) + (1 << 20),
     })
 }
 

@@ -1,36 +1,49 @@
-//! JPEG: a walk along its markers for the header, zune-jpeg for the pixels.
+//! JPEG: a walk along its markers for the header, libjpeg-turbo's Rust port for the pixels.
 
 use image::metadata::Orientation;
-use zune_core::bytestream::ZCursor;
-use zune_core::colorspace::ColorSpace;
-use zune_core::options::DecoderOptions;
-use zune_jpeg::JpegDecoder;
+use libjpeg_turbo_rs::tj3::{TjHandle, TjParam};
+use libjpeg_turbo_rs::{self as turbojpeg, yuv_plane_height, yuv_plane_width};
+use libjpeg_turbo_rs::{ColorSpace, ComponentInfo, DecodeLimits, DecodeWarning, Decoder, PixelFormat};
+use libjpeg_turbo_rs::{RawImage, ScalingFactor};
+use model::master_sides;
 
-use super::{Header, Picture, Source, bytes_at, orientation, other_picture};
+use super::{Header, Picture, Raster, Source, bytes_at, orientation, other_picture};
 use crate::Error;
-use crate::pixels::Channels;
+use crate::pixels::{Channels, Pixels};
+use crate::planes::{Plane, Planes};
 
 /// Encoders use about ten passes. Each costs a walk over the whole picture and next to no bytes.
 const MAX_SCANS: usize = 64;
 
-/// Cameras write a few dozen. zune-jpeg sorts extended XMP anew at every segment, which is quadratic.
+/// Cameras write a few dozen.
 const MAX_SEGMENTS: usize = 1024;
 
 const SOI: u8 = 0xD8;
 const EOI: u8 = 0xD9;
 const SOS: u8 = 0xDA;
 const APP1: u8 = 0xE1;
+const APP14: u8 = 0xEE;
 
 pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
-    let (mut frame, mut upright) = (None, None);
+    let (mut frame, mut upright, mut adobe) = (None, None, None);
     for segment in segments(file).take(MAX_SEGMENTS) {
         match segment.marker {
             0xC4 | 0xC8 | 0xCC => {}
             0xC0..=0xCF => frame = Some(Frame::read(&segment)?),
             APP1 => upright = upright.or_else(|| exif_orientation(segment.body)),
+            APP14 => adobe = adobe.or(segment.adobe_transform()),
             SOS => {
                 let frame = frame.ok_or_else(|| Error::damaged("a JPEG scan without a frame"))?;
-                return frame.header(file, &segment, upright.unwrap_or(Orientation::NoTransforms));
+                frame.check_passes(file, &segment)?;
+                return Ok(Header {
+                    source: Source::Jpeg,
+                    width: frame.width.into(),
+                    height: frame.height.into(),
+                    orientation: upright.unwrap_or(Orientation::NoTransforms),
+                    channels: frame.channels(),
+                    // The decoder copies what stands before the scan, and joins the parts of a profile.
+                    decoding: frame.decoding(adobe) + 2 * segment.end as u64,
+                });
             }
             _ => {}
         }
@@ -38,28 +51,139 @@ pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
     Err(Error::damaged("a JPEG without a scan, or far behind its beginning"))
 }
 
-pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
-    let colours = match header.channels {
-        Channels::Grey => ColorSpace::Luma,
-        _ => ColorSpace::RGB,
+/// Decodes at a fraction of the size where that leaves enough pixels: the inverse transform then makes
+/// only what is needed, and the picture takes a quarter, a sixteenth or less of the memory.
+pub(super) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture, Error> {
+    let decoder = open(file, header)?;
+    let profile = match decoder.icc_profile() {
+        Ok(profile) => profile,
+        // A profile in pieces that do not fit together is no reason to refuse the picture.
+        Err(_) => None,
     };
-    let options = DecoderOptions::default()
-        .set_max_width(header.width as usize)
-        .set_max_height(header.height as usize)
-        .jpeg_set_max_scans(MAX_SCANS)
-        .jpeg_set_out_colorspace(colours)
-        // A file that was closed properly is read as far as it goes. One that was not must at least
-        // hold every row: half a picture is a broken upload, and its sender should hear of it.
-        .set_strict_mode(!is_closed(file));
+    let shrink = shrink(header.width.min(header.height), side);
+    let raster = match decoder.jpeg_color_space() {
+        ColorSpace::Grayscale | ColorSpace::YCbCr => planes(file, header, shrink)?,
+        ColorSpace::Cmyk | ColorSpace::Ycck => Raster::Pixels(inks(file, header, shrink)?),
+        _ => Raster::Pixels(pixels(decoder, shrink, PixelFormat::Rgb)?),
+    };
+    Ok(Picture { raster, profile })
+}
 
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
-    decoder.decode_headers().map_err(Error::damaged)?;
-    if decoder.dimensions() != Some((header.width as usize, header.height as usize)) {
-        return Err(other_picture());
+/// By how much a picture can be decoded smaller, so that this much is left of its short side.
+fn shrink(short: u32, side: u32) -> u32 {
+    [8, 4, 2].into_iter().find(|by| short / by >= side).unwrap_or(1)
+}
+
+fn open<'file>(file: &'file [u8], header: &Header) -> Result<Decoder<'file>, Error> {
+    let limits = DecodeLimits {
+        max_width: header.width as usize,
+        max_height: header.height as usize,
+        max_scans: MAX_SCANS,
+        ..DecodeLimits::default()
+    };
+    let decoder = Decoder::new_with_limits(file, limits).map_err(Error::damaged)?;
+    let frame = decoder.header();
+    match (frame.width(), frame.height()) == (header.width as usize, header.height as usize) {
+        true => Ok(decoder),
+        false => Err(other_picture()),
     }
-    let mut bytes = header.buffer()?;
-    decoder.decode_into(&mut bytes).map_err(Error::damaged)?;
-    Ok(header.picture(bytes, decoder.icc_profile()))
+}
+
+/// Strictly first, which is the fast way. What is slightly damaged is read again, as far as it goes.
+fn planes(file: &[u8], header: &Header, shrink: u32) -> Result<Raster, Error> {
+    let strict = match shrink {
+        1 => open(file, header)?.decode_raw(),
+        _ => small_planes(file, shrink),
+    };
+    let raw = match (strict, shrink) {
+        (Ok(raw), _) => raw,
+        (Err(_), 1) => {
+            let (raw, warnings) =
+                open(file, header)?.with_lenient(true).decode_raw_with_warnings().map_err(Error::damaged)?;
+            check_viewable(&warnings)?;
+            raw
+        }
+        // Planes at a fraction of the size only come strictly.
+        (Err(_), _) => return pixels(open(file, header)?, shrink, PixelFormat::Rgb).map(Raster::Pixels),
+    };
+    let decoder = open(file, header)?;
+    let components = &decoder.header().components;
+    let most = |factor: fn(&ComponentInfo) -> u8| components.iter().map(factor).max().unwrap_or(1).max(1);
+    let (most_across, most_down) = (most(|c| c.horizontal_sampling), most(|c| c.vertical_sampling));
+
+    let planes = raw.planes.into_iter().zip(components).zip(raw.plane_widths.iter().zip(&raw.plane_heights));
+    let planes = planes.map(|((samples, component), (width, height))| {
+        Ok(Plane {
+            width: u32::try_from(*width).map_err(Error::internal)?,
+            height: u32::try_from(*height).map_err(Error::internal)?,
+            samples,
+            across: f64::from(component.horizontal_sampling) / f64::from(most_across),
+            down: f64::from(component.vertical_sampling) / f64::from(most_down),
+        })
+    });
+    let planes = planes.collect::<Result<_, Error>>()?;
+    Planes::new(header.width.div_ceil(shrink), header.height.div_ceil(shrink), planes).map(Raster::Planes)
+}
+
+fn small_planes(file: &[u8], shrink: u32) -> turbojpeg::Result<RawImage> {
+    let mut handle = TjHandle::new();
+    handle.set(TjParam::ScanLimit, MAX_SCANS as i32)?;
+    handle.set_scaling_factor(1, shrink)?;
+    let (planes, width, height, subsampling) = handle.decompress_to_yuv_planes(file)?;
+    let num_components = planes.len();
+    Ok(RawImage {
+        plane_widths: (0..num_components).map(|plane| yuv_plane_width(plane, width, subsampling)).collect(),
+        plane_heights: (0..num_components)
+            .map(|plane| yuv_plane_height(plane, height, subsampling))
+            .collect(),
+        planes,
+        width,
+        height,
+        num_components,
+    })
+}
+
+fn pixels(decoder: Decoder, shrink: u32, format: PixelFormat) -> Result<Pixels, Error> {
+    let scale = ScalingFactor::try_new(1, shrink).map_err(Error::internal)?;
+    let image = decoder.with_lenient(true).with_scale(scale).with_output_format(format).decode_image();
+    let image = image.map_err(Error::damaged)?;
+    check_viewable(&image.warnings)?;
+    Ok(Pixels {
+        width: u32::try_from(image.width).map_err(Error::internal)?,
+        height: u32::try_from(image.height).map_err(Error::internal)?,
+        channels: if format == PixelFormat::Cmyk { Channels::Cmyk } else { Channels::Rgb },
+        bytes: image.data,
+    })
+}
+
+/// Adobe's programs, which write most of these, store how much ink is missing.
+fn inks(file: &[u8], header: &Header, shrink: u32) -> Result<Pixels, Error> {
+    let mut inks = pixels(open(file, header)?, shrink, PixelFormat::Cmyk)?;
+    if segments(file).any(|segment| segment.adobe_transform().is_some()) {
+        inks.bytes.iter_mut().for_each(|ink| *ink = 255 - *ink);
+    }
+    Ok(inks)
+}
+
+/// Browsers show whatever they can. Half a picture is a broken upload all the same, and its sender should
+/// hear of it: up to a fiftieth may be missing.
+fn check_viewable(warnings: &[DecodeWarning]) -> Result<(), Error> {
+    for warning in warnings {
+        match warning {
+            DecodeWarning::TruncatedData { decoded_mcus, total_mcus } => {
+                if total_mcus.saturating_sub(*decoded_mcus) > total_mcus / 50 + 1 {
+                    return Err(Error::damaged(warning));
+                }
+            }
+            // As many spoiled blocks as the decoder bothers to list are too many.
+            DecodeWarning::WarningsSuppressed { .. } => return Err(Error::damaged(warning)),
+            DecodeWarning::UnsupportedRecovered { .. } => {
+                return Err(Error::Unsupported("a JPEG with its colours finer than its brightness"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A start-of-frame segment.
@@ -67,8 +191,14 @@ struct Frame {
     progressive: bool,
     width: u16,
     height: u16,
-    /// The sampling factors of each component.
-    sampling: Vec<(u64, u64)>,
+    components: Vec<Component>,
+}
+
+struct Component {
+    id: u8,
+    /// Sampling factors.
+    across: u64,
+    down: u64,
 }
 
 impl Frame {
@@ -89,51 +219,69 @@ impl Frame {
         if triples.len() != usize::from(*components) {
             return Err(Error::damaged("a JPEG frame with missing components"));
         }
+        let component = |[id, hv, _]: &[u8; 3]| Component {
+            id: *id,
+            across: u64::from(hv >> 4),
+            down: u64::from(hv & 15),
+        };
         Ok(Self {
             progressive: segment.marker == 0xC2,
             width: u16::from_be_bytes([*w1, *w0]),
             height: u16::from_be_bytes([*h1, *h0]),
-            sampling: triples.iter().map(|[_, hv, _]| (u64::from(hv >> 4), u64::from(hv & 15))).collect(),
+            components: triples.iter().map(component).collect(),
         })
     }
 
-    fn header(self, file: &[u8], scan: &Segment, orientation: Orientation) -> Result<Header, Error> {
-        let components = self.sampling.len();
-        let in_first_scan = scan.body.first().copied().unwrap_or_default();
-        let separate = usize::from(in_first_scan) < components;
-        if separate && !self.progressive && self.sampling.iter().any(|(_, v)| *v > 1) {
-            // zune-jpeg 0.5.15 makes a plain green picture of these, without an error.
-            return Err(Error::Unsupported("a JPEG with its colours in separate scans"));
+    fn check_passes(&self, file: &[u8], first: &Segment) -> Result<(), Error> {
+        let in_first = first.body.first().copied().unwrap_or_default();
+        let may_repeat = self.progressive || usize::from(in_first) < self.components.len();
+        match may_repeat && scans(file) > MAX_SCANS {
+            true => Err(Error::Unsupported("a JPEG in more than 64 passes")),
+            false => Ok(()),
         }
-        // Only then are the coefficients of the whole picture kept, and only then may scans repeat.
-        let many_scans = self.progressive || separate;
-        if many_scans && scans(file) > MAX_SCANS {
-            return Err(Error::Unsupported("a JPEG in more than 64 passes"));
-        }
-        Ok(Header {
-            source: Source::Jpeg,
-            width: self.width.into(),
-            height: self.height.into(),
-            orientation,
-            channels: match components {
-                1 => Channels::Grey,
-                _ => Channels::Rgb,
-            },
-            // The decoder copies metadata, and joins the parts of a colour profile.
-            scratch: self.scratch(many_scans) + 2 * scan.end as u64,
-        })
     }
 
-    fn scratch(&self, many_scans: bool) -> u64 {
-        let most = |part: fn(&(u64, u64)) -> u64| self.sampling.iter().map(part).max().unwrap_or(1).max(1);
-        let (h_max, v_max) = (most(|s| s.0), most(|s| s.1));
-        let columns = u64::from(self.width).div_ceil(8 * h_max);
-        let rows = u64::from(self.height).div_ceil(8 * v_max);
-        let blocks: u64 = self.sampling.iter().map(|(h, v)| h * v).sum();
-        // A row of blocks as coefficients and upsampled, or all of them: 64 numbers of two bytes each.
-        let row = columns * h_max * v_max * self.sampling.len() as u64 * 128 * 4;
-        let all = columns * rows * blocks * 128;
-        row + if many_scans { all } else { 0 }
+    fn channels(&self) -> Channels {
+        match self.components.len() {
+            1 => Channels::Grey,
+            3 => Channels::Rgb,
+            _ => Channels::Cmyk,
+        }
+    }
+
+    /// The most that decoding towards masters takes.
+    fn decoding(&self, adobe: Option<u8>) -> u64 {
+        let most =
+            |factor: fn(&Component) -> u64| self.components.iter().map(factor).max().unwrap_or(1).max(1);
+        let (across, down) = (most(|c| c.across), most(|c| c.down));
+        let columns = u64::from(self.width).div_ceil(8 * across);
+        let rows = u64::from(self.height).div_ceil(8 * down);
+        let blocks = columns * rows * self.components.iter().map(|c| c.across * c.down).sum::<u64>();
+
+        let short = u32::from(self.width.min(self.height));
+        let shrink = shrink(short, master_sides(short).next().unwrap_or(short));
+        let fraction = u64::from(shrink * shrink);
+        let planes = 64 * blocks / fraction;
+        let full_planes = 64 * columns * across * rows * down * self.components.len() as u64 / fraction;
+        let decoded = match self.is_planar(adobe) && shrink == 1 {
+            true => planes,
+            // Interleaved pixels are made from planes, by way of planes at full resolution.
+            false => planes + 2 * full_planes,
+        };
+        // All coefficients, two bytes each, and how far each block is filled.
+        let coefficients = if self.progressive { 129 * blocks } else { 0 };
+        decoded + coefficients + (1 << 20)
+    }
+
+    /// Whether the components are brightness and colour for certain. The decoder goes by more than this;
+    /// these are the cases in which it may find red, green and blue.
+    fn is_planar(&self, adobe: Option<u8>) -> bool {
+        let ids = self.components.iter().map(|component| component.id);
+        match self.components.len() {
+            1 => true,
+            3 => adobe != Some(0) && !ids.eq(*b"RGB"),
+            _ => false,
+        }
     }
 }
 
@@ -141,14 +289,6 @@ impl Frame {
 fn scans(file: &[u8]) -> usize {
     let scans = segments(file).filter(|segment| segment.marker == SOS);
     scans.take(MAX_SCANS + 1).count()
-}
-
-/// Whether an end marker follows the first scan's header. It cannot occur within a scan, so a file that
-/// was cut short has none there, and one with something behind the picture has.
-fn is_closed(file: &[u8]) -> bool {
-    let scan = segments(file).find(|segment| segment.marker == SOS);
-    let data = scan.map(|scan| &file[scan.end..]).unwrap_or_default();
-    data.windows(2).rev().any(|pair| pair == [0xFF, EOI])
 }
 
 fn exif_orientation(segment: &[u8]) -> Option<Orientation> {
@@ -161,6 +301,14 @@ struct Segment<'file> {
     body: &'file [u8],
     /// Where in the file the body ends.
     end: usize,
+}
+
+impl Segment<'_> {
+    /// What Adobe's own segment says of the colours.
+    fn adobe_transform(&self) -> Option<u8> {
+        let body = (self.marker == APP14).then_some(self.body)?;
+        body.strip_prefix(b"Adobe")?.get(6).copied()
+    }
 }
 
 /// Every segment up to the end of the picture, or as far as the file is whole.

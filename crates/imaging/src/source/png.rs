@@ -37,7 +37,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
         height,
         orientation: orientation(body_of(b"eXIf")),
         channels,
-        scratch: 5 * row + 2 * CHUNKS,
+        decoding: channels.size(width, height) + 5 * row + 2 * CHUNKS,
     })
 }
 

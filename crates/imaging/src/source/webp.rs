@@ -77,13 +77,14 @@ fn read(file: &[u8]) -> Option<Header> {
         }
     }
     let exif = chunk(file, b"EXIF").map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
+    let channels = if alpha { Channels::Rgba } else { Channels::Rgb };
     Some(Header {
         source: Source::WebP,
         width,
         height,
         orientation: orientation(exif),
-        channels: if alpha { Channels::Rgba } else { Channels::Rgb },
-        scratch,
+        channels,
+        decoding: scratch + channels.size(width, height),
     })
 }
 

@@ -90,11 +90,12 @@ pub(crate) fn webp(image: &DynamicImage) -> Vec<u8> {
 
 pub(crate) fn lossy_webp(image: &DynamicImage) -> Vec<u8> {
     let (width, height) = (image.width(), image.height());
-    if image.color().has_alpha() {
-        webp::Encoder::from_rgba(&image.to_rgba8(), width, height).encode(90.0).to_vec()
-    } else {
-        webp::Encoder::from_rgb(&image.to_rgb8(), width, height).encode(90.0).to_vec()
-    }
+    let (rgb, rgba) = (image.to_rgb8(), image.to_rgba8());
+    let encoder = match image.color().has_alpha() {
+        true => webpx::Encoder::new_rgba(&rgba, width, height),
+        false => webpx::Encoder::new_rgb(&rgb, width, height),
+    };
+    encoder.quality(90.0).encode(webpx::Unstoppable).expect("a WebP")
 }
 
 fn written(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
