@@ -1,0 +1,128 @@
+"""Colour profiles, written byte by byte from published primaries and curves."""
+
+import struct
+
+import numpy as np
+
+D50 = np.array([0.9642, 1.0, 0.8249])
+D65_XY = (0.3127, 0.3290)
+D50_XY = (0.34567, 0.35850)
+SRGB = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06)]
+ADOBE_RGB = [(0.64, 0.33), (0.21, 0.71), (0.15, 0.06)]
+PROPHOTO = [(0.7347, 0.2653), (0.1596, 0.8404), (0.0366, 0.0001)]
+BRADFORD = np.array([[0.8951, 0.2664, -0.1614], [-0.7502, 1.7135, 0.0367], [0.0389, -0.0685, 1.0296]])
+
+
+def xyz(x, y):
+    return np.array([x / y, 1, (1 - x - y) / y])
+
+
+def colorants(primaries, white):
+    """The columns of the matrix from linear RGB to XYZ under D50."""
+    columns = np.array([xyz(*point) for point in primaries]).T
+    columns = columns * np.linalg.solve(columns, xyz(*white))
+    scale = np.diag((BRADFORD @ D50) / (BRADFORD @ xyz(*white)))
+    return np.linalg.inv(BRADFORD) @ scale @ BRADFORD @ columns
+
+
+def fixed(values):
+    return b"".join(struct.pack(">i", round(float(value) * 65536)) for value in values)
+
+
+def profile(space, tags, kind=b"mntr", pcs=b"XYZ "):
+    tags = {b"desc": described("corpus"), b"cprt": b"text\0\0\0\0MIT OR Apache-2.0\0", **tags}
+    tags[b"wtpt"] = b"XYZ \0\0\0\0" + fixed(D50)
+    table, body = b"", b""
+    start = 128 + 4 + 12 * len(tags)
+    for name, tag in tags.items():
+        table += name + struct.pack(">II", start + len(body), len(tag))
+        body += tag + bytes(-len(tag) % 4)
+    size = start + len(body)
+    header = struct.pack(">I4s4s4s4s4s", size, b"\0" * 4, b"\x02\x40\0\0", kind, space, pcs)
+    header += struct.pack(">6H", 2024, 1, 1, 0, 0, 0) + b"acsp" + bytes(28) + fixed(D50)
+    return header + bytes(128 - len(header)) + struct.pack(">I", len(tags)) + table + body
+
+
+def described(text):
+    text = text.encode() + b"\0"
+    return b"desc\0\0\0\0" + struct.pack(">I", len(text)) + text + bytes(4 + 4 + 2 + 1 + 67)
+
+
+def gamma(exponent):
+    return b"curv\0\0\0\0" + struct.pack(">IH", 1, round(exponent * 256)) + b"\0\0"
+
+
+def srgb_curve():
+    steps = np.linspace(0, 1, 256)
+    light = np.where(steps <= 0.04045, steps / 12.92, ((steps + 0.055) / 1.055) ** 2.4)
+    return b"curv\0\0\0\0" + struct.pack(">I", 256) + (light * 65535).round().astype(">u2").tobytes()
+
+
+def rgb(primaries, white, curve):
+    columns = colorants(primaries, white).T
+    tags = {
+        name: b"XYZ \0\0\0\0" + fixed(column) for name, column in zip((b"rXYZ", b"gXYZ", b"bXYZ"), columns)
+    }
+    tags |= {name: curve for name in (b"rTRC", b"gTRC", b"bTRC")}
+    return profile(b"RGB ", tags)
+
+
+def adobe_rgb():
+    return rgb(ADOBE_RGB, D65_XY, gamma(563 / 256))
+
+
+def prophoto():
+    return rgb(PROPHOTO, D50_XY, gamma(1.8))
+
+
+def swapped():
+    """sRGB with green where red is, blue where green is, red where blue is."""
+    return rgb([SRGB[1], SRGB[2], SRGB[0]], D65_XY, srgb_curve())
+
+
+def grey(exponent):
+    return profile(b"GRAY", {b"kTRC": gamma(exponent)})
+
+
+def lab(light):
+    """CIE Lab under D50 of linear sRGB, in the 16 bits of a second version profile."""
+    relative = light @ colorants(SRGB, D65_XY).T / D50
+    f = np.where(relative > 216 / 24389, np.cbrt(relative), (24389 / 27 * relative + 16) / 116)
+    x, y, z = f[..., 0], f[..., 1], f[..., 2]
+    lightness, a, b = 116 * y - 16, 500 * (x - y), 200 * (y - z)
+    return (
+        np.stack([lightness * 652.8, (a + 128) * 256, (b + 128) * 256], -1)
+        .round()
+        .clip(0, 65535)
+        .astype(">u2")
+    )
+
+
+def table(inputs, grid, function):
+    """A lookup table from the device to Lab, as `mft2`."""
+    axes = np.meshgrid(*[np.linspace(0, 1, grid)] * inputs, indexing="ij")
+    colours = lab(function(np.stack(axes, -1)))
+    straight = struct.pack(">HH", 0, 65535)
+    header = (
+        b"mft2\0\0\0\0" + bytes([inputs, 3, grid, 0]) + fixed(np.eye(3).flatten()) + struct.pack(">HH", 2, 2)
+    )
+    return header + straight * inputs + colours.tobytes() + straight * 3
+
+
+def cmyk():
+    """Four inks that each let some of the light through."""
+    inks = np.array([[0.02, 0.42, 0.72], [0.62, 0.03, 0.20], [0.86, 0.70, 0.03], [0.01, 0.01, 0.01]])
+
+    def printed(amounts):
+        return np.prod(1 - amounts[..., None] * (1 - inks), axis=-2)
+
+    return profile(b"CMYK", {b"A2B0": table(4, 6, printed)}, kind=b"prtr", pcs=b"Lab ")
+
+
+def rgb_table():
+    """A scanner that sees the world greener and darker than it is."""
+
+    def scanned(numbers):
+        return numbers**2.6 * np.array([0.95, 0.7, 0.9])
+
+    return profile(b"RGB ", {b"A2B0": table(3, 9, scanned)}, kind=b"scnr", pcs=b"Lab ")

@@ -1,0 +1,646 @@
+"""Makes the pictures of this folder with real encoders, and what each must look like with other decoders
+than ours. See README.md for what it needs and what the files are."""
+
+import io
+import struct
+import subprocess
+import tempfile
+import zlib
+from pathlib import Path
+
+import imagecodecs
+import numpy as np
+import pillow_heif
+from PIL import Image, ImageCms, ImageOps
+
+import icc
+import scene
+
+HERE = Path(__file__).parent
+P3 = (HERE / "../../../../e2e/fixtures/display-p3.icc").read_bytes()
+SRGB = ImageCms.createProfile("sRGB")
+# From an upright picture to the stored one, so that the orientation of this number makes it upright again.
+STORED = {
+    1: None,
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_90,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_270,
+}
+
+pillow_heif.register_heif_opener()
+
+
+# What a file looks like
+
+
+def srgb(image, profile):
+    """The picture as its profile means it, by LittleCMS."""
+    if image.mode.startswith("I;16"):
+        image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    transparent = "transparency" in image.info or "A" in image.getbands()
+    if transparent:
+        image = image.convert("RGBA")
+    elif image.mode in ("1", "P"):
+        image = image.convert("L" if image.mode == "1" else "RGB")
+    if not profile:
+        return image.convert("RGBA" if transparent else "RGB")
+    alpha = image.getchannel("A") if transparent else None
+    image = image.convert("RGB") if transparent else image
+    profile = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+    image = ImageCms.profileToProfile(image, profile, SRGB, outputMode="RGB")
+    if alpha:
+        image.putalpha(alpha)
+    return image
+
+
+def look(data, profile=None):
+    """The centre square of the upright picture in sRGB. A given profile goes before the one in the file."""
+    image = Image.open(io.BytesIO(data))
+    image.load()
+    profile = image.info.get("icc_profile") if profile is None else profile
+    return scene.centre(srgb(ImageOps.exif_transpose(image), profile))
+
+
+def on_white(image):
+    paper = Image.new("RGBA", image.size, "white")
+    return np.asarray(Image.alpha_composite(paper, image.convert("RGBA")).convert("RGB")).astype(int)
+
+
+def keep(path, data):
+    path = HERE / path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def add(path, data, original, profile=None, within=8.0, square=None):
+    """A file, and how it must look: as another decoder sees it, which must be near the original."""
+    square = square or look(data, profile)
+    # Nothing but pixels: LittleCMS notes the time.
+    square.info.clear()
+    distance = np.abs(on_white(square) - on_white(scene.centre(original))).mean()
+    assert distance <= within, f"{path} is {distance:.1f} away from its original"
+    keep(path, data)
+    png = io.BytesIO()
+    square.save(png, "png", optimize=True)
+    keep(f"expected/{path}.png", png.getvalue())
+
+
+# Encoders
+
+
+def tool(command, **files):
+    """Runs a command on files: every `{name}` stands for one of them, `{out.ext}` for the result."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        words = [word.replace("{", f"{folder}/").replace("}", "") for word in command.split()]
+        done = subprocess.run(words, capture_output=True)
+        assert done.returncode == 0, f"{command}: {done.stderr.decode()}"
+        made = list(folder.glob("out*"))
+        return made[0].read_bytes() if made else (folder / next(iter(files))).read_bytes()
+
+
+def ppm(image):
+    """Eight or sixteen bits, with or without alpha: a picture or an array."""
+    pixels = np.asarray(image)
+    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+    height, width, depth = pixels.shape
+    kind = {1: "GRAYSCALE", 2: "GRAYSCALE_ALPHA", 3: "RGB", 4: "RGB_ALPHA"}[depth]
+    most = 65535 if pixels.dtype.itemsize == 2 else 255
+    header = f"P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH {depth}\nMAXVAL {most}\nTUPLTYPE {kind}\nENDHDR\n"
+    return header.encode() + pixels.astype(">u2" if most == 65535 else ">u1").tobytes()
+
+
+def saved(image, kind, **options):
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def jpeg(image, options="-sample 1x1", quality=92):
+    kind = (
+        f"P5 {image.width} {image.height} 255\n"
+        if image.mode == "L"
+        else f"P6 {image.width} {image.height} 255\n"
+    )
+    return tool(
+        f"cjpeg -quality {quality} {options} -outfile {{out.jpg}} {{in.ppm}}",
+        **{"in.ppm": kind.encode() + image.tobytes()},
+    )
+
+
+def jpegtran(data, options, **files):
+    return tool(f"jpegtran {options} -outfile {{out.jpg}} {{in.jpg}}", **{"in.jpg": data}, **files)
+
+
+def png(pixels, colour, depth, options=""):
+    define = f"-define png:color-type={colour} -define png:bit-depth={depth} -define png:exclude-chunks=all"
+    data = tool(f"/usr/bin/convert {{in.pam}} {options} {define} {{out.png}}", **{"in.pam": ppm(pixels)})
+    assert data[24:26] == bytes([depth, colour]), f"asked for {colour} and {depth}, got {data[24:26]}"
+    return data
+
+
+def webp(image, options):
+    return tool(f"cwebp -quiet {options} {{in.png}} -o {{out.webp}}", **{"in.png": saved(image, "png")})
+
+
+def avif(image, options, **files):
+    command = f"avifenc -j 1 -s 4 --min 8 --max 12 {options} {{in.png}} {{out.avif}}"
+    return tool(command, **{"in.png": saved(image, "png")}, **files)
+
+
+def heic(image, **options):
+    return saved(image, "heif", quality=88, **options)
+
+
+def oriented(data, extension, orientation):
+    command = f"exiftool -q -n -overwrite_original -Orientation={orientation} {{photo.{extension}}}"
+    return tool(command, **{f"photo.{extension}": data})
+
+
+# Pieces of files
+
+
+def segment(jpeg, marker, body):
+    return jpeg[:2] + bytes([0xFF, marker]) + struct.pack(">H", len(body) + 2) + body + jpeg[2:]
+
+
+def jpeg_profile(jpeg, profile, parts=1):
+    size = -(-len(profile) // parts)
+    # Each goes before the last, so they stand in the reverse of their order.
+    for part in range(parts):
+        body = profile[part * size : (part + 1) * size]
+        jpeg = segment(jpeg, 0xE2, b"ICC_PROFILE\0" + bytes([part + 1, parts]) + body)
+    return jpeg
+
+
+def chunk(name, body):
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+
+def with_chunk(png, name, body, before=b"IDAT"):
+    at = png.index(before) - 4
+    return png[:at] + chunk(name, body) + png[at:]
+
+
+def png_profile(png, profile):
+    return with_chunk(png, b"iCCP", b"icc\0\0" + zlib.compress(profile, 9), before=b"IDAT")
+
+
+# The corpus
+
+
+def jpegs():
+    photo, grey = scene.photo(), scene.grey()
+    baseline = jpeg(photo, "-sample 2x2")
+    add("jpeg/baseline.jpg", baseline, photo)
+    # The same coefficients in other wrappings.
+    scans = b"0; 1; 2;\n"
+    for name, data in {
+        "optimised": jpegtran(baseline, "-optimize"),
+        "progressive": jpegtran(baseline, "-progressive"),
+        "restarts": jpegtran(baseline, "-restart 1"),
+        "restarts-every-block": jpegtran(baseline, "-restart 1B"),
+        "separate-scans": jpegtran(baseline, "-scans {scans}", scans=scans),
+        "progressive-restarts": jpegtran(baseline, "-progressive -restart 2B"),
+        "arithmetic": jpegtran(baseline, "-arithmetic"),
+    }.items():
+        assert look(data).tobytes() == look(baseline).tobytes(), name
+        keep(f"jpeg/{name}.jpg", data)
+
+    for name, sampling in {"444": "1x1", "422": "2x1", "440": "1x2", "411": "4x1", "410": "4x2"}.items():
+        add(f"jpeg/{name}.jpg", jpeg(photo, f"-sample {sampling}"), photo)
+    add("jpeg/411-progressive.jpg", jpeg(photo, "-sample 4x1 -progressive"), photo)
+    wide_luma = jpegtran(jpeg(photo, "-sample 2x1"), "-scans {scans}", scans=scans)
+    add("jpeg/422-separate-scans.jpg", wide_luma, photo)
+    add("jpeg/grey.jpg", jpeg(grey, "-grayscale"), grey)
+    add("jpeg/grey-progressive.jpg", jpeg(grey, "-grayscale -progressive"), grey)
+    # Sampling factors mean nothing for a single component, but old cameras wrote them.
+    odd = jpeg(grey, "-grayscale")
+    frame = odd.index(b"\xff\xc0")
+    odd = odd[: frame + 11] + b"\x22" + odd[frame + 12 :]
+    add("jpeg/grey-2x2.jpg", odd, grey)
+    add("jpeg/rgb.jpg", jpeg(photo, "-rgb"), photo)
+    add("jpeg/low-quality.jpg", jpeg(photo, "-sample 2x2", quality=20), photo, within=12)
+
+    for width, height in [(1, 1), (17, 13), (97, 61), (8, 200)]:
+        small = photo.resize((width, height), Image.Resampling.BOX)
+        for name, options in {"": "", "-progressive": "-progressive"}.items():
+            data = jpeg(small, f"-sample 2x2 {options}")
+            add(f"jpeg/{width}x{height}{name}.jpg", data, small, within=14)
+
+    inks = printed(photo)
+    add("jpeg/cmyk.jpg", saved(inks, "jpeg", quality=92), photo, within=10)
+    add("jpeg/cmyk-progressive.jpg", saved(inks, "jpeg", quality=92, progressive=True), photo, within=10)
+    add("jpeg/ycck.jpg", ycck(inks), photo, within=10)
+
+    wide = np.asarray(photo).astype(np.uint16) * 16
+    twelve = imagecodecs.jpeg8_encode(wide, level=92, bitspersample=12)
+    square = Image.fromarray((imagecodecs.jpeg8_decode(twelve) >> 4).astype(np.uint8))
+    add("jpeg/12-bit.jpg", twelve, photo, square=scene.centre(square))
+
+
+def printed(image):
+    """Inks with as much black as there is, by the formula without a profile."""
+    pixels = np.asarray(image).astype(float) / 255
+    black = 1 - pixels.max(-1)
+    inks = 1 - pixels / np.maximum(1 - black, 1e-6)[..., None]
+    inks = np.dstack([inks, black]).clip(0, 1)
+    return Image.fromarray((inks * 255).round().astype(np.uint8), "CMYK")
+
+
+def ycck(inks, quality=92):
+    data = tool(
+        f"/usr/bin/convert {{in.tif}} -strip -quality {quality} {{out.jpg}}",
+        **{"in.tif": saved(inks, "tiff")},
+    )
+    at = data.index(b"Adobe")
+    assert data[at + 11] == 2, "not a YCCK file"
+    return data
+
+
+def pngs():
+    photo, grey = np.asarray(scene.photo()), np.asarray(scene.grey())
+    alpha, disc = np.asarray(scene.alpha()), scene.cut_out()
+    # Sixteen bits whose lower half is not a copy of the upper.
+    wide = lambda pixels: pixels.astype(np.uint16) << 8 | (pixels // 3 + 40)
+
+    for depth in (1, 2, 4, 8):
+        levels = (1 << depth) - 1
+        stepped = ((grey.astype(int) * levels + 127) // 255 * 255 // levels).astype(np.uint8)
+        if depth < 8:
+            add(f"png/grey-{depth}.png", png(stepped, 0, depth), Image.fromarray(stepped))
+    plain = {
+        "grey-8": (grey, 0, 8),
+        "grey-16": (wide(grey), 0, 16),
+        "grey-alpha-8": (np.dstack([grey, alpha]), 4, 8),
+        "grey-alpha-16": (wide(np.dstack([grey, alpha])), 4, 16),
+        "rgb-8": (photo, 2, 8),
+        "rgb-16": (wide(photo), 2, 16),
+        "rgba-8": (np.dstack([photo, alpha]), 6, 8),
+        "rgba-16": (wide(np.dstack([photo, alpha])), 6, 16),
+    }
+    for name, (pixels, colour, depth) in plain.items():
+        original = Image.fromarray((pixels >> 8).astype(np.uint8) if depth == 16 else pixels)
+        data = png(pixels, colour, depth)
+        # Pillow leaves sixteen bits of grey and alpha to the caller.
+        square = scene.centre(original.convert("RGBA")) if name == "grey-alpha-16" else None
+        add(f"png/{name}.png", data, original, within=0.6, square=square)
+    for name in ("rgb-8", "rgba-16", "grey-alpha-8"):
+        pixels, colour, depth = plain[name]
+        keep(f"png/{name}-interlaced.png", png(pixels, colour, depth, "-interlace PNG"))
+
+    colours = Image.fromarray(photo)
+    for depth in (1, 2, 4, 8):
+        few = colours.quantize(1 << depth, dither=Image.Dither.NONE)
+        data = saved(few, "png", bits=depth, optimize=True)
+        assert data[24:26] == bytes([depth, 3])
+        add(f"png/palette-{depth}.png", data, few.convert("RGB"), within=0)
+    few = colours.quantize(16, dither=Image.Dither.NONE)
+    interlaced = png(few.convert("RGB"), 3, 4, "-interlace PNG")
+    add("png/palette-4-interlaced.png", interlaced, few.convert("RGB"), within=0)
+    transparency(colours, grey, disc, few)
+
+    # As most encoders of old wrote it: the same as sRGB, within what an eye sees.
+    plain = png(photo, 2, 8)
+    add("png/gamma.png", with_chunk(plain, b"gAMA", struct.pack(">I", 45455)), colours)
+    add("png/srgb.png", with_chunk(plain, b"sRGB", b"\0"), colours)
+    for width, height in [(1, 1), (17, 13)]:
+        small = colours.resize((width, height), Image.Resampling.BOX)
+        add(f"png/{width}x{height}.png", png(small, 2, 8, "-interlace PNG"), small, within=0)
+
+
+def transparency(photo, grey, disc, few):
+    """The tRNS chunk: one colour that is not there, or an alpha for each of a palette."""
+    rgba = photo.convert("RGBA")
+    rgba.putalpha(Image.fromarray(disc.astype(np.uint8) * 255))
+
+    # The key is a colour that the picture does not have.
+    keyed = np.where(disc[..., None], np.asarray(photo), np.array([1, 2, 3], np.uint8))
+    key = struct.pack(">3H", 1, 2, 3)
+    add("png/rgb-8-key.png", with_chunk(png(keyed, 2, 8), b"tRNS", key), rgba, within=0)
+    # In sixteen bits one next to it is there: what compares eight of them makes holes.
+    wide = keyed.astype(np.uint16) << 8
+    wide[40, 44] = (1 << 8 | 9, 2 << 8, 3 << 8)
+    original = rgba.copy()
+    original.putpixel((44, 40), (1, 2, 3, 255))
+    data = with_chunk(png(wide, 2, 16), b"tRNS", struct.pack(">3H", 1 << 8, 2 << 8, 3 << 8))
+    add("png/rgb-16-key.png", data, original, square=scene.centre(original))
+
+    lit = np.where(disc, np.maximum(grey, 8), 3).astype(np.uint8)
+    original = Image.fromarray(np.dstack([lit, disc * 255]).astype(np.uint8))
+    add("png/grey-8-key.png", with_chunk(png(lit, 0, 8), b"tRNS", b"\0\3"), original, within=0)
+    wide = lit.astype(np.uint16) << 8
+    data = with_chunk(png(wide, 0, 16), b"tRNS", b"\3\0")
+    add("png/grey-16-key.png", data, original, square=scene.centre(original.convert("RGBA")))
+    steps = np.where(disc, np.maximum(grey // 64, 1), 0) * 85
+    data = with_chunk(png(steps.astype(np.uint8), 0, 2), b"tRNS", b"\0\0")
+    original = Image.fromarray(np.dstack([steps, disc * 255]).astype(np.uint8))
+    add("png/grey-2-key.png", data, original, square=scene.centre(original.convert("RGBA")))
+
+    veils = bytes(255 - 12 * index for index in range(16))
+    data = saved(few, "png", bits=4, transparency=veils)
+    original = few.convert("RGBA")
+    original.putalpha(few.point(list(veils) + [255] * 240, "L"))
+    add("png/palette-4-veils.png", data, original, within=0)
+    one = saved(few, "png", bits=4, transparency=b"\xff\xff\x00")
+    original = few.convert("RGBA")
+    original.putalpha(few.point([255, 255, 0] + [255] * 253, "L"))
+    add("png/palette-4-hole.png", one, original, within=0)
+
+
+def webps():
+    photo = scene.photo()
+    clear = photo.copy()
+    clear.putalpha(scene.alpha())
+    add("webp/lossy.webp", webp(photo, "-q 88"), photo)
+    add("webp/lossless.webp", webp(photo, "-lossless -z 9"), photo, within=0)
+    add("webp/lossy-alpha.webp", webp(clear, "-q 88"), clear)
+    add("webp/lossless-alpha.webp", webp(clear, "-lossless -exact -z 9"), clear, within=0)
+    few = photo.quantize(9, dither=Image.Dither.NONE).convert("RGB")
+    add("webp/lossless-palette.webp", webp(few, "-lossless -z 9"), few, within=0)
+    for width, height in [(1, 1), (17, 13), (97, 61)]:
+        small = photo.resize((width, height), Image.Resampling.BOX)
+        add(f"webp/{width}x{height}.webp", webp(small, "-q 88"), small, within=14)
+
+    later = photo.transpose(Image.Transpose.ROTATE_180)
+    frames = {"one.png": saved(photo, "png"), "two.png": saved(later, "png")}
+    for name, kind in {"animated": "-lossy -q 88", "animated-lossless": "-lossless"}.items():
+        data = tool(f"img2webp -loop 0 {kind} -d 90 {{one.png}} {{two.png}} -o {{out.webp}}", **frames)
+        add(f"webp/{name}.webp", data, photo)
+
+
+def gifs():
+    photo = scene.photo()
+    few = photo.quantize(32, dither=Image.Dither.NONE)
+    shown = few.convert("RGB")
+    add("gif/plain.gif", saved(few, "gif", interlace=0), shown, within=0)
+    add("gif/interlaced.gif", saved(few, "gif", interlace=1), shown, within=0)
+
+    hole = np.where(scene.cut_out(), np.asarray(few), 32).astype(np.uint8)
+    holed = Image.fromarray(hole, "P")
+    holed.putpalette(few.getpalette()[:96] + [255, 0, 255])
+    original = shown.convert("RGBA")
+    original.putalpha(Image.fromarray(scene.cut_out().astype(np.uint8) * 255))
+    add("gif/transparent.gif", saved(holed, "gif", transparency=32), original, within=0)
+
+    later = few.transpose(Image.Transpose.ROTATE_180)
+    data = saved(few, "gif", save_all=True, append_images=[later], duration=90, loop=0)
+    add("gif/animated.gif", data, shown, within=0)
+
+    # Around a first frame that does not fill its screen there is nothing, as browsers show it.
+    small = few.crop((0, 0, 40, 30))
+    convert = "/usr/bin/convert -size 96x64 {in.gif} -repage 96x64+30+20 {out.gif}"
+    data = tool(convert, **{"in.gif": saved(small, "gif")})
+    original = Image.new("RGBA", (96, 64))
+    original.paste(small.convert("RGB"), (30, 20))
+    add("gif/small-frame.gif", data, original, square=scene.centre(original))
+
+
+def avifs():
+    photo = scene.photo()
+    clear = photo.copy()
+    clear.putalpha(scene.alpha())
+    for name, image, options in [
+        ("420", photo, "-y 420"),
+        ("444", photo, "-y 444"),
+        ("422", photo, "-y 422"),
+        ("420-10-bit", photo, "-y 420 -d 10"),
+        ("444-10-bit", photo, "-y 444 -d 10"),
+        ("420-12-bit", photo, "-y 420 -d 12"),
+        ("limited-range", photo, "-y 420 -r limited"),
+        ("lossless", photo, "--lossless"),
+        ("grey", scene.grey(), "-y 400"),
+        ("alpha", clear, "-y 420 --minalpha 0 --maxalpha 0"),
+        ("alpha-444-10-bit", clear, "-y 444 -d 10 --minalpha 0 --maxalpha 0"),
+    ]:
+        add(f"avif/{name}.avif", avif(image, options), image)
+    odd = photo.resize((97, 61), Image.Resampling.BOX)
+    add("avif/97x61.avif", avif(odd, "-y 420"), odd)
+    # Two tiles, as large pictures have them.
+    tiles = photo.resize((128, 64), Image.Resampling.LANCZOS)
+    add("avif/grid.avif", avif(tiles, "-y 420 -g 2x1"), tiles)
+    for angle, stored in {1: STORED[8], 2: STORED[3], 3: STORED[6]}.items():
+        add(f"avif/turned-{angle * 90}.avif", avif(photo.transpose(stored), f"-y 420 --irot {angle}"), photo)
+    later = photo.transpose(Image.Transpose.ROTATE_180)
+    data = saved(photo, "avif", save_all=True, append_images=[later], quality=80, max_threads=1)
+    # The time it was made at is in there three times.
+    for box in (b"mvhd", b"tkhd", b"mdhd"):
+        at = data.index(box) + 8
+        assert data[at - 4] == 1, "a box with short times"
+        data = data[:at] + bytes(16) + data[at + 16 :]
+    add("avif/animated.avif", data, photo)
+
+
+def heics():
+    photo = scene.photo()
+    clear = photo.copy()
+    clear.putalpha(scene.alpha())
+    add("heic/420.heic", heic(photo), photo)
+    add("heic/444.heic", heic(photo, chroma=444), photo)
+    add("heic/alpha.heic", heic(clear), clear)
+    add("heic/97x61.heic", heic(photo.resize((97, 61), Image.Resampling.BOX)), photo.resize((97, 61)))
+    # Deeper than eight bits, as newer phones store them.
+    wide = np.asarray(photo).astype(np.uint16) * 257
+    ten = pillow_heif.from_bytes("RGB;16", photo.size, wide.tobytes())
+    file = io.BytesIO()
+    pillow_heif.options.SAVE_HDR_TO_12_BIT = False
+    ten.save(file, quality=88)
+    add("heic/10-bit.heic", file.getvalue(), photo)
+    for orientation in (3, 6, 8):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        data = heic(photo.transpose(STORED[orientation]), exif=exif.tobytes())
+        add(f"heic/orientation-{orientation}.heic", data, photo)
+
+
+def orientations():
+    photo = scene.photo()
+    for orientation, stored in STORED.items():
+        stored = photo.transpose(stored) if stored is not None else photo
+        sampling = "-sample 2x2" if orientation % 2 else "-sample 1x1"
+        data = oriented(jpeg(stored, sampling), "jpg", orientation)
+        add(f"orientation/{orientation}.jpg", data, photo)
+        if orientation in (2, 5, 6, 8):
+            # Every pixel is where it was, so all have the same square.
+            keep(f"orientation/{orientation}.png", oriented(png(stored, 2, 8), "png", orientation))
+            data = oriented(webp(stored, "-lossless -z 9"), "webp", orientation)
+            keep(f"orientation/{orientation}.webp", data)
+            for extension in ("png", "webp"):
+                seen = look((HERE / f"orientation/{orientation}.{extension}").read_bytes())
+                assert (on_white(seen) == on_white(scene.centre(photo))).all(), orientation
+    # As phones write it: little-endian, with a thumbnail that has an orientation of its own.
+    thumbnail = oriented(jpeg(photo.resize((24, 16))), "jpg", 3)
+    data = jpeg(photo.transpose(STORED[6]), "-sample 2x2")
+    words = "exiftool -q -n -overwrite_original -ExifByteOrder=II -Orientation=6 -Make=Pinhole -GPSLatitude=47.3769"
+    data = tool(
+        f"{words} -ThumbnailImage<={{small}} {{photo.jpg}}", **{"photo.jpg": data, "small": thumbnail}
+    )
+    add("orientation/phone.jpg", data, photo)
+
+
+def profiles():
+    chart = Image.fromarray(scene.chart())
+
+    # In gamut: sRGB colours in the numbers of the other space, so that the original is what must be seen.
+    def numbers(profile):
+        profile = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        return ImageCms.profileToProfile(chart, SRGB, profile, outputMode="RGB")
+
+    p3, adobe, wide, swapped = numbers(P3), icc.adobe_rgb(), icc.prophoto(), icc.swapped()
+    tagged = lambda image, profile, **how: jpeg_profile(jpeg(image, quality=95), profile, **how)
+    add("profiles/none.jpg", jpeg(chart, quality=95), chart)
+    add("profiles/p3.jpg", tagged(p3, P3), chart)
+    add("profiles/p3-420.jpg", jpeg_profile(jpeg(p3, "-sample 2x2", quality=95), P3), chart)
+    add("profiles/p3-in-parts.jpg", tagged(p3, P3, parts=3), chart)
+    add("profiles/p3.png", png_profile(png(p3, 2, 8), P3), chart)
+    file = {"in.webp": webp(p3, "-lossless -z 9"), "p3.icc": P3}
+    add("profiles/p3.webp", tool("webpmux -set icc {p3.icc} {in.webp} -o {out.webp}", **file), chart)
+    file = {"in.webp": webp(p3, "-q 95"), "p3.icc": P3}
+    add("profiles/p3-lossy.webp", tool("webpmux -set icc {p3.icc} {in.webp} -o {out.webp}", **file), chart)
+    clear = np.dstack([np.asarray(p3), np.full((64, 96), 200, np.uint8)])
+    veiled = chart.copy()
+    veiled.putalpha(200)
+    add("profiles/p3-alpha.png", png_profile(png(clear, 6, 8), P3), veiled)
+    turned = tagged(p3.transpose(STORED[6]), P3)
+    add("profiles/p3-turned.jpg", oriented(turned, "jpg", 6), chart)
+    add("profiles/adobe-rgb.jpg", tagged(numbers(adobe), adobe), chart)
+    add("profiles/adobe-rgb.png", png_profile(png(numbers(adobe), 2, 8), adobe), chart)
+    add("profiles/prophoto.jpg", tagged(numbers(wide), wide), chart)
+    deep = np.asarray(numbers(wide)).astype(np.uint16) * 257
+    add("profiles/prophoto-16.png", png_profile(png(deep, 2, 16), wide), chart)
+    add("profiles/swapped.jpg", tagged(numbers(swapped), swapped), chart)
+    add("profiles/swapped.png", png_profile(png(numbers(swapped), 2, 8), swapped), chart)
+    few = numbers(swapped).quantize(32, dither=Image.Dither.NONE)
+    add("profiles/swapped-palette.png", png_profile(saved(few, "png"), swapped), chart)
+    # Without a matrix: a table, as scanners have them. Far from the chart, which is the point.
+    table = icc.rgb_table()
+    add("profiles/table.jpg", tagged(chart, table), chart, within=60)
+    # The most colourful numbers, outside of sRGB: cut off, as screens do it.
+    loud = [(r, g, b) for r in (0, 128, 255) for g in (0, 128, 255) for b in (0, 255)][:16]
+    loud = Image.fromarray(scene.chart(loud))
+    add("profiles/p3-loud.png", png_profile(png(loud, 2, 8), P3), loud, within=30)
+    # A newer PNG says Display P3 in four bytes.
+    add("profiles/p3-cicp.png", with_chunk(png(p3, 2, 8), b"cICP", bytes([12, 13, 0, 1])), chart, profile=P3)
+
+    greys = np.asarray(chart.convert("L"))
+    for name, exponent in {"grey-22": 2.2, "grey-10": 1.0}.items():
+        profile = icc.grey(exponent)
+        add(f"profiles/{name}.png", png_profile(png(greys, 0, 8), profile), chart.convert("L"), within=80)
+    profile = icc.grey(2.2)
+    data = jpeg_profile(jpeg(chart.convert("L"), "-grayscale", quality=95), profile)
+    add("profiles/grey-22.jpg", data, chart.convert("L"))
+
+    # Of no use: the numbers are shown as they are.
+    for name, profile in {
+        "truncated": P3[:200],
+        "cmyk-on-rgb": icc.cmyk(),
+        "grey-on-rgb": icc.grey(1.0),
+        "text": b"no profile",
+    }.items():
+        add(f"profiles/{name}.jpg", tagged(chart, profile), chart, profile=b"")
+    add("profiles/rgb-on-grey.png", png_profile(png(greys, 0, 8), P3), chart.convert("L"), profile=b"")
+
+    inks = [(c, m, y, k) for c in (0, 200) for m in (0, 200) for y in (0, 200) for k in (0, 110)]
+    inks = Image.fromarray(scene.chart(inks), "CMYK")
+    cmyk = icc.cmyk()
+    data = saved(inks, "jpeg", quality=95, subsampling=0)
+    add("profiles/cmyk-none.jpg", data, inks.convert("RGB"))
+    add("profiles/cmyk.jpg", jpeg_profile(data, cmyk), inks.convert("RGB"), within=60)
+    add("profiles/ycck.jpg", jpeg_profile(ycck(inks, 95), cmyk), inks.convert("RGB"), within=60)
+
+    add("profiles/p3.avif", avif(p3, "-y 444 --icc {p3}", p3=P3), chart)
+    add("profiles/p3-nclx.avif", avif(p3, "-y 444 --nclx 12/13/6"), chart, profile=P3)
+    add("profiles/p3.heic", heic(p3, icc_profile=P3), chart)
+
+
+def damaged():
+    """What viewers show without a word."""
+    read = lambda path: (HERE / path).read_bytes()
+    baseline, progressive = read("jpeg/baseline.jpg"), read("jpeg/progressive.jpg")
+    png, webp, gif = read("png/rgb-8.png"), read("webp/lossy.webp"), read("gif/plain.gif")
+    behind = b"\0\0\0\x18ftypmp42 \xff\xda\xff\xd8 and whatever else a phone appends"
+    note = with_chunk(png, b"tEXt", b"Comment\0none")
+    at = note.index(b"none") + 4
+    for name, data in {
+        "no-end.jpg": baseline[:-2],
+        "half-an-end.jpg": baseline[:-1],
+        "no-end-progressive.jpg": progressive[:-2],
+        "trailing.jpg": baseline + behind,
+        "second-picture.jpg": baseline + read("jpeg/1x1.jpg"),
+        "zeros-before-end.jpg": baseline[:-2] + bytes(40) + baseline[-2:],
+        "fill-before-end.jpg": baseline[:-2] + b"\xff" * 9 + baseline[-2:],
+        "fill-between-segments.jpg": baseline[:2] + b"\xff" * 5 + baseline[2:],
+        "no-end.png": png[:-12],
+        "half-an-end.png": png[:-6],
+        "trailing.png": png + behind,
+        "wrong-checksum-of-text.png": note[:at] + b"\0\0\0\0" + note[at + 4 :],
+        "trailing.webp": webp + behind,
+        "no-end.gif": gif[:-1],
+        "trailing.gif": gif + behind,
+        "trailing.avif": read("avif/420.avif") + behind,
+    }.items():
+        keep(f"damaged/{name}", data)
+
+
+def unreadable():
+    keep("unreadable/empty", b"")
+    keep("unreadable/text", b"Dear service, this is a photo. Believe me.\n")
+    keep("unreadable/page", b"<!doctype html><title>404</title><p>Not found\n")
+    for path in (
+        "jpeg/baseline.jpg",
+        "jpeg/progressive.jpg",
+        "jpeg/separate-scans.jpg",
+        "png/rgb-8.png",
+        "png/rgb-8-interlaced.png",
+        "webp/lossy.webp",
+        "webp/lossless.webp",
+        "webp/lossy-alpha.webp",
+        "webp/animated.webp",
+        "gif/plain.gif",
+        "gif/animated.gif",
+        "avif/420.avif",
+        "heic/420.heic",
+    ):
+        data = (HERE / path).read_bytes()
+        kind, name = path.split("/")
+        stem, extension = name.split(".")
+        # An animation must be cut within its first frame.
+        share = 4 if stem == "animated" else 2
+        keep(f"unreadable/{kind}-{stem}-half.{extension}", data[: len(data) // share])
+        if stem in ("baseline", "rgb-8", "lossy", "plain", "420"):
+            keep(f"unreadable/{kind}-header.{extension}", data[:32])
+
+
+def resizing():
+    """What libvips makes of it with the same filter."""
+    detail = saved(scene.detail(), "png", optimize=True)
+    keep("resize/detail.png", detail)
+    for side in (200, 100, 37):
+        command = f"vips resize {{in.png}} {{out.png}}[strip] {side / 512!r} --kernel lanczos3"
+        data = tool(command, **{"in.png": detail})
+        assert Image.open(io.BytesIO(data)).size == (side, side)
+        keep(f"resize/detail-{side}.png", data)
+
+
+if __name__ == "__main__":
+    for part in (
+        jpegs,
+        pngs,
+        webps,
+        gifs,
+        avifs,
+        heics,
+        orientations,
+        profiles,
+        damaged,
+        unreadable,
+        resizing,
+    ):
+        part()
+        print(part.__name__)
