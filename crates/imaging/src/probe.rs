@@ -12,7 +12,8 @@ pub struct Probe {
     /// Of the upright picture, after its EXIF orientation.
     pub width: u32,
     pub height: u32,
-    /// The most bytes [`ingest`](crate::ingest) of this file will hold at once, beyond the file itself.
+    /// The most bytes [`ingest`](crate::ingest) of this file will hold at once, beyond the file itself: its
+    /// stripped copy among them.
     /// An upper bound, so that a budget kept with it is kept; only forged code tables of a lossless WebP
     /// can exceed it.
     pub memory: u64,
@@ -22,7 +23,7 @@ pub struct Probe {
 pub fn probe(file: &[u8], limits: &Limits) -> Result<Probe, Error> {
     let header = source::header(file, limits)?;
     let (width, height) = upright(&header);
-    Ok(Probe { format: header.source, width, height, memory: memory(&header) })
+    Ok(Probe { format: header.source, width, height, memory: memory(&header) + file.len() as u64 })
 }
 
 /// Width and height of the picture as it is looked at.

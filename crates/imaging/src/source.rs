@@ -1,9 +1,13 @@
 //! The formats an upload may have: each reads its own header and decodes its own pixels.
 
+mod avif;
 mod gif;
+mod heic;
+mod heif;
 mod jpeg;
 mod png;
 mod webp;
+mod ycbcr;
 
 use image::metadata::Orientation;
 
@@ -18,6 +22,22 @@ pub enum Source {
     Png,
     WebP,
     Gif,
+    Avif,
+    Heic,
+}
+
+impl Source {
+    /// As in records and logs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpeg",
+            Self::Png => "png",
+            Self::WebP => "webp",
+            Self::Gif => "gif",
+            Self::Avif => "avif",
+            Self::Heic => "heic",
+        }
+    }
 }
 
 /// What a header says of its picture.
@@ -37,7 +57,24 @@ pub(crate) struct Header {
 /// A decoded picture, as stored: neither turned nor in sRGB yet.
 pub(crate) struct Picture {
     pub(crate) raster: Raster,
-    pub(crate) profile: Option<Vec<u8>>,
+    pub(crate) colours: Colours,
+}
+
+/// What the numbers of the pixels mean.
+#[derive(Debug)]
+pub(crate) enum Colours {
+    /// Nothing was said: as on every screen.
+    Srgb,
+    /// A colour profile, not yet read.
+    Icc(Vec<u8>),
+    /// By their numbers in ITU-T H.273.
+    Cicp { primaries: u8, transfer: u8 },
+}
+
+impl Colours {
+    fn from_profile(profile: Option<Vec<u8>>) -> Self {
+        profile.map_or(Self::Srgb, Self::Icc)
+    }
 }
 
 #[derive(Debug)]
@@ -52,6 +89,8 @@ pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
         Some(Source::Png) => png::header(file)?,
         Some(Source::WebP) => webp::header(file)?,
         Some(Source::Gif) => gif::header(file)?,
+        Some(Source::Avif) => avif::header(file)?,
+        Some(Source::Heic) => heic::header(file)?,
         None => return Err(Error::Unsupported("this kind of file")),
     };
     let Header { width, height, .. } = header;
@@ -74,6 +113,8 @@ pub(crate) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture,
         Source::Png => png::decode(file, header),
         Source::WebP => webp::decode(file, header),
         Source::Gif => gif::decode(file, header),
+        Source::Avif => avif::decode(file, header),
+        Source::Heic => heic::decode(file, header),
     }
 }
 
@@ -83,7 +124,7 @@ fn source_of(file: &[u8]) -> Option<Source> {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Source::Png),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Source::WebP),
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Source::Gif),
-        _ => None,
+        _ => heif::source_of(file),
     }
 }
 
@@ -94,9 +135,9 @@ impl Header {
         Ok(vec![0; usize::try_from(size).map_err(Error::internal)?])
     }
 
-    fn picture(&self, bytes: Vec<u8>, profile: Option<Vec<u8>>) -> Picture {
+    fn picture(&self, bytes: Vec<u8>, colours: Colours) -> Picture {
         let pixels = Pixels { width: self.width, height: self.height, channels: self.channels, bytes };
-        Picture { raster: Raster::Pixels(pixels), profile }
+        Picture { raster: Raster::Pixels(pixels), colours }
     }
 }
 

@@ -6,7 +6,7 @@ use image::codecs::gif::GifDecoder;
 use image::metadata::Orientation;
 use image::{ImageDecoder, Limits};
 
-use super::{Header, Picture, Source, bytes_at, other_picture};
+use super::{Colours, Header, Picture, Source, bytes_at, other_picture};
 use crate::Error;
 use crate::pixels::Channels;
 
@@ -38,5 +38,5 @@ pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
     let profile = decoder.icc_profile().map_err(Error::damaged)?;
     let mut bytes = header.buffer()?;
     decoder.read_image(&mut bytes).map_err(Error::damaged)?;
-    Ok(header.picture(bytes, profile))
+    Ok(header.picture(bytes, Colours::from_profile(profile)))
 }

@@ -7,7 +7,7 @@ use libjpeg_turbo_rs::{ColorSpace, ComponentInfo, DecodeLimits, DecodeWarning, D
 use libjpeg_turbo_rs::{RawImage, ScalingFactor};
 use model::master_sides;
 
-use super::{Header, Picture, Raster, Source, bytes_at, orientation, other_picture};
+use super::{Colours, Header, Picture, Raster, Source, bytes_at, orientation, other_picture};
 use crate::Error;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::{Plane, Planes};
@@ -66,7 +66,7 @@ pub(super) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture,
         ColorSpace::Cmyk | ColorSpace::Ycck => Raster::Pixels(inks(file, header, shrink)?),
         _ => Raster::Pixels(pixels(decoder, shrink, PixelFormat::Rgb)?),
     };
-    Ok(Picture { raster, profile })
+    Ok(Picture { raster, colours: Colours::from_profile(profile) })
 }
 
 /// By how much a picture can be decoded smaller, so that this much is left of its short side.
@@ -235,10 +235,35 @@ impl Frame {
     fn check_passes(&self, file: &[u8], first: &Segment) -> Result<(), Error> {
         let in_first = first.body.first().copied().unwrap_or_default();
         let may_repeat = self.progressive || usize::from(in_first) < self.components.len();
-        match may_repeat && scans(file) > MAX_SCANS {
-            true => Err(Error::Unsupported("a JPEG in more than 64 passes")),
-            false => Ok(()),
+        if !may_repeat {
+            return Ok(());
         }
+        let scans: Vec<Segment> = scans(file).take(MAX_SCANS + 1).collect();
+        if scans.len() > MAX_SCANS {
+            return Err(Error::Unsupported("a JPEG in more than 64 passes"));
+        }
+        // The decoder shows what passes there are. Browsers do so too, while they wait for more.
+        let end = scans.last().map_or(0, |scan| scan.end);
+        if self.progressive && !is_closed(&file[end..]) && !self.is_whole(&scans) {
+            return Err(Error::damaged("a progressive JPEG without its last passes"));
+        }
+        Ok(())
+    }
+
+    /// Whether the passes bring every coefficient of every component down to its last bit.
+    fn is_whole(&self, scans: &[Segment]) -> bool {
+        self.components.iter().all(|component| {
+            let mut missing = [true; 64];
+            for scan in scans {
+                let [components @ .., from, to, bits] = scan.body else { continue };
+                let (pairs, _) = components.get(1..).unwrap_or_default().as_chunks::<2>();
+                if bits & 15 == 0 && pairs.iter().any(|[id, _]| *id == component.id) {
+                    let band = usize::from(*from)..=usize::from(*to).min(63);
+                    missing.get_mut(band).unwrap_or_default().fill(false);
+                }
+            }
+            !missing.contains(&true)
+        })
     }
 
     fn channels(&self) -> Channels {
@@ -285,10 +310,13 @@ impl Frame {
     }
 }
 
-/// How many scans there are, or one more than are allowed.
-fn scans(file: &[u8]) -> usize {
-    let scans = segments(file).filter(|segment| segment.marker == SOS);
-    scans.take(MAX_SCANS + 1).count()
+fn scans(file: &[u8]) -> impl Iterator<Item = Segment<'_>> {
+    segments(file).filter(|segment| segment.marker == SOS)
+}
+
+/// Whether an end marker follows. It cannot occur within a scan.
+fn is_closed(data: &[u8]) -> bool {
+    data.windows(2).any(|pair| pair == [0xFF, EOI])
 }
 
 fn exif_orientation(segment: &[u8]) -> Option<Orientation> {

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use png::{ColorType, Decoder, Limits, Transformations};
 
-use super::{Header, Picture, Source, bytes_at, orientation, other_picture};
+use super::{Colours, Header, Picture, Source, bytes_at, orientation, other_picture};
 use crate::Error;
 use crate::pixels::Channels;
 
@@ -65,8 +65,16 @@ pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
     let header = Header { channels, ..*header };
     let mut bytes = header.buffer()?;
     reader.next_frame(&mut bytes).map_err(Error::damaged)?;
-    let profile = reader.info().icc_profile.as_ref().map(|profile| profile.to_vec());
-    Ok(header.picture(bytes, profile))
+    let info = reader.info();
+    // Where there are both, the numbers are the newer ones.
+    let colours = match (&info.coding_independent_code_points, &info.icc_profile) {
+        (Some(points), _) => {
+            Colours::Cicp { primaries: points.color_primaries, transfer: points.transfer_function }
+        }
+        (None, Some(profile)) => Colours::Icc(profile.to_vec()),
+        (None, None) => Colours::Srgb,
+    };
+    Ok(header.picture(bytes, colours))
 }
 
 /// Name and body of every chunk that is wholly there.

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use image::ImageDecoder;
 use image::codecs::webp::WebPDecoder;
 
-use super::{Header, Picture, Source, bytes_at, orientation, other_picture};
+use super::{Colours, Header, Picture, Source, bytes_at, orientation, other_picture};
 use crate::Error;
 use crate::pixels::Channels;
 
@@ -39,7 +39,7 @@ pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
     decoder.read_image(&mut bytes).map_err(Error::damaged)?;
     // Not from the decoder, which allocates whatever length the chunk claims.
     let profile = chunk(file, b"ICCP").map(<[u8]>::to_vec);
-    Ok(header.picture(bytes, profile))
+    Ok(header.picture(bytes, Colours::from_profile(profile)))
 }
 
 fn read(file: &[u8]) -> Option<Header> {

@@ -54,7 +54,7 @@ fn srgb_and_broken_profiles_change_nothing() {
     let grey = ColorProfile::new_gray_with_gamma(1.0).encode().unwrap();
     for profile in [&srgb, cut, &grey, b"no profile", b""] {
         let file = with_chunk(&png(&image), b"iCCP", &png_profile(profile));
-        assert_eq!(ingested(&file), plain);
+        assert_eq!(ingested(&file).masters, plain.masters);
     }
 }
 

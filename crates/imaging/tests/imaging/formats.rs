@@ -26,11 +26,11 @@ fn the_format_is_told_by_its_bytes() {
 
 #[test]
 fn other_files_are_refused_with_the_names_of_those_that_work() {
-    let heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
-    for file in [&b""[..], b"G", b"hello, world", b"<svg xmlns='x'/>", b"BM6\0\0\0\0\0", heic] {
+    let video = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom";
+    for file in [&b""[..], b"G", b"hello, world", b"<svg xmlns='x'/>", b"BM6\0\0\0\0\0", video] {
         for error in [probe(file, &LIMITS).unwrap_err(), ingest(file, &LIMITS).unwrap_err()] {
             assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
-            assert!(error.to_string().contains("JPEG, PNG, WebP or GIF"), "{error}");
+            assert!(error.to_string().contains("JPEG, PNG, WebP, GIF, AVIF or HEIC"), "{error}");
         }
     }
 }
