@@ -11,6 +11,9 @@ use crate::pixels::Channels;
 
 const ALPHA: u8 = 0x10;
 
+/// A part of a lossy picture says in 24 bits how long it is, and the decoder believes it before it looks.
+const CLAIM: u64 = 17 << 20;
+
 /// What the code tables of a lossless picture can weigh: 65,536 groups of 20 KiB, at 400 bytes for each byte
 /// of the file. image-webp has no limit for them, so a file that could be forged to need so much is
 /// announced as if it did, and runs alone.
@@ -64,7 +67,7 @@ fn read(file: &[u8]) -> Option<Header> {
     let length = file.len() as u64;
     // Bytes per pixel: the planes of a lossy frame; its alpha, unpacked; a lossless frame with its
     // transforms; the canvas and the frame of an animation.
-    let mut scratch = 2 * length;
+    let mut scratch = 2 * length + if has(b"VP8 ") { CLAIM } else { 0 };
     for (name, each) in [(b"VP8 ", 2), (b"ALPH", 6), (b"VP8L", 5), (b"ANMF", 8)] {
         scratch += if has(name) { each * pixels } else { 0 };
     }
