@@ -15,6 +15,7 @@ pub const YELLOW: [u8; 3] = [230, 210, 40];
 
 /// [`stripes`] of 96 × 32, which no encoder here can write.
 pub const STRIPES_AVIF: &[u8] = include_bytes!("../fixtures/stripes.avif");
+pub const STRIPES_HEIC: &[u8] = include_bytes!("../fixtures/stripes.heic");
 /// The colour profile of phone pictures.
 pub const DISPLAY_P3: &[u8] = include_bytes!("../fixtures/display-p3.icc");
 

@@ -16,7 +16,7 @@ use super::wire::{Empty, Post, json};
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents the form; it is read by upload.rs")]
 pub(crate) struct NewPost {
-    /// The image file: JPEG, PNG, WebP or GIF, told by its bytes.
+    /// The image file: JPEG, PNG, WebP, GIF, AVIF or HEIC, told by its bytes.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     photo: Vec<u8>,
     /// Up to 5,000 characters, kept as sent. Empty is the same as none.
