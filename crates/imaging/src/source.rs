@@ -84,21 +84,26 @@ pub(crate) enum Raster {
 }
 
 pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
-    let header = match source_of(file) {
-        Some(Source::Jpeg) => jpeg::header(file)?,
-        Some(Source::Png) => png::header(file)?,
-        Some(Source::WebP) => webp::header(file)?,
-        Some(Source::Gif) => gif::header(file)?,
-        Some(Source::Avif) => avif::header(file)?,
-        Some(Source::Heic) => heic::header(file)?,
-        None => return Err(Error::Unsupported("this kind of file")),
-    };
-    let Header { width, height, .. } = header;
-    let max_pixels = limits.max_pixels;
-    match u64::from(width) * u64::from(height) {
-        0 => Err(Error::damaged("the header gives no size")),
-        pixels if pixels > max_pixels => Err(Error::TooLarge { width, height, max_pixels }),
-        _ => Ok(header),
+    match source_of(file) {
+        Some(Source::Jpeg) => jpeg::header(file, limits),
+        Some(Source::Png) => png::header(file, limits),
+        Some(Source::WebP) => webp::header(file, limits),
+        Some(Source::Gif) => gif::header(file, limits),
+        Some(Source::Avif) => avif::header(file, limits),
+        Some(Source::Heic) => heic::header(file, limits),
+        None => Err(Error::Unsupported("this kind of file")),
+    }
+}
+
+impl Limits {
+    /// Comes before anything is worked out from the size: there are claims that no number can hold.
+    fn check(&self, width: u32, height: u32) -> Result<(), Error> {
+        let max_pixels = self.max_pixels;
+        match u64::from(width) * u64::from(height) {
+            0 => Err(Error::damaged("the header gives no size")),
+            pixels if pixels > max_pixels => Err(Error::TooLarge { width, height, max_pixels }),
+            _ => Ok(()),
+        }
     }
 }
 

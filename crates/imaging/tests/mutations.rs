@@ -3,6 +3,7 @@
 //! `MUTATIONS` asks for more of it, and `MUTATIONS_SEED` for other.
 
 use std::fs;
+use std::panic;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -25,12 +26,13 @@ fn damage_is_answered_in_time_and_within_bounds() {
     let mut chance = Chance(setting("MUTATIONS_SEED", 0x2545_F491_4F6C_DD1D) | 1);
     let (mut read, mut refused, mut caught) = (0, 0, 0);
     // The codecs' own panics are caught; their stories would hide anything else.
-    std::panic::set_hook(Box::new(|_| {}));
+    panic::set_hook(Box::new(|_| {}));
     for number in 0..setting("MUTATIONS", 40_000) {
         let (name, seed) = &seeds[chance.below(seeds.len())];
         let file = chance.mutate(seed, &seeds);
         let started = Instant::now();
-        let outcome = attempt(&file);
+        let outcome = panic::catch_unwind(|| attempt(&file));
+        let outcome = outcome.unwrap_or_else(|_| Err(Refusal::Wrong("a panic came through".to_owned())));
         let what = format!("mutation {number} of {name}");
         assert!(started.elapsed() < HANGS, "{what}: took {:?}", started.elapsed());
         match outcome {
@@ -45,7 +47,7 @@ fn damage_is_answered_in_time_and_within_bounds() {
             }
         }
     }
-    let _: Box<_> = std::panic::take_hook();
+    drop(panic::take_hook());
     println!("{read} read, {refused} refused, {caught} panics of codecs caught");
     assert!(read > 1000 && refused > 1000, "{read} read, {refused} refused");
     // A few are the codecs' business. Many would mean that a check of ours is missing.

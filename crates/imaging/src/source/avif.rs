@@ -8,13 +8,14 @@ use self::obu::Coded;
 use super::heif::{Heif, Still};
 use super::ycbcr::{Canvas, Plane, Samples, Tile};
 use super::{Header, Picture, Source, other_picture};
-use crate::Error;
 use crate::pixels::Channels;
+use crate::{Error, Limits};
 
-pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
+pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let heif = Heif::read(file)?;
     let channels = if heif.alpha.is_some() { Channels::Rgba } else { Channels::Rgb };
     let (width, height) = (heif.window.width, heif.window.height);
+    limits.check(width, height)?;
     let mut decoder = 0;
     for still in [Some(&heif.colour), heif.alpha.as_ref()].into_iter().flatten() {
         decoder = decoder.max(memory(&first_tile(&heif, still)?));

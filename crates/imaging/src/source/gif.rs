@@ -2,18 +2,19 @@
 
 use std::io::Cursor;
 
+use image::ImageDecoder;
 use image::codecs::gif::GifDecoder;
 use image::metadata::Orientation;
-use image::{ImageDecoder, Limits};
 
 use super::{Colours, Header, Picture, Source, bytes_at, other_picture};
-use crate::Error;
 use crate::pixels::Channels;
+use crate::{Error, Limits};
 
-pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
+pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let [w0, w1, h0, h1] = bytes_at(file, 6).ok_or_else(|| Error::damaged("a short GIF header"))?;
     let width = u16::from_le_bytes([w0, w1]).into();
     let height = u16::from_le_bytes([h0, h1]).into();
+    limits.check(width, height)?;
     Ok(Header {
         source: Source::Gif,
         width,
@@ -31,7 +32,7 @@ pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
         return Err(other_picture());
     }
     // A frame may claim to be larger than its screen.
-    let mut limits = Limits::no_limits();
+    let mut limits = image::Limits::no_limits();
     limits.max_alloc = Some(header.channels.size(header.width, header.height));
     decoder.set_limits(limits).map_err(Error::damaged)?;
 

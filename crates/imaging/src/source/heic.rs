@@ -13,20 +13,18 @@ use self::codec::Codec;
 use super::heif::{Heif, Still};
 use super::ycbcr::{Canvas, Plane, Samples, Tile};
 use super::{Header, Picture, Source, other_picture};
-use crate::Error;
 use crate::pixels::Channels;
+use crate::{Error, Limits};
 
-pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
+pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let heif = Heif::read(file)?;
     let channels = if heif.alpha.is_some() { Channels::Rgba } else { Channels::Rgb };
     let (width, height) = (heif.window.width, heif.window.height);
+    limits.check(width, height)?;
     let output = channels.size(width, height);
-    let colour = Codec::read(&heif.colour)?;
-    let mut decoding = match heif.colour.is_single() {
-        // The output is made only when the decoder is done.
-        true => colour.memory().max(colour.planes() + output),
-        false => colour.memory() + output,
-    };
+    // With a single tile, the output is made only when the decoder has let go of more than that.
+    let before = if heif.colour.is_single() { 0 } else { output };
+    let mut decoding = Codec::read(&heif.colour)?.memory() + before;
     if let Some(alpha) = &heif.alpha {
         decoding = decoding.max(Codec::read(alpha)?.memory() + output);
     }
@@ -105,7 +103,6 @@ fn lend(
     let (left, top) = codec.corner();
     let half = |number: usize, halved: bool| if halved { number / 2 } else { number };
     let strides = (picture.y.width, picture.cb.width);
-    // The rest of the decoder's memory goes with this line.
     let [luma, blue, red] = [picture.y, picture.cb, picture.cr].map(ctu::Plane::into_samples);
     let chroma = |samples| plane(samples, strides.1, half(left, halved_x), half(top, halved_y));
     to(&Tile {

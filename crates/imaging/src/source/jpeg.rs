@@ -8,9 +8,9 @@ use libjpeg_turbo_rs::{RawImage, ScalingFactor};
 use model::master_sides;
 
 use super::{Colours, Header, Picture, Raster, Source, bytes_at, orientation, other_picture};
-use crate::Error;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::{Plane, Planes};
+use crate::{Error, Limits};
 
 /// Encoders use about ten passes. Each costs a walk over the whole picture and next to no bytes.
 const MAX_SCANS: usize = 64;
@@ -24,7 +24,7 @@ const SOS: u8 = 0xDA;
 const APP1: u8 = 0xE1;
 const APP14: u8 = 0xEE;
 
-pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
+pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let (mut frame, mut upright, mut adobe) = (None, None, None);
     for segment in segments(file).take(MAX_SEGMENTS) {
         match segment.marker {
@@ -34,6 +34,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
             APP14 => adobe = adobe.or(segment.adobe_transform()),
             SOS => {
                 let frame = frame.ok_or_else(|| Error::damaged("a JPEG scan without a frame"))?;
+                limits.check(frame.width.into(), frame.height.into())?;
                 frame.check_passes(file, &segment)?;
                 return Ok(Header {
                     source: Source::Jpeg,

@@ -2,17 +2,17 @@
 
 use std::io::Cursor;
 
-use png::{ColorType, Decoder, Limits, Transformations};
+use png::{ColorType, Decoder, Transformations};
 
 use super::{Colours, Header, Picture, Source, bytes_at, orientation, other_picture};
-use crate::Error;
 use crate::pixels::Channels;
+use crate::{Error, Limits};
 
 /// What the decoder may spend on chunks besides the pixels. A colour profile that unpacks to more is
 /// ignored; real ones have a few kilobytes, large ones a megabyte.
 const CHUNKS: u64 = 4 << 20;
 
-pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
+pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let short = || Error::damaged("a short PNG header");
     let [w3, w2, w1, w0, h3, h2, h1, h0, depth, colour] = match chunks(file).next() {
         Some((b"IHDR", body)) => bytes_at(body, 0).ok_or_else(short)?,
@@ -20,6 +20,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
     };
     let width = u32::from_be_bytes([w3, w2, w1, w0]);
     let height = u32::from_be_bytes([h3, h2, h1, h0]);
+    limits.check(width, height)?;
 
     let body_of = |name| chunks(file).find(|(kind, _)| *kind == name).map(|(_, body)| body);
     let transparent = body_of(b"tRNS").is_some();
@@ -44,7 +45,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
 pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
     // The limit covers chunks and one row, not the pixels.
     let bytes = usize::try_from(CHUNKS + header.channels.size(header.width, 2)).map_err(Error::internal)?;
-    let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes });
+    let mut decoder = Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes });
     // Nobody reads them, and compressed ones can be bombs.
     decoder.set_ignore_text_chunk(true);
     // Palettes become colours; 16 bits become 8 row by row, so that they are never all in memory.

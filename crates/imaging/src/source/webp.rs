@@ -6,8 +6,8 @@ use image::ImageDecoder;
 use image::codecs::webp::WebPDecoder;
 
 use super::{Colours, Header, Picture, Source, bytes_at, orientation, other_picture};
-use crate::Error;
 use crate::pixels::Channels;
+use crate::{Error, Limits};
 
 const ALPHA: u8 = 0x10;
 
@@ -25,8 +25,10 @@ const fn longest(pixels: u64) -> u64 {
     8 * pixels + (64 << 10)
 }
 
-pub(super) fn header(file: &[u8]) -> Result<Header, Error> {
-    read(file).ok_or_else(|| Error::damaged("a broken WebP header"))
+pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
+    let header = read(file).ok_or_else(|| Error::damaged("a broken WebP header"))?;
+    limits.check(header.width, header.height)?;
+    Ok(header)
 }
 
 pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {

@@ -1,8 +1,6 @@
 //! Files that were cut, spoilt or made up.
 
-use std::time::{Duration, Instant};
-
-use imaging::{Error, Format, ingest, probe, render};
+use imaging::{Error, Format, ingest, render};
 use model::Size;
 
 use crate::pictures::*;

@@ -41,7 +41,9 @@ impl Codec {
         if shown != (Some(still.tile_width), Some(still.tile_height)) || !fills {
             return Err(other_picture());
         }
-        if codec.sps.bit_depth_luma != codec.sps.bit_depth_chroma || codec.sps.bit_depth_luma > 12 {
+        let grey = codec.sps.chroma_format_idc == 0;
+        let even = grey || codec.sps.bit_depth_luma == codec.sps.bit_depth_chroma;
+        if !even || codec.sps.bit_depth_luma > 12 {
             return Err(Error::Unsupported("a HEIC picture of this depth"));
         }
         let memory = codec.memory();
@@ -70,13 +72,8 @@ impl Codec {
         }
     }
 
-    /// Bytes of the decoded planes: four for each sample.
-    pub(super) fn planes(&self) -> u64 {
-        4 * self.samples()
-    }
-
-    /// The most bytes of decoding: the planes, a mark for each sample, notes on every block of four by four,
-    /// and one plane again while its edges are smoothed.
+    /// The most bytes of decoding: for each sample four and a mark, two for notes on every block of four by
+    /// four, and one plane again while its edges are smoothed.
     pub(super) fn memory(&self) -> u64 {
         5 * self.samples() + (2 + 4) * self.pixels()
     }
