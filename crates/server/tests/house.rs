@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Arrows point one way: `model ← {imaging, blobs, store} ← app ← server`.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("model", &[]),
     ("imaging", &["model"]),
     ("blobs", &["model"]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ("app", &["model", "imaging", "blobs", "store"]),
     ("server", &["model", "app"]),
     ("e2e", &[]),
+    ("bench", &["model", "imaging"]),
 ];
 
 /// What a crate must not reach for, whoever brings it along.

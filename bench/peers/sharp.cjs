@@ -1,0 +1,56 @@
+// sharp, on one thread and without its cache. Finds sharp by NODE_PATH.
+//
+//   node sharp.cjs IN OUT SIDE QUALITY   makes one square and ends
+//   node sharp.cjs                       answers one line of JSON with another until its input ends
+
+const sharp = require('sharp');
+sharp.concurrency(1);
+sharp.cache(false);
+
+/** `optimise` is sharp's default: Huffman tables made for the picture, smaller and slower. */
+const jpeg = (picture, { quality, optimise = true }) => picture.jpeg({ quality, optimiseCoding: optimise });
+
+const square = (job) => jpeg(sharp(job.file).autoOrient().resize(job.side, job.side), job);
+
+/** From one decode, each from the next larger, which never becomes a file in between. */
+async function masters(job) {
+  let bytes = 0;
+  let picture = sharp(job.file).autoOrient();
+  for (const side of job.sides) {
+    const { data, info } = await picture.resize(side, side).raw().toBuffer({ resolveWithObject: true });
+    const pixels = () => sharp(data, { raw: { width: side, height: side, channels: info.channels } });
+    bytes += (await jpeg(pixels(), job).toBuffer()).length;
+    picture = pixels();
+  }
+  return bytes;
+}
+
+const work = {
+  square: async (job) => (await square(job).toBuffer()).length,
+  masters,
+  version: async () => 0,
+};
+
+async function answer(line) {
+  try {
+    const job = JSON.parse(line);
+    const before = process.cpuUsage();
+    const bytes = await work[job.do](job);
+    const { user, system } = process.cpuUsage(before);
+    return { cpu_us: user + system, bytes, version: `${sharp.versions.sharp} (libvips ${sharp.versions.vips})` };
+  } catch (error) {
+    return { error: String(error.message ?? error) };
+  }
+}
+
+async function main([file, out, side, quality]) {
+  if (file) {
+    await square({ file, side: Number(side), quality: Number(quality) }).toFile(out);
+    return;
+  }
+  for await (const line of require('readline').createInterface({ input: process.stdin })) {
+    process.stdout.write(JSON.stringify(await answer(line)) + '\n');
+  }
+}
+
+main(process.argv.slice(2));

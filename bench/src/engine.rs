@@ -1,0 +1,83 @@
+//! The engine under test, by its public face. When that changes, this is the file to change.
+
+use imaging::{Format, Ingested, Limits};
+use libjpeg_turbo_rs::{PixelFormat, Subsampling};
+use model::Size;
+
+use crate::error::Error;
+
+/// What the engine serves pictures in.
+pub(crate) const FORMATS: [Format; 2] = [Format::Jpeg, Format::WebP];
+
+/// The side of the squares most rows are about.
+pub(crate) const SIDE: u16 = 512;
+
+const LIMITS: Limits = Limits { max_pixels: 100_000_000 };
+
+/// A JPEG straight from an upload, without masters.
+pub(crate) fn thumbnail(file: &[u8], side: u16) -> Result<Vec<u8>, Error> {
+    // Until the engine has a shorter way: everything that an upload makes, and a picture from that.
+    let ingested = ingest(file)?;
+    let wanted = size(side)?;
+    let best = ingested.masters.iter().rfind(|master| master.side >= wanted.side());
+    let master = best.or(ingested.masters.first());
+    let master = master.ok_or_else(|| Error::measure("an upload left no master"))?;
+    render(&master.bytes, side, Format::Jpeg)
+}
+
+pub(crate) fn ingest(file: &[u8]) -> Result<Ingested, Error> {
+    Ok(imaging::ingest(file, &LIMITS)?)
+}
+
+pub(crate) fn render(master: &[u8], side: u16, format: Format) -> Result<Vec<u8>, Error> {
+    Ok(imaging::render(master, size(side)?, format)?)
+}
+
+/// Whether this kind of file is one the engine reads at all.
+pub(crate) fn reads(file: &[u8]) -> Result<bool, Error> {
+    match imaging::probe(file, &LIMITS) {
+        Ok(_) => Ok(true),
+        Err(imaging::Error::Unsupported(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The sides of the squares an upload is kept in.
+pub(crate) fn master_sides(short_side: u32) -> Vec<u32> {
+    model::master_sides(short_side).collect()
+}
+
+/// The side of the square a size is rendered from.
+pub(crate) fn master_for(short_side: u32, side: u16) -> Result<u32, Error> {
+    Ok(model::master_for(short_side, size(side)?))
+}
+
+/// All pixels by the codec the engine reads JPEG with, and nothing else.
+pub(crate) fn plain_decode(file: &[u8]) -> Result<Vec<u8>, Error> {
+    Ok(libjpeg_turbo_rs::decompress_to(file, PixelFormat::Rgb).map_err(Error::measure)?.data)
+}
+
+/// A square as JPEG of any quality, by the same codec, with halved colour as the engine writes it.
+pub(crate) fn jpeg(rgb: &[u8], side: usize, quality: u8) -> Result<Vec<u8>, Error> {
+    let file = libjpeg_turbo_rs::compress(rgb, side, side, PixelFormat::Rgb, quality, Subsampling::S420);
+    file.map_err(Error::measure)
+}
+
+fn size(side: u16) -> Result<Size, Error> {
+    Size::new(side).map_err(|invalid| Error::measure(format!("{side}: {invalid:?}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Does not compile when the engine has a format more: it belongs into the list.
+    #[test]
+    fn every_format_is_measured() {
+        let place = |format| match format {
+            Format::Jpeg => 0,
+            Format::WebP => 1,
+        };
+        assert_eq!(FORMATS.map(place), [0, 1]);
+    }
+}

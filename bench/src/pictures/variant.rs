@@ -1,0 +1,60 @@
+//! A size somebody asks for first: from the square that is kept, not from the original.
+
+use imaging::Format;
+use serde_json::json;
+
+use super::Bench;
+use crate::engine;
+use crate::error::{Error, read};
+use crate::measure::{Contender, cpu_here, cpu_of, race};
+use crate::photos::{Photo, SHORT_SIDE};
+use crate::report::{Bar, Section};
+
+/// The side of the picture, and of the square it is asked to be made from.
+const CASES: [(u16, u32); 2] = [(512, 1024), (1080, 2048)];
+
+pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
+    CASES.map(|(side, master)| section(bench, side, master)).into_iter().collect()
+}
+
+fn section(bench: &Bench, side: u16, master: u32) -> Result<Section, Error> {
+    let sharp = |optimise: bool| {
+        move |photo: &Photo| {
+            let job = json!({
+                "do": "square", "file": photo.master(master), "side": side,
+                "quality": bench.quality, "optimise": optimise,
+            });
+            Ok(bench.peers.sharp.ask(&job)?.cpu)
+        }
+    };
+    let vips = |photo: &Photo| {
+        let out = bench.photos.out("variant.jpg");
+        cpu_of(&mut bench.peers.vipsthumbnail(&photo.path, &out, side, bench.quality))
+    };
+    let contenders = vec![
+        Contender::new("ours", |photo| {
+            Ok(cpu_here(|| engine::render(&read(&photo.master(master))?, side, Format::Jpeg))?.0)
+        }),
+        Contender::new("sharp from the same square", sharp(true)),
+        Contender::new("sharp, fixed Huffman tables", sharp(false)),
+        Contender::new("vipsthumbnail from the original", vips),
+    ];
+    let timings = race(bench.rounds, &bench.photos.twelve, contenders)?;
+    let ours = &timings[0];
+    let bars = vec![
+        Bar::ratio(&format!("{side}² from {master}²: CPU against sharp"), ours.ratio(&timings[1]), 0.5),
+        Bar::ratio(
+            &format!("{side}² from {master}²: CPU against vipsthumbnail from the original"),
+            ours.ratio(&timings[3]),
+            0.08,
+        ),
+    ];
+    let mut section =
+        Section::new(format!("A {side}² JPEG not made before, from the {master}² that is kept"));
+    let usual = engine::master_for(SHORT_SIDE, side)?;
+    if usual != master {
+        section = section
+            .note(format!("The service itself takes the {usual}² for this size, which is quicker still."));
+    }
+    Ok(Section { timings, bars, ..section })
+}
