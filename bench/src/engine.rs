@@ -16,13 +16,7 @@ const LIMITS: Limits = Limits { max_pixels: 100_000_000 };
 
 /// A JPEG straight from an upload, without masters.
 pub(crate) fn thumbnail(file: &[u8], side: u16) -> Result<Vec<u8>, Error> {
-    // Until the engine has a shorter way: everything that an upload makes, and a picture from that.
-    let ingested = ingest(file)?;
-    let wanted = size(side)?;
-    let best = ingested.masters.iter().rfind(|master| master.side >= wanted.side());
-    let master = best.or(ingested.masters.first());
-    let master = master.ok_or_else(|| Error::measure("an upload left no master"))?;
-    render(&master.bytes, side, Format::Jpeg)
+    Ok(imaging::thumbnail(file, &LIMITS, size(side)?, Format::Jpeg)?)
 }
 
 pub(crate) fn ingest(file: &[u8]) -> Result<Ingested, Error> {

@@ -1,4 +1,5 @@
-//! What a file is and what reading it will cost, told from its header in microseconds.
+//! What a file is and what reading it will cost, told from its header: in microseconds, or some milliseconds
+//! for a lossless WebP of many code tables.
 
 use image::metadata::Orientation;
 use model::master_sides;
@@ -14,8 +15,7 @@ pub struct Probe {
     pub height: u32,
     /// The most bytes [`ingest`](crate::ingest) of this file will hold at once, beyond the file itself: its
     /// stripped copy among them.
-    /// An upper bound, so that a budget kept with it is kept; only forged code tables of a lossless WebP
-    /// can exceed it.
+    /// An upper bound, so that a budget kept with it is kept.
     pub memory: u64,
 }
 

@@ -35,7 +35,7 @@ fn run(master: &[u8], size: Size, format: Format) -> Result<Vec<u8>, Error> {
     let header = source::header(master, &LIMITS)?;
     let square = match source::decode(master, &header, size.side())?.raster {
         Raster::Planes(planes) => Square::from_planes(&planes, size.side())?,
-        Raster::Pixels(pixels) => Square::from_pixels(square::centre(pixels, size.side())?)?,
+        Raster::Pixels(pixels) => Square::Pixels(square::centre(pixels, size.side())?.into_rgb()),
     };
     encode::rendered(square, format)
 }

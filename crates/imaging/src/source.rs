@@ -6,6 +6,7 @@ mod heic;
 mod heif;
 mod jpeg;
 mod png;
+mod vp8l;
 mod webp;
 mod ycbcr;
 

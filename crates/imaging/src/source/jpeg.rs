@@ -61,9 +61,13 @@ pub(super) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture,
         // A profile in pieces that do not fit together is no reason to refuse the picture.
         Err(_) => None,
     };
-    let shrink = shrink(header.width.min(header.height), side);
+    let short = header.width.min(header.height);
+    let shrink = shrink(short, side);
+    // Planes save resizing, and where the decoder hits the size by itself there is nothing to save.
+    let is_final = shrink > 1 && short == side * shrink;
     let raster = match decoder.jpeg_color_space() {
-        ColorSpace::Grayscale | ColorSpace::YCbCr => planes(file, header, shrink)?,
+        ColorSpace::Grayscale => planes(file, header, shrink)?,
+        ColorSpace::YCbCr if !is_final => planes(file, header, shrink)?,
         ColorSpace::Cmyk | ColorSpace::Ycck => Raster::Pixels(inks(file, header, shrink)?),
         _ => Raster::Pixels(pixels(decoder, shrink, PixelFormat::Rgb)?),
     };

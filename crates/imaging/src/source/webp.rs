@@ -5,29 +5,21 @@ use std::io::Cursor;
 use image::ImageDecoder;
 use image::codecs::webp::WebPDecoder;
 
-use super::{Colours, Header, Picture, Source, bytes_at, orientation, other_picture};
+use super::{Colours, Header, Picture, Source, bytes_at, orientation, other_picture, vp8l};
 use crate::pixels::Channels;
 use crate::{Error, Limits};
 
+const ANIMATION: u8 = 0x02;
 const ALPHA: u8 = 0x10;
 
 /// A part of a lossy picture says in 24 bits how long it is, and the decoder believes it before it looks.
 const CLAIM: u64 = 17 << 20;
 
-/// What the code tables of a lossless picture can weigh: 65,536 groups of 20 KiB, at 400 bytes for each byte
-/// of the file. image-webp has no limit for them, so a file that could be forged to need so much is
-/// announced as if it did, and runs alone.
-const TABLES: u64 = (65_536 * 20) << 10;
-
-/// The longest a lossless picture can be if it was made to be looked at: its raw pixels twice over, and
-/// room for its tables.
-const fn longest(pixels: u64) -> u64 {
-    8 * pixels + (64 << 10)
-}
-
 pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
-    let header = read(file).ok_or_else(|| Error::damaged("a broken WebP header"))?;
+    let mut header = read(file).ok_or_else(|| Error::damaged("a broken WebP header"))?;
     limits.check(header.width, header.height)?;
+    let tables = tables(file, &header).ok_or_else(|| Error::damaged("broken code tables, or too many"))?;
+    header.decoding += tables;
     Ok(header)
 }
 
@@ -73,14 +65,6 @@ fn read(file: &[u8]) -> Option<Header> {
     for (name, each) in [(b"VP8 ", 2), (b"ALPH", 6), (b"VP8L", 5), (b"ANMF", 8)] {
         scratch += if has(name) { each * pixels } else { 0 };
     }
-    for (name, body) in frames() {
-        if matches!(name, b"ALPH" | b"VP8L") {
-            if body.len() as u64 > longest(pixels) {
-                return None;
-            }
-            scratch += TABLES.min(400 * body.len() as u64);
-        }
-    }
     let exif = chunk(file, b"EXIF").map(|exif| exif.strip_prefix(b"Exif\0\0").unwrap_or(exif));
     let channels = if alpha { Channels::Rgba } else { Channels::Rgb };
     Some(Header {
@@ -91,6 +75,26 @@ fn read(file: &[u8]) -> Option<Header> {
         channels,
         decoding: scratch + channels.size(width, height),
     })
+}
+
+/// What the decoder will hold to read the codes of lossless pixels. It has no limit of its own.
+fn tables(file: &[u8], header: &Header) -> Option<u64> {
+    let (kind, body) = chunks(file.get(12..)?).next()?;
+    let animated = kind == b"VP8X" && body.first()? & ANIMATION != 0;
+    let (width, height) = match chunk(file, b"ANMF") {
+        Some(frame) if animated => sides_at(frame, 6)?,
+        None if !animated => (header.width, header.height),
+        // The decoder would mix a frame with the picture beside it, or miss it.
+        _ => return None,
+    };
+    // As the decoder does, the first of each name: reading all that a file can hold would take seconds.
+    let first = |name: &[u8; 4]| match animated {
+        true => first_frame(file).find(|(kind, _)| *kind == name).map(|(_, body)| body),
+        false => chunk(file, name),
+    };
+    let colours = first(b"VP8L").map_or(Some(0), vp8l::tables)?;
+    let alpha = first(b"ALPH").map_or(Some(0), |body| vp8l::alpha_tables(body, width, height))?;
+    Some(colours + alpha)
 }
 
 fn lossy_size(body: &[u8]) -> Option<(u32, u32)> {
@@ -110,9 +114,15 @@ fn lossless_size(body: &[u8]) -> Option<(u32, u32, bool)> {
 }
 
 fn canvas_size(body: &[u8]) -> Option<(u32, u32, bool)> {
-    let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = bytes_at(body, 0)?;
+    let flags = body.first()?;
+    let (width, height) = sides_at(body, 4)?;
+    Some((width, height, flags & ALPHA != 0))
+}
+
+fn sides_at(body: &[u8], at: usize) -> Option<(u32, u32)> {
+    let [w0, w1, w2, h0, h1, h2] = bytes_at(body, at)?;
     let side = |b0, b1, b2| u32::from_le_bytes([b0, b1, b2, 0]) + 1;
-    Some((side(w0, w1, w2), side(h0, h1, h2), flags & ALPHA != 0))
+    Some((side(w0, w1, w2), side(h0, h1, h2)))
 }
 
 /// The chunks within the first frame of an animation.

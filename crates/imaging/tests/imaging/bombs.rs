@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use imaging::{Error, Limits, ingest, probe};
 
+use crate::forge::{Tables, forged_webp};
 use crate::pictures::*;
 
 /// Headers of these sizes, with little or nothing behind them.
@@ -99,4 +100,12 @@ fn endless_headers_end() {
     let start = Instant::now();
     assert!(ingest(&file, &LIMITS).is_err());
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+#[test]
+fn more_code_tables_than_any_encoder_makes_are_refused_by_the_header() {
+    let file = forged_webp(65_536, Tables::Empty);
+    assert!(file.len() < 200_000);
+    assert!(matches!(probe(&file, &LIMITS), Err(Error::Damaged(_))));
+    assert!(probe(&forged_webp(100, Tables::Largest), &LIMITS).is_ok());
 }

@@ -3,6 +3,7 @@
 mod bombs;
 mod colours;
 mod damage;
+mod forge;
 mod formats;
 mod metadata;
 mod orientation;
