@@ -127,6 +127,40 @@ pub fn exif(orientation: u8, description: &str) -> Vec<u8> {
     block
 }
 
+/// A TIFF block as phones write it: a description, and where the picture was taken.
+pub fn exif_with_place(description: &str, place: &str) -> Vec<u8> {
+    fn entry(tag: u16, kind: u16, count: usize, value: [u8; 4]) -> Vec<u8> {
+        let count = u32::try_from(count).unwrap().to_le_bytes();
+        [&tag.to_le_bytes()[..], &kind.to_le_bytes(), &count, &value].concat()
+    }
+    let (description, place) = (format!("{description}\0"), format!("{place}\0"));
+    let degrees: Vec<u8> = [51u32, 1, 28, 1, 40, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
+    // Eight bytes of header, two lists of entries, then what does not fit into an entry.
+    let (first, second) = (8, 8 + 2 + 2 * 12 + 4);
+    let values = second + 2 + 3 * 12 + 4;
+    let at = |offset: usize| u32::try_from(offset).unwrap().to_le_bytes();
+    let places = values + description.len();
+    [
+        &b"II*\0"[..],
+        &at(first),
+        b"\x02\0",
+        // ImageDescription, and the pointer to the list of GPS entries.
+        &entry(0x010e, 2, description.len(), at(values)),
+        &entry(0x8825, 4, 1, at(second)),
+        &[0; 4],
+        b"\x03\0",
+        // GPSLatitudeRef, GPSLatitude and GPSAreaInformation.
+        &entry(0x0001, 2, 2, *b"N\0\0\0"),
+        &entry(0x0002, 5, 3, at(places + place.len())),
+        &entry(0x001c, 7, place.len(), at(places)),
+        &[0; 4],
+        description.as_bytes(),
+        place.as_bytes(),
+        &degrees,
+    ]
+    .concat()
+}
+
 /// Puts a segment, such as a comment (`0xfe`) or XMP (`0xe1`), right behind the start of a JPEG.
 pub fn jpeg_with_segment(jpeg: &[u8], marker: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len() + 2).unwrap().to_be_bytes();

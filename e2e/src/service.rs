@@ -171,21 +171,25 @@ impl Service {
     /// Looks through every file the service has written.
     #[track_caller]
     pub fn assert_nowhere_on_disk(&self, secret: &[u8], what: &str) {
-        let mut folders = vec![self.data_dir().to_owned()];
-        let mut files = 0;
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-                if entry.is_dir() {
-                    folders.push(entry);
-                    continue;
-                }
-                files += 1;
-                let found =
-                    std::fs::read(&entry).unwrap().windows(secret.len()).any(|window| window == secret);
-                assert!(!found, "{what} is kept in {}", entry.display());
-            }
+        let files = self.files("");
+        for path in &files {
+            let found = std::fs::read(path).unwrap().windows(secret.len()).any(|window| window == secret);
+            assert!(!found, "{what} is kept in {}", path.display());
         }
-        assert!(files > 0, "a service that wrote no file cannot have kept anything");
+        assert!(!files.is_empty(), "a service that wrote no file cannot have kept anything");
+    }
+
+    /// Every file below a folder of the data folder. What vanishes while we look is not there.
+    pub fn files(&self, folder: &str) -> Vec<PathBuf> {
+        let (mut folders, mut files) = (vec![self.data_dir().join(folder)], Vec::new());
+        while let Some(folder) = folders.pop() {
+            let Ok(entries) = std::fs::read_dir(folder) else { continue };
+            let paths = entries.map(|entry| entry.unwrap().path());
+            let (inner, found): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+            folders.extend(inner);
+            files.extend(found);
+        }
+        files
     }
 
     /// The most memory the process ever held, in MiB.

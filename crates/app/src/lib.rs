@@ -20,9 +20,9 @@ pub use accounts::{Caller, Entrance};
 pub use blobs::{Spool, Spooled};
 pub use crowd::{Crowd, Inside};
 pub use error::Error;
-pub use imaging::Format;
+pub use imaging::{Format, Removed};
 pub use open::OpenError;
-pub use posts::Upload;
+pub use posts::{Posted, Upload};
 pub use settings::Settings;
 pub use stats::{Queue, Stats};
 

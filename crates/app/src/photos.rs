@@ -48,13 +48,14 @@ impl App {
         let Variant { photo, size, format } = variant;
         let place = self.0.render.enter()?;
         let side = master_for(short_side, size);
-        let Some(master) = self.0.blobs.get(photo, side).await? else {
+        let Some(master) = self.0.blobs.square(photo, side).await? else {
             // Deleted since we looked, or truly missing: only the second is our fault.
             self.photo(photo).await?;
             return Err(Error::internal(BytesMissing { photo, side }));
         };
-        let (_, rendered) = self.0.render.run(place, move || imaging::render(&master, size, format)).await?;
-        let bytes = Bytes::from(rendered.map_err(Error::internal)?);
+        let render = move || master.read().map(|master| imaging::render(&master, size, format));
+        let (_, rendered) = self.0.render.run(place, render).await?;
+        let bytes = Bytes::from(rendered?.map_err(Error::internal)?);
         self.0.variants.keep(variant, bytes.clone());
         // A delete may have emptied the cache while we drew; what it could not see, we take out again.
         if let Err(error) = self.photo(photo).await {

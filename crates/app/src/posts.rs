@@ -1,10 +1,13 @@
 //! Posting a photo, reading, editing and deleting posts.
 
 use blobs::{Spooled, Square};
+use bytes::Bytes;
+use imaging::{Ingested, Removed};
 use model::{Message, Photo, PhotoId, Post, PostId, Timestamp, UserId};
-use store::{Access, Created, NewPhoto, NewPost, Repeat};
+use store::{Access, Created, NewPhoto, NewPost, Original, Repeat};
 
 use crate::chance::random;
+use crate::workers::Memory;
 use crate::{App, Caller, Error, Inside, Settings, detached};
 
 pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
@@ -17,6 +20,22 @@ pub struct Upload {
     pub message: Option<Message>,
     /// The client's own name for this upload, so that a retry does not post twice.
     pub key: Option<String>,
+}
+
+/// The post an upload made, now or before.
+#[derive(Debug)]
+pub enum Posted {
+    /// With what was taken out of the photo.
+    New { post: Post, removed: Removed },
+    /// The same upload had come before.
+    Before(Post),
+}
+
+/// The bytes of a photo on their way to the disk, and the memory they are counted in until they are there.
+struct Files {
+    squares: Vec<Square>,
+    original: Option<Bytes>,
+    memory: Memory,
 }
 
 impl App {
@@ -45,26 +64,32 @@ impl App {
         repeat.map(first_made).transpose()
     }
 
-    pub async fn create_post(&self, caller: &Caller, upload: Upload) -> Result<Post, Error> {
+    pub async fn create_post(&self, caller: &Caller, upload: Upload) -> Result<Posted, Error> {
         let Upload { photo, message, key } = upload;
-        let ingested = self.ingest(photo).await?;
+        let (ingested, mut memory) = self.ingest(photo).await?;
         let now = self.0.clock.now();
         let id = PhotoId::new(now, random()?);
+        let Ingested { width, height, placeholder, masters, original, removed } = ingested;
+        let original = Some(original).filter(|_| self.0.settings.keep_originals);
+        let described = original
+            .as_ref()
+            .map(|original| Original { format: original.format.name(), orientation: original.orientation });
         let squares: Vec<Square> =
-            ingested.masters.into_iter().map(|m| Square { side: m.side, bytes: m.bytes.into() }).collect();
-        let photo = NewPhoto {
-            bytes: squares.iter().map(|square| square.bytes.len() as u64).sum(),
-            photo: Photo {
-                id,
-                width: ingested.width,
-                height: ingested.height,
-                placeholder: ingested.placeholder,
-            },
-        };
+            masters.into_iter().map(|m| Square { side: m.side, bytes: m.bytes.into() }).collect();
+        let original = original.map(|original| Bytes::from(original.bytes));
+        let lengths = squares.iter().map(|square| &square.bytes).chain(&original);
+        let bytes = lengths.map(|file| file.len() as u64).sum();
+        memory.shrink_to(bytes);
+
+        let photo = NewPhoto { photo: Photo { id, width, height, placeholder }, bytes, original: described };
         let keys_since = now.minus(Settings::KEY_LIFE);
         let new = NewPost { author: caller.user.id, photo, message, key, keys_since, created_at: now };
-        let app = self.clone();
-        detached(async move { app.store_post(new, squares, now).await }).await
+        let (app, files) = (self.clone(), Files { squares, original, memory });
+        match detached(async move { app.store_post(new, files, now).await }).await? {
+            Created::New(post) => Ok(Posted::New { post, removed }),
+            Created::Repeated(repeat) => first_made(repeat).map(Posted::Before),
+            Created::ClaimLost => Err(Error::Busy("the blob store")),
+        }
     }
 
     /// Fails as an edit by this caller would, before its words have been read.
@@ -99,23 +124,22 @@ impl App {
     }
 
     /// Claim, bytes, row: in this order nothing is lost and nothing is left lying about, wherever a crash hits.
-    async fn store_post(&self, new: NewPost, squares: Vec<Square>, now: Timestamp) -> Result<Post, Error> {
+    async fn store_post(&self, new: NewPost, files: Files, now: Timestamp) -> Result<Created, Error> {
         let photo = new.photo.photo.id;
         self.0.store.claim_photo(photo, now).await?;
-        let created = match self.0.blobs.put(photo, squares).await {
+        let Files { squares, original, memory } = files;
+        let put = self.0.blobs.put(photo, squares, original).await;
+        drop(memory);
+        let created = match put {
             Ok(()) => self.0.store.create_post(new).await.map_err(Error::from),
             Err(error) => Err(error.into()),
         };
         match created {
-            Ok(Created::New(post)) => Ok(post),
-            Ok(Created::Repeated(repeat)) => {
+            Ok(Created::New(post)) => Ok(Created::New(post)),
+            // Whoever took a lost claim may have looked for the bytes before they were there.
+            Ok(unused @ (Created::Repeated(_) | Created::ClaimLost)) => {
                 self.remove_bytes(photo).await;
-                first_made(repeat)
-            }
-            Ok(Created::ClaimLost) => {
-                // Whoever took the claim may have looked for the bytes before they were there.
-                self.remove_bytes(photo).await;
-                Err(Error::Busy("the blob store"))
+                Ok(unused)
             }
             Err(error) => {
                 // Left alone, the claim would be collected later; there is no need to wait. Without a claim
@@ -130,7 +154,7 @@ impl App {
         }
     }
 
-    async fn ingest(&self, mut file: Spooled) -> Result<imaging::Ingested, Error> {
+    async fn ingest(&self, mut file: Spooled) -> Result<(Ingested, Memory), Error> {
         let parts = &self.0;
         let limits = parts.settings.image_limits();
         let place = parts.ingest.enter()?;
@@ -148,12 +172,12 @@ impl App {
         let memory = parts.pixel_memory.reserve(needed).await?;
         let decode = move || {
             let ingested = file.read().map(|bytes| imaging::ingest(&bytes, &limits));
-            // Given back by the work, not by whoever waits for it: they may leave before it ends.
-            drop(memory);
-            ingested
+            // Handed on by the work, not held by whoever waits for it: they may leave before it ends.
+            (ingested, memory)
         };
-        let (_, ingested) = parts.ingest.run(place, decode).await?;
-        ingested.map_err(Error::internal)?.map_err(unreadable)
+        let (_, (ingested, memory)) = parts.ingest.run(place, decode).await?;
+        let ingested = ingested.map_err(Error::internal)?.map_err(unreadable)?;
+        Ok((ingested, memory))
     }
 }
 

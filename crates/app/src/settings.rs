@@ -10,6 +10,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Who may delete anyone's posts.
     pub admins: Vec<Username>,
+    /// Whether uploads are kept beside their squares, without their metadata.
+    pub keep_originals: bool,
     pub max_upload: u64,
     pub max_pixels: u64,
     pub min_password: usize,

@@ -109,9 +109,21 @@ impl Budget {
     }
 
     /// Waits until `bytes` are free. A job larger than the whole budget gets all of it: it runs alone.
-    pub(crate) async fn reserve(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
+    pub(crate) async fn reserve(&self, bytes: u64) -> Result<Memory, Error> {
         let wanted = kibibytes(bytes).min(self.total);
-        self.kibibytes.clone().acquire_many_owned(wanted).await.map_err(Error::internal)
+        self.kibibytes.clone().acquire_many_owned(wanted).await.map(Memory).map_err(Error::internal)
+    }
+}
+
+/// A share of a budget, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Memory(OwnedSemaphorePermit);
+
+impl Memory {
+    /// Gives back all but so many bytes.
+    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+        let spare = self.0.num_permits().saturating_sub(kibibytes(bytes) as usize);
+        drop(self.0.split(spare));
     }
 }
 
@@ -173,7 +185,11 @@ mod tests {
         let all = budget.reserve(1 << 40).await.unwrap();
         assert_eq!(budget.kibibytes.available_permits(), 0);
         drop(all);
-        let _some = budget.reserve(4 * 1024).await.unwrap();
+        let mut some = budget.reserve(4 * 1024).await.unwrap();
         assert_eq!(budget.kibibytes.available_permits(), 6);
+        some.shrink_to(5 * 1024);
+        assert_eq!(budget.kibibytes.available_permits(), 6, "it never grows");
+        some.shrink_to(1);
+        assert_eq!(budget.kibibytes.available_permits(), 9);
     }
 }

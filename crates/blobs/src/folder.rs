@@ -1,8 +1,9 @@
 //! Blobs in a local folder.
 //!
 //! ```text
-//! photos/6f/0190a6e2-…-6f/2048   one folder a photo, one file a square
-//! tmp/                           what is being written; emptied at every start
+//! photos/6f/0190a6e2-…-6f/2048       one folder a photo, one file a square
+//! photos/6f/0190a6e2-…-6f/original   what was uploaded, where that is kept
+//! tmp/                               what is being written; emptied at every start
 //! ```
 //! A photo's folder is written under `tmp`, synced, renamed into place in one step, and the place it was
 //! renamed into is synced: after that it is there, whole, whatever happens to the power.
@@ -11,10 +12,12 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
 use model::PhotoId;
 
-use crate::{Error, Square};
+use crate::{Error, Square, Stored};
+
+/// The name of the file beside the squares.
+const ORIGINAL: &str = "original";
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -43,12 +46,23 @@ impl Folder {
         &self.tmp
     }
 
-    pub(crate) fn put(&self, photo: PhotoId, squares: &[Square]) -> Result<(), Error> {
+    pub(crate) fn put(
+        &self,
+        photo: PhotoId,
+        squares: &[Square],
+        original: Option<&[u8]>,
+    ) -> Result<(), Error> {
         let staged =
             tempfile::Builder::new().prefix("put-").tempdir_in(&self.tmp).map_err(Error::at(&self.tmp))?;
+        let write = |name: &str, bytes: &[u8]| {
+            let path = staged.path().join(name);
+            write_synced(&path, bytes).map_err(Error::at(&path))
+        };
         for square in squares {
-            let path = staged.path().join(square.side.to_string());
-            write_synced(&path, &square.bytes).map_err(Error::at(&path))?;
+            write(&square.side.to_string(), &square.bytes)?;
+        }
+        if let Some(original) = original {
+            write(ORIGINAL, original)?;
         }
         sync_folder(staged.path())?;
 
@@ -59,10 +73,10 @@ impl Folder {
         sync_folder(parent(&place))
     }
 
-    pub(crate) fn get(&self, photo: PhotoId, side: u32) -> Result<Option<Bytes>, Error> {
+    pub(crate) fn square(&self, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
         let path = self.place(photo).join(side.to_string());
-        match fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes.into())),
+        match File::open(&path) {
+            Ok(file) => Stored::new(file, path).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::at(&path)(error)),
         }
@@ -114,6 +128,7 @@ fn parent(place: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use model::Timestamp;
 
     use super::*;
@@ -126,21 +141,33 @@ mod tests {
         Square { side, bytes: Bytes::from_static(text.as_bytes()) }
     }
 
+    fn read(folder: &Folder, seed: u8, side: u32) -> Option<String> {
+        let stored = folder.square(photo(seed), side).unwrap()?;
+        let length = stored.length();
+        let bytes = stored.read().unwrap();
+        assert_eq!(bytes.len() as u64, length);
+        Some(String::from_utf8(bytes).unwrap())
+    }
+
     #[test]
     fn gives_back_what_it_was_given_until_it_is_deleted() {
         let data = tempfile::tempdir().unwrap();
         let folder = Folder::open(data.path()).unwrap();
-        folder.put(photo(1), &[square(512, "large"), square(256, "small")]).unwrap();
-        folder.put(photo(2), &[square(512, "other")]).unwrap();
+        let squares = [square(512, "large"), square(256, "small")];
+        folder.put(photo(1), &squares, Some(b"as it was sent")).unwrap();
+        folder.put(photo(2), &[square(512, "other")], None).unwrap();
 
-        assert_eq!(folder.get(photo(1), 512).unwrap().unwrap(), "large");
-        assert_eq!(folder.get(photo(1), 256).unwrap().unwrap(), "small");
-        assert_eq!(folder.get(photo(1), 128).unwrap(), None);
+        assert_eq!(read(&folder, 1, 512).as_deref(), Some("large"));
+        assert_eq!(read(&folder, 1, 256).as_deref(), Some("small"));
+        assert_eq!(read(&folder, 1, 128), None);
+        let original = |seed| fs::read(folder.place(photo(seed)).join("original")).ok();
+        assert_eq!((original(1).as_deref(), original(2)), (Some(&b"as it was sent"[..]), None));
 
         folder.delete(photo(1)).unwrap();
         folder.delete(photo(1)).unwrap();
-        assert_eq!(folder.get(photo(1), 512).unwrap(), None);
-        assert_eq!(folder.get(photo(2), 512).unwrap().unwrap(), "other");
+        assert!(!folder.place(photo(1)).exists(), "the squares and the original");
+        assert_eq!(read(&folder, 1, 512), None);
+        assert_eq!(read(&folder, 2, 512).as_deref(), Some("other"));
         assert_eq!(fs::read_dir(folder.tmp()).unwrap().count(), 0, "nothing stays behind in tmp");
         folder.ping().unwrap();
     }
@@ -149,12 +176,12 @@ mod tests {
     fn opening_clears_what_a_crash_left_half_written() {
         let data = tempfile::tempdir().unwrap();
         let folder = Folder::open(data.path()).unwrap();
-        folder.put(photo(1), &[square(256, "kept")]).unwrap();
+        folder.put(photo(1), &[square(256, "kept")], None).unwrap();
         fs::create_dir(folder.tmp().join("put-half")).unwrap();
         fs::write(folder.tmp().join("put-half/512"), "half").unwrap();
 
         let folder = Folder::open(data.path()).unwrap();
         assert_eq!(fs::read_dir(folder.tmp()).unwrap().count(), 0);
-        assert_eq!(folder.get(photo(1), 256).unwrap().unwrap(), "kept");
+        assert_eq!(read(&folder, 1, 256).as_deref(), Some("kept"));
     }
 }

@@ -1,11 +1,12 @@
-//! Where bytes live: the squares of each photo, and uploads on their way in.
+//! Where bytes live: the squares of each photo, what was uploaded, and uploads on their way in.
 //!
-//! A photo's squares are published together and never change afterwards. What [`Blobs::put`] has
+//! A photo's files are published together and never change afterwards. What [`Blobs::put`] has
 //! acknowledged survives a power cut.
 
 mod error;
 mod folder;
 mod spool;
+mod stored;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use model::PhotoId;
 
 pub use error::Error;
 pub use spool::{Spool, Spooled};
+pub use stored::Stored;
 
 use folder::Folder;
 
@@ -41,13 +43,19 @@ impl Blobs {
         self.blocking(|folder| Spool::create(folder.tmp())).await
     }
 
-    /// Stores all squares of a photo, durably and all at once.
-    pub async fn put(&self, photo: PhotoId, squares: Vec<Square>) -> Result<(), Error> {
-        self.blocking(move |folder| folder.put(photo, &squares)).await
+    /// Stores all squares of a photo and, if given, what was uploaded, durably and all at once.
+    pub async fn put(
+        &self,
+        photo: PhotoId,
+        squares: Vec<Square>,
+        original: Option<Bytes>,
+    ) -> Result<(), Error> {
+        self.blocking(move |folder| folder.put(photo, &squares, original.as_deref())).await
     }
 
-    pub async fn get(&self, photo: PhotoId, side: u32) -> Result<Option<Bytes>, Error> {
-        self.blocking(move |folder| folder.get(photo, side)).await
+    /// A square as it lies on the disk, not read yet.
+    pub async fn square(&self, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
+        self.blocking(move |folder| folder.square(photo, side)).await
     }
 
     /// Removes everything of a photo. Removing what is not there is fine.

@@ -132,6 +132,7 @@ pub(crate) fn settings(config: &Config) -> app::Settings {
     app::Settings {
         data_dir: config.data_dir.clone(),
         admins: config.admins.clone(),
+        keep_originals: config.keep_originals,
         max_upload: config.max_upload,
         max_pixels: u64::from(config.max_megapixels) * 1_000_000,
         min_password: config.min_password,

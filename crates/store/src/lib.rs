@@ -21,7 +21,7 @@ use futures_util::future::BoxFuture;
 
 pub use error::{Error, OpenError};
 pub use likes::Like;
-pub use photos::NewPhoto;
+pub use photos::{NewPhoto, Original};
 pub use posts::{Access, Created, NewPost, Repeat};
 pub use sessions::{NewSession, Session};
 pub use upkeep::Totals;

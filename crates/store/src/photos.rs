@@ -15,7 +15,8 @@ use crate::{Error, Store};
 
 statements! {
     FIND = "SELECT id, width, height, placeholder FROM photos WHERE id = $1";
-    INSERT = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+    INSERT = "INSERT INTO photos (id, width, height, placeholder, bytes, original, orientation, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     DELETE = "DELETE FROM photos WHERE id = $1";
     CLAIM = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)";
     REDEEM = "DELETE FROM uploads WHERE photo_id = $1";
@@ -31,6 +32,15 @@ pub struct NewPhoto {
     pub photo: Photo,
     /// How many bytes it takes in the blob store.
     pub bytes: u64,
+    /// What was sent, if it is kept as well.
+    pub original: Option<Original>,
+}
+
+/// How to read a kept original: the name of its format, and its orientation as in EXIF, 1 to 8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Original {
+    pub format: &'static str,
+    pub orientation: u8,
 }
 
 impl Store {
@@ -89,7 +99,7 @@ impl Store {
 
 /// Turns a claim into a photo; `false` when the claim was given up meanwhile, and the bytes with it.
 pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Result<bool, Error> {
-    let NewPhoto { photo, bytes } = new;
+    let NewPhoto { photo, bytes, original } = new;
     if tx.execute(REDEEM, &[(&photo.id).into()]).await? == 0 {
         return Ok(false);
     }
@@ -100,6 +110,8 @@ pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Resul
         photo.height.into(),
         photo.placeholder.as_slice().into(),
         bytes.into(),
+        original.map(|original| original.format).into(),
+        original.map(|original| i64::from(original.orientation)).into(),
         now.into(),
     ];
     tx.execute(INSERT, &values).await?;

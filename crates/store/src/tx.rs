@@ -113,6 +113,12 @@ impl From<u32> for Value<'_> {
     }
 }
 
+impl From<Option<i64>> for Value<'_> {
+    fn from(value: Option<i64>) -> Self {
+        value.map_or(Self::Null, Self::Int)
+    }
+}
+
 impl From<UserId> for Value<'_> {
     fn from(id: UserId) -> Self {
         Self::Int(id.0)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use model::{
     FeedStart, Limit, Message, Photo, PhotoId, Post, PostId, Timestamp, Token, User, UserId, Username,
 };
-use store::{Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Repeat, Store};
+use store::{Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Repeat, Store};
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
 const LONG_AGO: Timestamp = Timestamp::from_micros(0);
@@ -63,7 +63,7 @@ fn photo(number: u8) -> Photo {
 fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
     NewPost {
         author,
-        photo: NewPhoto { photo: photo(number), bytes: 1000 },
+        photo: NewPhoto { photo: photo(number), bytes: 1000, original: None },
         message: Message::parse(format!("post {number}")).unwrap(),
         key: key.map(str::to_owned),
         keys_since: LONG_AGO,
@@ -202,6 +202,20 @@ async fn a_claim_is_redeemed_once_or_collected() {
     assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
     assert_eq!(case.store.totals().await.unwrap(), store::Totals { photos: 1, bytes: 1000 });
     case.store.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_photo_says_how_to_read_its_original_if_there_is_one() {
+    let case = Case::new();
+    let ada = case.user("ada").await;
+    case.post(ada.id, 1).await;
+    case.store.claim_photo(photo(2).id, NOW).await.unwrap();
+    let mut new = new_post(ada.id, 2, None);
+    new.photo.original = Some(Original { format: "webp", orientation: 6 });
+    assert!(matches!(case.store.create_post(new).await.unwrap(), Created::New(_)));
+
+    assert_eq!(case.count("SELECT count(*) FROM photos WHERE original IS NULL AND orientation IS NULL"), 1);
+    assert_eq!(case.count("SELECT count(*) FROM photos WHERE original = 'webp' AND orientation = 6"), 1);
 }
 
 #[tokio::test]

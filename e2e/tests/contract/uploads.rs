@@ -48,6 +48,41 @@ fn other_kinds_are_refused_with_the_formats_that_are_taken() {
 }
 
 #[test]
+fn what_a_camera_knew_is_taken_out_and_its_owner_is_told() {
+    // Its own service, for a look into the folder.
+    let service = Service::start(&[]);
+    let ada = service.newcomer("ada");
+    let (maker, home) = ("Camera No. 4711 of Ada", "the green door in Dorset Street");
+    let told = |picture: &[u8], key: &str| {
+        let request = ada.request("POST", "/posts").header("Idempotency-Key", key);
+        let answer = request.body(Form::photo(picture)).send().expect(201);
+        (answer.header("x-removed-metadata").map(str::to_owned), answer)
+    };
+    let stripes = picture::stripes(300, 100);
+    let exif = Some(picture::exif_with_place(maker, home));
+    let snapshot = picture::with_metadata(&stripes, ImageFormat::Jpeg, exif, None);
+    let contains =
+        |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(contains(&snapshot, maker) && contains(&snapshot, home), "both were in the picture");
+
+    let (removed, answer) = told(&snapshot, "snapshot");
+    assert_eq!(removed.as_deref(), Some("gps, exif"), "{answer}");
+    let (removed, again) = told(&snapshot, "snapshot");
+    assert_eq!((removed, again.header("idempotency-replayed")), (None, Some("true")), "nothing was read");
+    assert_eq!(again.json(), answer.json());
+
+    let turned = picture::with_metadata(&stripes, ImageFormat::Jpeg, Some(picture::exif(6, "")), None);
+    assert_eq!(told(&turned, "turned").0.as_deref(), Some("exif"));
+    for (format, bytes) in [("JPEG", picture::jpeg(&stripes)), ("PNG", picture::png(&stripes))] {
+        assert_eq!(told(&bytes, format).0, None, "a {format} of nothing but pixels");
+    }
+
+    ada.get(&image_path(&answer.json(), 64)).expect(200);
+    service.assert_nowhere_on_disk(maker.as_bytes(), "the camera");
+    service.assert_nowhere_on_disk(home.as_bytes(), "the place");
+}
+
+#[test]
 fn the_bytes_tell_what_a_file_is_not_its_name_or_declared_type() {
     let ada = Service::shared().newcomer("ada");
     let blue = picture::png(&picture::plain(8, 8, BLUE));

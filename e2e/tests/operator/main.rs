@@ -1,4 +1,7 @@
 //! The program as its operator meets it: starting, failing to start, being watched.
 
+#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+
 mod metrics;
+mod originals;
 mod start;

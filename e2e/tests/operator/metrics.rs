@@ -3,7 +3,7 @@
 use e2e::{Client, Service};
 
 /// Starts a service with metrics and returns it with a client of their listener.
-fn watched(flags: &[&str]) -> (Service, Client) {
+pub(crate) fn watched(flags: &[&str]) -> (Service, Client) {
     let flags = [&["--admin-listen", "127.0.0.1:0"], flags].concat();
     let service = Service::start(&flags);
     let address = service.announced("metrics").expect("the address of the metrics is announced");
@@ -12,7 +12,7 @@ fn watched(flags: &[&str]) -> (Service, Client) {
 }
 
 /// The value of a series, written exactly as in the answer.
-fn value(text: &str, series: &str) -> Option<f64> {
+pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
 }
 

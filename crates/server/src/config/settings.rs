@@ -24,6 +24,10 @@ settings! {
         listen: SocketAddr as Address = Is("127.0.0.1:8080");
         /// Where everything is kept
         data_dir: PathBuf as Folder = Is("./pinhole-data");
+        // Costs the disk about as much as was sent, on top of the squares. Nothing reads it today: it is what future
+        // formats and larger sizes will be made from, which squares of 2048 pixels cannot give.
+        /// Keep uploads, for formats to come
+        keep_originals: bool as Switch = Is("on");
         /// Public address, for links and cookies
         public_url: Option<PublicUrl> as Maybe<Url> =
             Unset { means: "the address each request came to", example: "https://photos.example.org" };

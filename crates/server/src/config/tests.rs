@@ -95,6 +95,7 @@ fn defaults_are_those_of_the_decisions() {
     assert_eq!(config.data_dir, Path::new("./pinhole-data"));
     assert_eq!((config.public_url, config.admin_listen, config.admin_token), (None, None, None));
     assert!(config.admins.is_empty() && config.trusted_proxies.is_empty());
+    assert!(config.keep_originals);
     assert_eq!((config.log.as_str(), config.log_format), ("info", LogFormat::Auto));
     assert_eq!((config.max_upload, config.max_megapixels, config.min_password), (32 << 20, 64, 6));
     assert_eq!(config.session_idle, Duration::from_hours(90 * 24));

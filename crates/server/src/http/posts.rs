@@ -1,8 +1,9 @@
 //! Posts: made, read, edited, deleted.
 
+use app::Posted;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use axum::response::Response;
+use http::{HeaderValue, StatusCode};
 use model::{Message, PostId};
 use utoipa::ToSchema;
 
@@ -47,6 +48,8 @@ pub(crate) struct Edit {
     request_body(content = NewPost, content_type = "multipart/form-data"),
     responses((status = 201, description = "The new post", body = Post, headers(
         ("Idempotency-Replayed" = String, description = "`true` when an earlier upload with the same key made it"),
+        ("X-Removed-Metadata" = String, description = "The kinds of metadata that were taken out of the photo, as in \
+            `gps, exif`; absent when there was none"),
     ))),
     security(("bearer" = []), ("cookie" = [])),
 )]
@@ -60,13 +63,25 @@ pub(crate) async fn create(
     if let Some(key) = &key
         && let Some(post) = http.app.repeated(&caller, key).await?
     {
-        let replayed = [("Idempotency-Replayed", "true")];
-        return Ok((replayed, json(StatusCode::CREATED, &Post::from(post))).into_response());
+        return created(Posted::Before(post));
     }
     let _room = http.app.begin_upload(&caller)?;
     let upload = read_upload(&http, &parts.headers, body, key).await?;
-    let post = http.app.create_post(&caller, upload).await?;
-    Ok(json(StatusCode::CREATED, &Post::from(post)))
+    created(http.app.create_post(&caller, upload).await?)
+}
+
+fn created(posted: Posted) -> Result<Response, Problem> {
+    let (post, header) = match posted {
+        Posted::Before(post) => (post, Some(("idempotency-replayed", "true".to_owned()))),
+        Posted::New { post, removed } if removed.is_empty() => (post, None),
+        Posted::New { post, removed } => (post, Some(("x-removed-metadata", removed.to_string()))),
+    };
+    let mut response = json(StatusCode::CREATED, &Post::from(post));
+    if let Some((name, value)) = header {
+        let value = HeaderValue::try_from(value).map_err(|_| Problem::internal())?;
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
 }
 
 /// Read a post

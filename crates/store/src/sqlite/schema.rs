@@ -6,7 +6,10 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::OpenError;
 
-const STEPS: &[&str] = &[include_str!("../../migrations/0001_foundation.sql")];
+const STEPS: &[&str] = &[
+    include_str!("../../migrations/0001_foundation.sql"),
+    include_str!("../../migrations/0002_originals.sql"),
+];
 
 /// The version the last step leads to.
 const KNOWN: u32 = STEPS.len() as u32;
@@ -59,6 +62,28 @@ mod tests {
         conn.pragma_update(None, "user_version", KNOWN + 1).unwrap();
         let refused = connection::open(&path).unwrap_err();
         assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+    }
+
+    /// What the first release wrote is still there, and reads as it should, after every later step.
+    #[test]
+    fn brings_the_first_schema_up_to_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        let mut conn = Connection::open(&path).unwrap();
+        apply(&mut conn, STEPS[0], 1).unwrap();
+        let photo = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
+            VALUES (x'01', 40, 30, x'02', 1000, 5)";
+        conn.execute_batch(photo).unwrap();
+        drop(conn);
+
+        let conn = connection::open(&path).unwrap();
+        assert_eq!(version(&conn).unwrap(), KNOWN);
+        let kept: (i64, Option<String>, Option<i64>) = conn
+            .query_row("SELECT width, original, orientation FROM photos", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
+            .unwrap();
+        assert_eq!(kept, (40, None, None));
     }
 
     #[test]
