@@ -24,10 +24,11 @@ pub use imaging::{Format, Removed};
 pub use open::OpenError;
 pub use posts::{Posted, Upload};
 pub use settings::Settings;
-pub use stats::{Queue, Stats};
+pub use stats::{CacheLevel, Queue, Stats};
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use model::{Clock, Timestamp, UserId};
 
@@ -42,12 +43,16 @@ struct Parts {
     opened_at: Timestamp,
     store: store::Store,
     blobs: blobs::Blobs,
+    /// Finished images, below those in memory.
+    cache: blobs::Cache,
     passwords: passwords::Passwords,
     ingest: workers::Workers,
     render: workers::Workers,
     pixel_memory: workers::Budget,
     uploads: Arc<Crowd<UserId>>,
     variants: variants::Variants,
+    /// How many images were drawn.
+    renders: AtomicU64,
     totals: stats::CachedTotals,
     /// Held as long as we live: no two processes share a data folder.
     _lock: File,

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use model::Clock;
 
@@ -56,12 +57,14 @@ impl App {
             other => OpenError::Store(other),
         })?;
         let blobs = blobs::Blobs::open(&settings.data_dir)?;
+        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
         let workers = |name, threads, queue| Workers::start(name, threads, queue).map_err(OpenError::Threads);
         let parts = Parts {
             opened_at: clock.now(),
             clock,
             store,
             blobs,
+            cache,
             passwords: passwords::Passwords::start(workers(
                 "hash",
                 settings.hash_threads,
@@ -74,6 +77,7 @@ impl App {
             pixel_memory: Budget::new(settings.pixel_memory),
             uploads: Crowd::new(MAX_UPLOADS, MAX_UPLOADS_EACH),
             variants: variants::Variants::new(settings.image_cache),
+            renders: AtomicU64::new(0),
             totals: stats::CachedTotals::default(),
             settings,
             _lock: lock,

@@ -1,5 +1,7 @@
 //! Photos as images of any size.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use imaging::Format;
 use model::{Photo, PhotoId, Size, master_for};
@@ -22,7 +24,7 @@ impl App {
         let (app, short_side) = (self.clone(), photo.short_side());
         self.0
             .variants
-            .get_or_make(variant, move || async move { app.render(variant, short_side).await })
+            .get_or_make(variant, move || async move { app.find_or_render(variant, short_side).await })
             .await
     }
 
@@ -35,13 +37,39 @@ impl App {
     /// returned: the note stays, and the collector tries again.
     pub(crate) async fn remove_bytes(&self, photo: PhotoId) {
         self.0.variants.forget(photo);
-        let removed = match self.0.blobs.delete(photo).await {
+        // Both are tried: a cache in trouble is no reason to keep the photo.
+        let (images, files) = (self.0.cache.remove(photo).await, self.0.blobs.delete(photo).await);
+        let removed = match images.and(files) {
             Ok(()) => self.0.store.strike_removal(photo).await.map_err(Error::from),
             Err(error) => Err(error.into()),
         };
         if let Err(error) = removed {
             tracing::warn!(%photo, %error, "the bytes of a deleted photo could not be removed yet");
         }
+    }
+
+    /// From the disk if it is there; else it is drawn, and kept there for the next time.
+    async fn find_or_render(&self, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
+        let Variant { photo, size, format } = variant;
+        let key = blobs::Key { photo, size, format: format.name() };
+        let (bytes, place) = match self.0.cache.get(key).await {
+            Some(bytes) => (bytes, None),
+            None => {
+                let bytes = self.render(variant, short_side).await?;
+                (bytes, Some(self.0.cache.place(key)))
+            }
+        };
+        self.0.variants.keep(variant, bytes.clone());
+        // A delete may have emptied both caches while we drew. The row goes first, so whoever finds it here has
+        // its image and its place in sight of the delete; whoever does not, takes them out again.
+        if let Err(error) = self.photo(photo).await {
+            self.0.variants.forget(photo);
+            return Err(error);
+        }
+        if let Some(place) = place {
+            self.0.cache.keep(place, bytes.clone());
+        }
+        Ok(bytes)
     }
 
     async fn render(&self, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
@@ -56,12 +84,7 @@ impl App {
         let render = move || master.read().map(|master| imaging::render(&master, size, format));
         let (_, rendered) = self.0.render.run(place, render).await?;
         let bytes = Bytes::from(rendered?.map_err(Error::internal)?);
-        self.0.variants.keep(variant, bytes.clone());
-        // A delete may have emptied the cache while we drew; what it could not see, we take out again.
-        if let Err(error) = self.photo(photo).await {
-            self.0.variants.forget(photo);
-            return Err(error);
-        }
+        self.0.renders.fetch_add(1, Ordering::Relaxed);
         Ok(bytes)
     }
 }

@@ -26,6 +26,8 @@ pub struct Settings {
     pub pixel_memory: u64,
     /// What finished images may take in memory.
     pub image_cache: u64,
+    /// What finished images may take on the disk.
+    pub cache_disk: u64,
 }
 
 impl Settings {

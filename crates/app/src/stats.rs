@@ -1,5 +1,6 @@
 //! Figures for operators.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use model::Timestamp;
@@ -11,9 +12,10 @@ use crate::{App, Error};
 #[derive(Debug, Clone)]
 pub struct Stats {
     pub queues: Vec<Queue>,
-    pub image_cache_hits: u64,
-    pub image_cache_misses: u64,
-    pub image_cache_bytes: u64,
+    /// Finished images: where they are looked for first comes first.
+    pub image_cache: Vec<CacheLevel>,
+    /// Images that were drawn.
+    pub renders: u64,
     pub photos: u64,
     pub stored_bytes: u64,
 }
@@ -24,6 +26,17 @@ pub struct Queue {
     pub name: &'static str,
     pub depth: usize,
     pub shed: u64,
+}
+
+/// One level of the cache of finished images.
+#[derive(Debug, Clone)]
+pub struct CacheLevel {
+    pub name: &'static str,
+    pub bytes: u64,
+    pub entries: u64,
+    pub hits: u64,
+    pub misses: u64,
+    pub evictions: u64,
 }
 
 /// Counting every photo takes a walk through the table, so a count serves for a while.
@@ -46,9 +59,8 @@ impl App {
         let totals = self.totals().await?;
         Ok(Stats {
             queues,
-            image_cache_hits: parts.variants.hits(),
-            image_cache_misses: parts.variants.misses(),
-            image_cache_bytes: parts.variants.bytes(),
+            image_cache: vec![parts.variants.level(), disk_level(parts.cache.usage())],
+            renders: parts.renders.load(Ordering::Relaxed),
             photos: totals.photos,
             stored_bytes: totals.bytes,
         })
@@ -66,4 +78,9 @@ impl App {
             }
         }
     }
+}
+
+fn disk_level(usage: blobs::Usage) -> CacheLevel {
+    let blobs::Usage { bytes, entries, hits, misses, evictions } = usage;
+    CacheLevel { name: "disk", bytes, entries, hits, misses, evictions }
 }

@@ -20,6 +20,10 @@ impl App {
 
     /// Tidies up for as long as the service runs.
     pub async fn keep_house(self) {
+        tokio::join!(self.clear_orphans(), self.tidy_for_ever());
+    }
+
+    async fn tidy_for_ever(&self) {
         // Nobody else works in our folder, so whatever was under way before we opened it is dead.
         let mut dead_before = self.0.opened_at;
         let mut tick = tokio::time::interval(EVERY);
@@ -31,6 +35,28 @@ impl App {
                 Err(error) => tracing::warn!(%error, "tidying up failed; it is tried again in a minute"),
             }
             dead_before = self.0.clock.now().minus(CLAIM_LIFE).max(self.0.opened_at);
+        }
+    }
+
+    /// Removes images of photos that are not there. A delete leaves none, but a database that was put back
+    /// from a backup knows nothing of what came after it.
+    async fn clear_orphans(&self) {
+        let cleared = async {
+            let mut cleared = 0;
+            for photo in self.0.cache.photos().await? {
+                if self.0.store.photo(photo).await?.is_none() {
+                    self.0.cache.remove(photo).await?;
+                    cleared += 1;
+                }
+            }
+            Ok::<usize, Error>(cleared)
+        };
+        match cleared.await {
+            Ok(0) => {}
+            Ok(cleared) => tracing::info!(cleared, "images of photos that are not there were removed"),
+            Err(error) => {
+                tracing::warn!(%error, "images of photos that are not there may be left in the cache")
+            }
         }
     }
 

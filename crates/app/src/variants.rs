@@ -1,4 +1,4 @@
-//! Finished images: kept in bounded memory, and made once however many ask at the same time.
+//! Finished images: kept in bounded memory, and found or made once however many ask at the same time.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use imaging::Format;
 use model::{PhotoId, Size};
-use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter};
 
-use crate::{Error, detached};
+use crate::{CacheLevel, Error, detached};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
@@ -25,10 +25,23 @@ type Making = Shared<BoxFuture<'static, Result<Bytes, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Variants {
-    kept: Cache<Variant, Bytes, ByLength>,
+    kept: Cache<Variant, Bytes, ByLength, DefaultHashBuilder, Evictions>,
+    evictions: Evictions,
     making: Arc<Mutex<HashMap<Variant, Making>>>,
     hits: AtomicU64,
     misses: AtomicU64,
+}
+
+/// Counts what had to make room.
+#[derive(Debug, Clone, Default)]
+struct Evictions(Arc<AtomicU64>);
+
+impl Lifecycle<Variant, Bytes> for Evictions {
+    type RequestState = ();
+
+    fn on_evict(&self, (): &mut (), _: Variant, _: Bytes) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -45,8 +58,16 @@ impl Variants {
     pub(crate) fn new(max_bytes: u64) -> Self {
         // Only a guess of how many entries to expect; the weight is the bound.
         let expected = usize::try_from(max_bytes / 32_768).unwrap_or(usize::MAX).clamp(16, 1 << 16);
+        let evictions = Evictions::default();
         Self {
-            kept: Cache::with_weighter(expected, max_bytes, ByLength),
+            kept: Cache::with(
+                expected,
+                max_bytes,
+                ByLength,
+                DefaultHashBuilder::default(),
+                evictions.clone(),
+            ),
+            evictions,
             making: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -67,8 +88,16 @@ impl Variants {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(bytes);
         }
+        let making = {
+            let mut making = self.lock();
+            // Who kept it struck it off this list afterwards, under this lock: it may have come between.
+            if let Some(bytes) = self.kept.get(&variant) {
+                self.hits.fetch_add(1, Ordering::Relaxed);
+                return Ok(bytes);
+            }
+            making.entry(variant).or_insert_with(|| self.start(variant, make())).clone()
+        };
         self.misses.fetch_add(1, Ordering::Relaxed);
-        let making = self.lock().entry(variant).or_insert_with(|| self.start(variant, make())).clone();
         making.await
     }
 
@@ -81,16 +110,16 @@ impl Variants {
         self.kept.retain(|variant, _| variant.photo != photo);
     }
 
-    pub(crate) fn hits(&self) -> u64 {
-        self.hits.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn misses(&self) -> u64 {
-        self.misses.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.kept.weight()
+    pub(crate) fn level(&self) -> CacheLevel {
+        let of = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+        CacheLevel {
+            name: "memory",
+            bytes: self.kept.weight(),
+            entries: self.kept.len() as u64,
+            hits: of(&self.hits),
+            misses: of(&self.misses),
+            evictions: of(&self.evictions.0),
+        }
     }
 
     fn start<F>(&self, variant: Variant, work: F) -> Making

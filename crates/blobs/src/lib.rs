@@ -1,8 +1,9 @@
-//! Where bytes live: the squares of each photo, what was uploaded, and uploads on their way in.
+//! Where bytes live: the squares of each photo, what was uploaded, uploads on their way in, and finished images.
 //!
 //! A photo's files are published together and never change afterwards. What [`Blobs::put`] has
 //! acknowledged survives a power cut.
 
+mod cache;
 mod error;
 mod folder;
 mod spool;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use model::PhotoId;
 
+pub use cache::{Cache, Key, Place, Usage};
 pub use error::Error;
 pub use spool::{Spool, Spooled};
 pub use stored::Stored;

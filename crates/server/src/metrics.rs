@@ -93,12 +93,27 @@ fn of_stats(stats: &Stats) -> Registry {
     registry.register("pinhole_queue_shed", "Jobs refused because the queue was full", shed);
 
     let lookups = Family::<Labels, Counter>::default();
-    lookups.get_or_create(&vec![("result", "hit")]).inc_by(stats.image_cache_hits);
-    lookups.get_or_create(&vec![("result", "miss")]).inc_by(stats.image_cache_misses);
-    registry.register("pinhole_image_cache_lookups", "Images looked up in memory", lookups);
+    let evictions = Family::<Labels, Counter>::default();
+    let bytes = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    let entries = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    for level in &stats.image_cache {
+        let labels = vec![("level", level.name)];
+        for (result, count) in [("hit", level.hits), ("miss", level.misses)] {
+            lookups.get_or_create(&vec![("level", level.name), ("result", result)]).inc_by(count);
+        }
+        evictions.get_or_create(&labels).inc_by(level.evictions);
+        bytes.get_or_create(&labels).set(level.bytes);
+        entries.get_or_create(&labels).set(level.entries);
+    }
+    registry.register("pinhole_image_cache_lookups", "Finished images looked up", lookups);
+    registry.register("pinhole_image_cache_evictions", "Finished images that had to make room", evictions);
+    registry.register("pinhole_image_cache_bytes", "What finished images take", bytes);
+    registry.register("pinhole_image_cache_entries", "Finished images kept", entries);
+    let renders = Counter::<u64>::default();
+    renders.inc_by(stats.renders);
+    registry.register("pinhole_image_renders", "Images drawn because no level had them", renders);
 
     for (name, about, value) in [
-        ("pinhole_image_cache_bytes", "Images kept in memory", stats.image_cache_bytes),
         ("pinhole_photos", "Photos stored (counted at most once a minute)", stats.photos),
         (
             "pinhole_stored_bytes",

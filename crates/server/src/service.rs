@@ -144,5 +144,6 @@ pub(crate) fn settings(config: &Config) -> app::Settings {
         pixel_queue: config.pixel_queue,
         pixel_memory: config.pixel_memory,
         image_cache: config.image_cache,
+        cache_disk: config.cache_disk,
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
+mod cache;
 mod metrics;
 mod originals;
 mod start;

@@ -1,14 +1,32 @@
 //! Metrics: on a listener of their own, and saying what happened.
 
+use std::path::Path;
+
 use e2e::{Client, Service};
+
+const WATCHED: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
 
 /// Starts a service with metrics and returns it with a client of their listener.
 pub(crate) fn watched(flags: &[&str]) -> (Service, Client) {
-    let flags = [&["--admin-listen", "127.0.0.1:0"], flags].concat();
-    let service = Service::start(&flags);
+    with_admin(Service::start(&[&WATCHED, flags].concat()))
+}
+
+/// The same on a folder that was there before.
+pub(crate) fn watched_in(data_dir: &Path, flags: &[&str]) -> (Service, Client) {
+    with_admin(Service::start_in(data_dir, &[&WATCHED, flags].concat()))
+}
+
+fn with_admin(service: Service) -> (Service, Client) {
     let address = service.announced("metrics").expect("the address of the metrics is announced");
     let admin = Client::anonymous(address.trim_end_matches("/metrics"));
     (service, admin)
+}
+
+/// What a series says right now.
+#[track_caller]
+pub(crate) fn figure(admin: &Client, series: &str) -> f64 {
+    let text = String::from_utf8(admin.get("/metrics").expect(200).bytes).unwrap();
+    value(&text, series).unwrap_or_else(|| panic!("{series} is missing in {text}"))
 }
 
 /// The value of a series, written exactly as in the answer.
@@ -44,8 +62,14 @@ fn they_count_requests_images_queues_and_bytes() {
     assert_eq!(count("GET", "/posts/{post_id}", 200), Some(1.0));
     assert_eq!(count("GET", "/posts/{post_id}", 404), Some(1.0), "addresses are counted by their template");
     assert_eq!(count("GET", "(none)", 404), Some(1.0));
-    assert_eq!(value(&text, "pinhole_image_cache_lookups_total{result=\"hit\"}"), Some(2.0), "{text}");
-    assert_eq!(value(&text, "pinhole_image_cache_lookups_total{result=\"miss\"}"), Some(1.0));
+    let looked_up = |level: &str, result: &str| {
+        value(&text, &format!("pinhole_image_cache_lookups_total{{level=\"{level}\",result=\"{result}\"}}"))
+    };
+    assert_eq!((looked_up("memory", "hit"), looked_up("memory", "miss")), (Some(2.0), Some(1.0)), "{text}");
+    assert_eq!((looked_up("disk", "hit"), looked_up("disk", "miss")), (Some(0.0), Some(1.0)), "{text}");
+    assert_eq!(value(&text, "pinhole_image_renders_total"), Some(1.0));
+    assert_eq!(value(&text, "pinhole_image_cache_entries{level=\"memory\"}"), Some(1.0));
+    assert_eq!(value(&text, "pinhole_image_cache_evictions_total{level=\"memory\"}"), Some(0.0));
     assert_eq!(value(&text, "pinhole_photos"), Some(1.0));
     assert!(value(&text, "pinhole_stored_bytes").unwrap() > 0.0);
     for queue in ["hash", "ingest", "render", "write"] {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use e2e::{Client, Service, picture};
 use image::ImageFormat;
 
-use crate::metrics::{value, watched};
+use crate::metrics::{figure, watched};
 
 /// The files kept of a post's photo, by name.
 fn kept(service: &Service, person: &Client, id: i64) -> Vec<(String, PathBuf)> {
@@ -31,9 +31,8 @@ fn the_original_stays_without_its_metadata_and_goes_with_its_post() {
         (image::load_from_memory(&sent).unwrap(), image::load_from_memory(&original).unwrap());
     assert_eq!(before.to_rgb8(), after.to_rgb8(), "the same pixels, not turned");
 
-    let text = String::from_utf8(admin.get("/metrics").expect(200).bytes).unwrap();
     let lengths = files.iter().map(|(_, path)| path.metadata().unwrap().len());
-    assert_eq!(value(&text, "pinhole_stored_bytes"), Some(lengths.sum::<u64>() as f64), "{files:?}");
+    assert_eq!(figure(&admin, "pinhole_stored_bytes"), lengths.sum::<u64>() as f64, "{files:?}");
 
     ada.delete(&format!("/posts/{id}")).expect(200);
     assert!(service.files("photos").is_empty(), "{:?}", service.files("photos"));

@@ -116,6 +116,7 @@ fn defaults_are_those_of_the_decisions() {
     assert_eq!((config.hash_threads, config.hash_queue), (1, 64));
     assert!(config.pixel_threads >= 1);
     assert_eq!((config.pixel_queue, config.pixel_memory, config.image_cache), (64, 320 << 20, 64 << 20));
+    assert_eq!(config.cache_disk, 2 << 30);
     assert_eq!(config.read_threads, 4);
 }
 
@@ -269,7 +270,7 @@ fn every_mistake_is_told_at_once() {
 
 #[test]
 fn zero_is_refused_wherever_it_makes_no_sense() {
-    let sensible = ["shutdown_timeout", "image_cache"];
+    let sensible = ["shutdown_timeout", "image_cache", "cache_disk"];
     for setting in SETTINGS.iter().filter(|setting| ["N", "SIZE", "TIME"].contains(&setting.placeholder)) {
         let zero = if setting.placeholder == "TIME" { "0s" } else { "0" };
         let outcome = Machine::default().flag(setting.key, zero).load();
@@ -364,6 +365,8 @@ fn what_is_printed_reads_back_to_the_same() {
         .flag("rate_limits", "off")
         .flag("shutdown_timeout", "0s")
         .flag("image_cache", "0")
+        .flag("cache_disk", "0")
+        .flag("keep_originals", "off")
         .flag("pixel_threads", "3");
     for machine in [Machine::default(), changed] {
         let loaded = machine.load().unwrap();
