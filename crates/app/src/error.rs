@@ -18,6 +18,9 @@ pub enum Error {
     /// A bounded queue is full: nothing is broken, and a little later there is room.
     #[error("the service is busy: {0} has no room right now")]
     Busy(&'static str),
+    /// A job was given up because it took too long.
+    #[error("a job on the {0} threads took too long and was given up")]
+    Overdue(&'static str),
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use model::Clock;
 
@@ -15,6 +16,10 @@ use crate::{App, Crowd, Parts, Settings, passwords, stats, variants};
 /// Uploads under way at once, in all and by one person: what has arrived of them waits on the disk.
 const MAX_UPLOADS: usize = 128;
 const MAX_UPLOADS_EACH: usize = 16;
+
+/// How long a picture waits for memory. Much longer than it takes when all is well: what is given up keeps its
+/// memory, and whoever waits for that should hear of it.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why the service could not start, in words that say what to do.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +63,11 @@ impl App {
         })?;
         let blobs = blobs::Blobs::open(&settings.data_dir)?;
         let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
-        let workers = |name, threads, queue| Workers::start(name, threads, queue).map_err(OpenError::Threads);
+        let workers = |name, threads, queue, limit| {
+            Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
+        };
+        let pixels =
+            |name| workers(name, settings.pixel_threads, settings.pixel_queue, Some(settings.decode_time));
         let parts = Parts {
             opened_at: clock.now(),
             clock,
@@ -69,12 +78,13 @@ impl App {
                 "hash",
                 settings.hash_threads,
                 settings.hash_queue,
+                None,
             )?)
             .map_err(OpenError::Passwords)?,
             // Two pools, so that a flood of uploads cannot keep readers from their pictures.
-            ingest: workers("ingest", settings.pixel_threads, settings.pixel_queue)?,
-            render: workers("render", settings.pixel_threads, settings.pixel_queue)?,
-            pixel_memory: Budget::new(settings.pixel_memory),
+            ingest: pixels("ingest")?,
+            render: pixels("render")?,
+            pixel_memory: Budget::new(settings.pixel_memory, MEMORY_PATIENCE),
             uploads: Crowd::new(MAX_UPLOADS, MAX_UPLOADS_EACH),
             variants: variants::Variants::new(settings.image_cache),
             renders: AtomicU64::new(0),

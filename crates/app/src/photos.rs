@@ -81,7 +81,14 @@ impl App {
             self.photo(photo).await?;
             return Err(Error::internal(BytesMissing { photo, side }));
         };
-        let render = move || master.read().map(|master| imaging::render(&master, size, format));
+        let needed = imaging::render_memory(side, size) + master.length();
+        let memory = self.0.pixel_memory.for_render(needed).await?;
+        let render = move || {
+            let rendered = master.read().map(|master| imaging::render(&master, size, format));
+            // Given back by the work, which may end long after it was given up.
+            drop(memory);
+            rendered
+        };
         let (_, rendered) = self.0.render.run(place, render).await?;
         let bytes = Bytes::from(rendered?.map_err(Error::internal)?);
         self.0.renders.fetch_add(1, Ordering::Relaxed);

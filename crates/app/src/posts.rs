@@ -166,16 +166,17 @@ impl App {
                 let probe = file.read().map(|bytes| (imaging::probe(&bytes, &limits), bytes.len() as u64));
                 (file, probe)
             })
-            .await?;
+            .await
+            .map_err(too_slow)?;
         let (probe, length) = probe.map_err(Error::internal)?;
         let needed = probe.map_err(unreadable)?.memory + length;
-        let memory = parts.pixel_memory.reserve(needed).await?;
+        let memory = parts.pixel_memory.for_upload(needed).await?;
         let decode = move || {
             let ingested = file.read().map(|bytes| imaging::ingest(&bytes, &limits));
             // Handed on by the work, not held by whoever waits for it: they may leave before it ends.
             (ingested, memory)
         };
-        let (_, (ingested, memory)) = parts.ingest.run(place, decode).await?;
+        let (_, (ingested, memory)) = parts.ingest.run(place, decode).await.map_err(too_slow)?;
         let ingested = ingested.map_err(Error::internal)?.map_err(unreadable)?;
         Ok((ingested, memory))
     }
@@ -196,6 +197,15 @@ fn granted<T>(access: Access<T>) -> Result<T, Error> {
         Access::Granted(value) => Ok(value),
         Access::Forbidden => Err(NOT_YOURS),
         Access::Missing => Err(NO_SUCH_POST),
+    }
+}
+
+/// No picture that people take needs so long: it is the file, not us.
+fn too_slow(error: Error) -> Error {
+    let advice = "the photo takes too long to read: save it anew, as JPEG for instance, and send the copy";
+    match error {
+        Error::Overdue(_) => Error::invalid("photo", advice),
+        other => other,
     }
 }
 

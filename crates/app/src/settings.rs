@@ -22,8 +22,10 @@ pub struct Settings {
     pub hash_queue: usize,
     pub pixel_threads: usize,
     pub pixel_queue: usize,
-    /// What all pictures being decoded may take together.
+    /// What all pictures being decoded or drawn may take together.
     pub pixel_memory: u64,
+    /// How long a picture may take to be decoded or drawn.
+    pub decode_time: Duration,
     /// What finished images may take in memory.
     pub image_cache: u64,
     /// What finished images may take on the disk.

@@ -26,6 +26,8 @@ pub struct Queue {
     pub name: &'static str,
     pub depth: usize,
     pub shed: u64,
+    /// Jobs that took too long.
+    pub abandoned: u64,
 }
 
 /// One level of the cache of finished images.
@@ -49,12 +51,19 @@ impl App {
     pub async fn stats(&self) -> Result<Stats, Error> {
         let parts = &self.0;
         let pools = [parts.passwords.workers(), &parts.ingest, &parts.render];
-        let mut queues: Vec<Queue> =
-            pools.map(|pool| Queue { name: pool.name(), depth: pool.depth(), shed: pool.shed() }).into();
+        let mut queues: Vec<Queue> = pools
+            .map(|pool| Queue {
+                name: pool.name(),
+                depth: pool.depth(),
+                shed: pool.shed(),
+                abandoned: pool.abandoned(),
+            })
+            .into();
         queues.push(Queue {
             name: "write",
             depth: parts.store.queued_writes(),
             shed: parts.store.shed_writes(),
+            abandoned: 0,
         });
         let totals = self.totals().await?;
         Ok(Stats {

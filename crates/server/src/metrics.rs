@@ -84,13 +84,16 @@ fn of_stats(stats: &Stats) -> Registry {
     let mut registry = Registry::default();
     let depth = Family::<Labels, Gauge>::default();
     let shed = Family::<Labels, Counter>::default();
+    let abandoned = Family::<Labels, Counter>::default();
     for queue in &stats.queues {
         let labels = vec![("queue", queue.name)];
         depth.get_or_create(&labels).set(i64::try_from(queue.depth).unwrap_or(i64::MAX));
         shed.get_or_create(&labels).inc_by(queue.shed);
+        abandoned.get_or_create(&labels).inc_by(queue.abandoned);
     }
     registry.register("pinhole_queue_depth", "Jobs that run or wait", depth);
     registry.register("pinhole_queue_shed", "Jobs refused because the queue was full", shed);
+    registry.register("pinhole_queue_abandoned", "Jobs given up because they took too long", abandoned);
 
     let lookups = Family::<Labels, Counter>::default();
     let evictions = Family::<Labels, Counter>::default();

@@ -143,6 +143,7 @@ pub(crate) fn settings(config: &Config) -> app::Settings {
         pixel_threads: config.pixel_threads,
         pixel_queue: config.pixel_queue,
         pixel_memory: config.pixel_memory,
+        decode_time: config.decode_time,
         image_cache: config.image_cache,
         cache_disk: config.cache_disk,
     }

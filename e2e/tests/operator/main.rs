@@ -1,8 +1,9 @@
-//! The program as its operator meets it: starting, failing to start, being watched.
+//! The program as its operator meets it: starting, failing to start, being watched, keeping its bounds.
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
 mod cache;
 mod metrics;
 mod originals;
+mod slow_pictures;
 mod start;

@@ -79,6 +79,8 @@ fn they_count_requests_images_queues_and_bytes() {
             Some(0.0),
             "{queue}"
         );
+        let abandoned = format!("pinhole_queue_abandoned_total{{queue=\"{queue}\"}}");
+        assert_eq!(value(&text, &abandoned), Some(0.0), "{queue}");
     }
     assert!(text.contains("pinhole_build_info{version=\""), "{text}");
     assert!(text.ends_with("# EOF\n"));

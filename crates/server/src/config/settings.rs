@@ -102,8 +102,12 @@ settings! {
         pixel_threads: usize as Count<1, MAX_THREADS> = Cores;
         /// Pictures waiting for one of them
         pixel_queue: usize as Count = Is("64");
+        // A quarter of it is for images being made, the rest for uploads.
         /// Memory for decoded pictures
         pixel_memory: u64 as Bytes = Is("320MiB");
+        // Of one of those threads, not of waiting for it.
+        /// Longest time for one picture
+        decode_time: Duration as Span = Is("20s");
         // Zero is a choice: no cache.
         /// Memory for finished images
         image_cache: u64 as Bytes<0> = Is("64MiB");

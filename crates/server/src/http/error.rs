@@ -166,6 +166,10 @@ impl From<app::Error> for Problem {
                 tracing::warn!(queue, "a queue is full; a request was sent away");
                 Self::busy()
             }
+            app::Error::Overdue(threads) => {
+                tracing::warn!(threads, "a job took too long; its request was sent away");
+                Self::busy()
+            }
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "a request failed");
                 Self::internal()
