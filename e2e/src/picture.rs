@@ -50,12 +50,26 @@ pub fn half_transparent(side: u32) -> DynamicImage {
 
 /// As busy as a photograph of this size, so that its JPEG is as large as one.
 pub fn photograph(width: u32, height: u32) -> Vec<u8> {
+    encode(&busy(width, height).into(), ImageFormat::Jpeg)
+}
+
+/// The same in passes: all of it has to be in memory before the first pixel is known.
+pub fn progressive(width: u16, height: u16) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = jpeg_encoder::Encoder::new(&mut file, 50);
+    encoder.set_progressive(true);
+    encoder.set_sampling_factor(jpeg_encoder::SamplingFactor::F_2_1);
+    let pixels = busy(width.into(), height.into());
+    encoder.encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb).unwrap();
+    file
+}
+
+fn busy(width: u32, height: u32) -> RgbImage {
     let mut rng = fastrand::Rng::with_seed(7);
-    let picture = RgbImage::from_fn(width, height, |x, y| {
+    RgbImage::from_fn(width, height, |x, y| {
         let noise = rng.u8(..24);
         Rgb([(x * 200 / width) as u8 + noise, (y * 200 / height) as u8 + noise, 80 + noise])
-    });
-    encode(&picture.into(), ImageFormat::Jpeg)
+    })
 }
 
 pub fn encode(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {

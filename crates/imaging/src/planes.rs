@@ -96,6 +96,33 @@ impl Planes {
         Ok(Pixels { width: side, height: side, channels, bytes })
     }
 
+    /// A square from [`Planes::square`] as RGB or grey pixels, each with the colour of its block of four: what
+    /// halves the colours again gets the same halves.
+    pub(crate) fn pixels(&self) -> Result<Pixels, Error> {
+        let samples: Vec<&[u8]> = self.samples().collect();
+        let (side, half) = (self.width, self.width / 2);
+        let (channels, bytes) = match samples[..] {
+            [y_plane, u_plane, v_plane] => {
+                let image = YuvPlanarImage {
+                    y_plane,
+                    y_stride: side,
+                    u_plane,
+                    u_stride: half,
+                    v_plane,
+                    v_stride: half,
+                    width: side,
+                    height: side,
+                };
+                let mut bytes = vec![0; 3 * y_plane.len()];
+                let converted = yuv::yuv420_to_rgb(&image, &mut bytes, 3 * side, RANGE, MATRIX);
+                converted.map_err(Error::internal)?;
+                (Channels::Rgb, bytes)
+            }
+            _ => (Channels::Grey, samples.concat()),
+        };
+        Ok(Pixels { width: side, height: side, channels, bytes })
+    }
+
     /// Turns a square whose planes are squares too.
     pub(crate) fn oriented(self, orientation: Orientation) -> Self {
         let turned = |plane: Plane| Plane {

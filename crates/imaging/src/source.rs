@@ -85,16 +85,26 @@ pub(crate) enum Raster {
 }
 
 pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
-    match source_of(file) {
-        Some(Source::Jpeg) => jpeg::header(file, limits),
-        Some(Source::Png) => png::header(file, limits),
-        Some(Source::WebP) => webp::header(file, limits),
-        Some(Source::Gif) => gif::header(file, limits),
-        Some(Source::Avif) => avif::header(file, limits),
-        Some(Source::Heic) => heic::header(file, limits),
-        None => Err(Error::Unsupported("this kind of file")),
+    let header = match source_of(file) {
+        Some(Source::Jpeg) => jpeg::header(file, limits)?,
+        Some(Source::Png) => png::header(file, limits)?,
+        Some(Source::WebP) => webp::header(file, limits)?,
+        Some(Source::Gif) => gif::header(file, limits)?,
+        Some(Source::Avif) => avif::header(file, limits)?,
+        Some(Source::Heic) => heic::header(file, limits)?,
+        None => return Err(Error::Unsupported("this kind of file")),
+    };
+    let Header { width, height, decoding, .. } = header;
+    if decoding > MAX_DECODING {
+        let megapixels = u64::from(width) * u64::from(height) / 1_000_000 * MAX_DECODING / decoding;
+        return Err(Error::TooLarge { width, height, max_pixels: megapixels * 1_000_000 });
     }
+    Ok(header)
 }
+
+/// Whatever the limits allow, no picture may take more than this, or one alone would break the ceiling of the
+/// whole service. Met by large pictures of wasteful kinds: JPEGs with full colour in passes, lossless WebPs.
+const MAX_DECODING: u64 = 400 << 20;
 
 impl Limits {
     /// Comes before anything is worked out from the size: there are claims that no number can hold.

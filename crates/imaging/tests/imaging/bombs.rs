@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use imaging::{Error, Limits, ingest, probe};
+use jpeg_encoder::SamplingFactor;
 
 use crate::forge::{Tables, forged_webp};
 use crate::pictures::*;
@@ -108,4 +109,16 @@ fn more_code_tables_than_any_encoder_makes_are_refused_by_the_header() {
     assert!(file.len() < 200_000);
     assert!(matches!(probe(&file, &LIMITS), Err(Error::Damaged(_))));
     assert!(probe(&forged_webp(100, Tables::Largest), &LIMITS).is_ok());
+}
+
+#[test]
+fn large_pictures_of_wasteful_kinds_have_a_lower_limit() {
+    let mut file = jpeg_with(&quarters(64, 64), |encoder| {
+        encoder.set_sampling_factor(SamplingFactor::F_1_1);
+        encoder.set_progressive(true);
+    });
+    let frame = file.windows(2).position(|pair| pair == [0xFF, 0xC2]).expect("a frame");
+    file[frame + 5..frame + 9].copy_from_slice(&[0x1F, 0x40, 0x1F, 0x40]);
+    let words = probe(&file, &LIMITS).unwrap_err().to_string();
+    assert!(words.starts_with("the photo has 64 megapixels (8000 × 8000) and 5"), "{words}");
 }
