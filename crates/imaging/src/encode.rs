@@ -117,10 +117,10 @@ fn lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
 /// What looks like our JPEG of the same size. The smaller the picture, the less WebP blurs it.
 fn webp_quality(side: u32) -> f32 {
     match side {
-        ..=256 => 82.0,
-        ..=640 => 84.0,
-        ..=1280 => 86.0,
-        _ => 88.5,
+        0..=256 => 81.5,
+        257..=640 => 83.5,
+        641..=1280 => 85.5,
+        _ => 88.0,
     }
 }
 

@@ -56,11 +56,8 @@ pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
 /// only what is needed, and the picture takes a quarter, a sixteenth or less of the memory.
 pub(super) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture, Error> {
     let decoder = open(file, header)?;
-    let profile = match decoder.icc_profile() {
-        Ok(profile) => profile,
-        // A profile in pieces that do not fit together is no reason to refuse the picture.
-        Err(_) => None,
-    };
+    // A profile in pieces that do not fit together is no reason to refuse the picture.
+    let profile = decoder.icc_profile().unwrap_or_default();
     let short = header.width.min(header.height);
     let shrink = shrink(short, side);
     // Planes save resizing, and where the decoder hits the size by itself there is nothing to save.
@@ -175,10 +172,10 @@ fn inks(file: &[u8], header: &Header, shrink: u32) -> Result<Pixels, Error> {
 fn check_viewable(warnings: &[DecodeWarning]) -> Result<(), Error> {
     for warning in warnings {
         match warning {
-            DecodeWarning::TruncatedData { decoded_mcus, total_mcus } => {
-                if total_mcus.saturating_sub(*decoded_mcus) > total_mcus / 50 + 1 {
-                    return Err(Error::damaged(warning));
-                }
+            DecodeWarning::TruncatedData { decoded_mcus, total_mcus }
+                if total_mcus.saturating_sub(*decoded_mcus) > total_mcus / 50 + 1 =>
+            {
+                return Err(Error::damaged(warning));
             }
             // As many spoiled blocks as the decoder bothers to list are too many.
             DecodeWarning::WarningsSuppressed { .. } => return Err(Error::damaged(warning)),
