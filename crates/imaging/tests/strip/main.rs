@@ -11,10 +11,10 @@ use imaging::{Source, strip};
 
 /// Strips a file and hands back what is left, after checking what must hold of every file.
 fn kept(file: &[u8], source: Source, removed: &str) -> Vec<u8> {
-    let (kept, found) = strip(file, source).unwrap();
+    let (kept, found) = strip(file, source).expect("a file that can be walked");
     assert_eq!(found.to_string(), removed);
     assert!(!has(&kept, b"SECRET"), "a secret is left");
-    let (again, found) = strip(&kept, source).unwrap();
+    let (again, found) = strip(&kept, source).expect("what was stripped already");
     assert_eq!(found.to_string(), "", "a second time");
     assert!(again == kept, "a second time changes something");
     kept
