@@ -51,6 +51,11 @@ pub(crate) fn plain_decode(file: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(libjpeg_turbo_rs::decompress_to(file, PixelFormat::Rgb).map_err(Error::measure)?.data)
 }
 
+/// All samples by the same codec, without making pixels of them: how the engine reads its masters.
+pub(crate) fn planes(file: &[u8]) -> Result<libjpeg_turbo_rs::RawImage, Error> {
+    libjpeg_turbo_rs::decompress_raw(file).map_err(Error::measure)
+}
+
 /// A square as JPEG of any quality, by the same codec, with halved colour as the engine writes it.
 pub(crate) fn jpeg(rgb: &[u8], side: usize, quality: u8) -> Result<Vec<u8>, Error> {
     let file = libjpeg_turbo_rs::compress(rgb, side, side, PixelFormat::Rgb, quality, Subsampling::S420);
