@@ -29,7 +29,12 @@ pub fn assert_user(user: &Value) {
 
 #[track_caller]
 pub fn assert_photo(photo: &Value) {
-    assert_keys(photo, &["id", "width", "height", "placeholder"]);
+    let mut keys = vec!["id", "width", "height", "placeholder"];
+    if let Some(alt) = photo.get("alt") {
+        keys.push("alt");
+        assert!(alt.as_str().is_some_and(|text| !text.is_empty()), "an empty alt is none: {photo}");
+    }
+    assert_keys(photo, &keys);
     let id = photo["id"].as_str().unwrap();
     let canonical = uuid::Uuid::try_parse(id).map(|uuid| uuid.to_string());
     assert_eq!(canonical.as_deref(), Ok(id), "the id in UUID text form");

@@ -1,6 +1,6 @@
-//! The feed, as one reader sees it.
+//! The feed, as one reader sees it: everybody's posts, or those of one.
 
-use model::{FeedPage, FeedStart, Limit};
+use model::{FeedPage, FeedStart, Limit, Whose};
 
 use crate::{App, Caller, Error};
 
@@ -8,9 +8,10 @@ impl App {
     pub async fn feed(
         &self,
         caller: Option<&Caller>,
+        whose: Whose,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {
-        Ok(self.0.store.feed(caller.map(|caller| caller.user.id), start, limit).await?)
+        Ok(self.0.store.feed(caller.map(|caller| caller.user.id), whose, start, limit).await?)
     }
 }

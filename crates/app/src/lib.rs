@@ -10,9 +10,12 @@ mod open;
 mod passwords;
 mod photos;
 mod posts;
+mod profile;
 mod settings;
 mod stats;
 mod upkeep;
+mod upload;
+mod users;
 mod variants;
 mod workers;
 
@@ -22,9 +25,10 @@ pub use crowd::{Crowd, Inside};
 pub use error::Error;
 pub use imaging::{Format, Removed};
 pub use open::OpenError;
-pub use posts::{Posted, Upload};
+pub use posts::{Draft, Posted};
 pub use settings::Settings;
 pub use stats::{CacheLevel, Queue, Stats};
+pub use upload::Upload;
 
 use std::fs::File;
 use std::sync::Arc;

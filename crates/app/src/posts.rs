@@ -1,22 +1,19 @@
 //! Posting a photo, reading, editing and deleting posts.
 
-use blobs::{Spooled, Square};
-use bytes::Bytes;
-use imaging::{Ingested, Removed};
-use model::{Message, Photo, PhotoId, Post, PostId, Timestamp, UserId};
-use store::{Access, Created, NewPhoto, NewPost, Original, Repeat};
+use imaging::Removed;
+use model::{Message, Post, PostEdit, PostId};
+use store::{Access, Created, NewPost, Repeat};
 
-use crate::chance::random;
-use crate::workers::Memory;
-use crate::{App, Caller, Error, Inside, Settings, detached};
+use crate::upload::{CLAIM_LOST, Prepared};
+use crate::{App, Caller, Error, Settings, Upload, detached};
 
 pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
 const NOT_YOURS: Error = Error::Forbidden("this post belongs to somebody else");
 
 /// Everything that makes a post, as it arrived.
 #[derive(Debug)]
-pub struct Upload {
-    pub photo: Spooled,
+pub struct Draft {
+    pub upload: Upload,
     pub message: Option<Message>,
     /// The client's own name for this upload, so that a retry does not post twice.
     pub key: Option<String>,
@@ -31,30 +28,9 @@ pub enum Posted {
     Before(Post),
 }
 
-/// The bytes of a photo on their way to the disk, and the memory they are counted in until they are there.
-struct Files {
-    squares: Vec<Square>,
-    original: Option<Bytes>,
-    memory: Memory,
-}
-
 impl App {
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
         self.0.store.post(id, caller.map(|caller| caller.user.id)).await?.ok_or(NO_SUCH_POST)
-    }
-
-    /// Room for one more upload, held while it lasts and taken before its first byte is read.
-    pub fn begin_upload(&self, caller: &Caller) -> Result<Inside<UserId>, Error> {
-        self.0.uploads.enter(caller.user.id).ok_or(Error::Busy("upload"))
-    }
-
-    /// A place for an upload's bytes to arrive in.
-    pub async fn spool(&self) -> Result<blobs::Spool, Error> {
-        Ok(self.0.blobs.spool().await?)
-    }
-
-    pub fn max_upload(&self) -> u64 {
-        self.0.settings.max_upload
     }
 
     /// What an earlier upload with this key made: saves a retry the work of sending it all again.
@@ -64,31 +40,20 @@ impl App {
         repeat.map(first_made).transpose()
     }
 
-    pub async fn create_post(&self, caller: &Caller, upload: Upload) -> Result<Posted, Error> {
-        let Upload { photo, message, key } = upload;
-        let (ingested, mut memory) = self.ingest(photo).await?;
-        let now = self.0.clock.now();
-        let id = PhotoId::new(now, random()?);
-        let Ingested { width, height, placeholder, masters, original, removed } = ingested;
-        let original = Some(original).filter(|_| self.0.settings.keep_originals);
-        let described = original
-            .as_ref()
-            .map(|original| Original { format: original.format.name(), orientation: original.orientation });
-        let squares: Vec<Square> =
-            masters.into_iter().map(|m| Square { side: m.side, bytes: m.bytes.into() }).collect();
-        let original = original.map(|original| Bytes::from(original.bytes));
-        let lengths = squares.iter().map(|square| &square.bytes).chain(&original);
-        let bytes = lengths.map(|file| file.len() as u64).sum();
-        memory.shrink_to(bytes);
-
-        let photo = NewPhoto { photo: Photo { id, width, height, placeholder }, bytes, original: described };
-        let keys_since = now.minus(Settings::KEY_LIFE);
-        let new = NewPost { author: caller.user.id, photo, message, key, keys_since, created_at: now };
-        let (app, files) = (self.clone(), Files { squares, original, memory });
-        match detached(async move { app.store_post(new, files, now).await }).await? {
+    pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
+        let Draft { upload, message, key } = draft;
+        let Prepared { photo, files, removed, at } = self.prepare(upload).await?;
+        let keys_since = at.minus(Settings::KEY_LIFE);
+        let new = NewPost { author: caller.user.id, photo, message, key, keys_since, created_at: at };
+        let app = self.clone();
+        let created = detached(async move {
+            let made = |created: &Created| matches!(created, Created::New(_));
+            app.keep(files, at, app.0.store.create_post(new), made).await
+        });
+        match created.await? {
             Created::New(post) => Ok(Posted::New { post, removed }),
             Created::Repeated(repeat) => first_made(repeat).map(Posted::Before),
-            Created::ClaimLost => Err(Error::Busy("the blob store")),
+            Created::ClaimLost => Err(CLAIM_LOST),
         }
     }
 
@@ -101,13 +66,8 @@ impl App {
         }
     }
 
-    pub async fn edit_post(
-        &self,
-        caller: &Caller,
-        id: PostId,
-        message: Option<Message>,
-    ) -> Result<Post, Error> {
-        granted(self.0.store.edit_post(id, caller.user.id, message).await?)
+    pub async fn edit_post(&self, caller: &Caller, id: PostId, edit: PostEdit) -> Result<Post, Error> {
+        granted(self.0.store.edit_post(id, caller.user.id, edit).await?)
     }
 
     /// Deletes a post with its likes, its photo and every image made of it.
@@ -121,64 +81,6 @@ impl App {
             Ok(())
         })
         .await
-    }
-
-    /// Claim, bytes, row: in this order nothing is lost and nothing is left lying about, wherever a crash hits.
-    async fn store_post(&self, new: NewPost, files: Files, now: Timestamp) -> Result<Created, Error> {
-        let photo = new.photo.photo.id;
-        self.0.store.claim_photo(photo, now).await?;
-        let Files { squares, original, memory } = files;
-        let put = self.0.blobs.put(photo, squares, original).await;
-        drop(memory);
-        let created = match put {
-            Ok(()) => self.0.store.create_post(new).await.map_err(Error::from),
-            Err(error) => Err(error.into()),
-        };
-        match created {
-            Ok(Created::New(post)) => Ok(Created::New(post)),
-            // Whoever took a lost claim may have looked for the bytes before they were there.
-            Ok(unused @ (Created::Repeated(_) | Created::ClaimLost)) => {
-                self.remove_bytes(photo).await;
-                Ok(unused)
-            }
-            Err(error) => {
-                // Left alone, the claim would be collected later; there is no need to wait. Without a claim
-                // the bytes are somebody's: a commit may have held although it was reported as failed.
-                match self.0.store.abandon_photo(photo, now).await {
-                    Ok(true) => self.remove_bytes(photo).await,
-                    Ok(false) => {}
-                    Err(error) => tracing::warn!(%photo, %error, "a failed upload is left to the collector"),
-                }
-                Err(error)
-            }
-        }
-    }
-
-    async fn ingest(&self, mut file: Spooled) -> Result<(Ingested, Memory), Error> {
-        let parts = &self.0;
-        let limits = parts.settings.image_limits();
-        let place = parts.ingest.enter()?;
-        // The header tells what the decode will cost. The file is read again for it rather than kept:
-        // whoever waits for memory must not hold any.
-        let (place, (mut file, probe)) = parts
-            .ingest
-            .run(place, move || {
-                let probe = file.read().map(|bytes| (imaging::probe(&bytes, &limits), bytes.len() as u64));
-                (file, probe)
-            })
-            .await
-            .map_err(too_slow)?;
-        let (probe, length) = probe.map_err(Error::internal)?;
-        let needed = probe.map_err(unreadable)?.memory + length;
-        let memory = parts.pixel_memory.for_upload(needed).await?;
-        let decode = move || {
-            let ingested = file.read().map(|bytes| imaging::ingest(&bytes, &limits));
-            // Handed on by the work, not held by whoever waits for it: they may leave before it ends.
-            (ingested, memory)
-        };
-        let (_, (ingested, memory)) = parts.ingest.run(place, decode).await.map_err(too_slow)?;
-        let ingested = ingested.map_err(Error::internal)?.map_err(unreadable)?;
-        Ok((ingested, memory))
     }
 }
 
@@ -197,21 +99,5 @@ fn granted<T>(access: Access<T>) -> Result<T, Error> {
         Access::Granted(value) => Ok(value),
         Access::Forbidden => Err(NOT_YOURS),
         Access::Missing => Err(NO_SUCH_POST),
-    }
-}
-
-/// No picture that people take needs so long: it is the file, not us.
-fn too_slow(error: Error) -> Error {
-    let advice = "the photo takes too long to read: save it anew, as JPEG for instance, and send the copy";
-    match error {
-        Error::Overdue(_) => Error::invalid("photo", advice),
-        other => other,
-    }
-}
-
-fn unreadable(error: imaging::Error) -> Error {
-    match error {
-        imaging::Error::Internal(_) => Error::internal(error),
-        blamed => Error::invalid("photo", blamed),
     }
 }

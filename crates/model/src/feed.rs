@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::{Anchor, Invalid, Post};
+use crate::{Anchor, Invalid, Post, UserId};
 
 /// How many posts a page holds: 1 to 100, 20 unless asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,13 @@ impl FromStr for Limit {
             digits => Ok(Self(digits.parse::<u8>().unwrap_or(Self::MAX).min(Self::MAX))),
         }
     }
+}
+
+/// Whose posts a page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Everyones,
+    Only(UserId),
 }
 
 /// Where a page begins.

@@ -2,6 +2,7 @@
 //!
 //! Everything here is plain data. Nothing reads a file, a socket or a clock it was not handed.
 
+mod alt;
 mod anchor;
 mod clock;
 mod feed;
@@ -11,16 +12,18 @@ mod photo;
 mod post;
 mod session;
 mod size;
+mod text;
 mod timestamp;
 mod user;
 
+pub use alt::Alt;
 pub use anchor::Anchor;
 pub use clock::Clock;
-pub use feed::{FeedPage, FeedStart, Limit};
+pub use feed::{FeedPage, FeedStart, Limit, Whose};
 pub use ids::{PhotoId, PostId, UserId};
 pub use message::Message;
 pub use photo::{Photo, master_for, master_sides};
-pub use post::Post;
+pub use post::{Post, PostEdit};
 pub use session::{Token, TokenHash};
 pub use size::Size;
 pub use timestamp::Timestamp;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Invalid;
+use crate::{Invalid, text};
 
 /// At most 5,000 characters, never empty, kept byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,21 +13,7 @@ impl Message {
 
     /// An empty text is no message.
     pub fn parse(raw: String) -> Result<Option<Self>, Invalid> {
-        if raw.is_empty() {
-            return Ok(None);
-        }
-        let chars = raw.chars().count();
-        if chars > Self::MAX_CHARS {
-            return Err(Invalid(format!(
-                "the message has {chars} characters; {} are allowed",
-                Self::MAX_CHARS
-            )));
-        }
-        // PostgreSQL cannot hold it, and no one can see it.
-        if raw.contains('\0') {
-            return Err(Invalid("the message contains a NUL character".into()));
-        }
-        Ok(Some(Self(raw)))
+        Ok(text::checked("message", raw, Self::MAX_CHARS)?.map(Self))
     }
 
     /// What was once accepted and stored.

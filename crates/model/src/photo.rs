@@ -1,6 +1,6 @@
 //! A photo as clients know it, and the squares kept of it.
 
-use crate::{PhotoId, Size};
+use crate::{Alt, PhotoId, Size};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Photo {
@@ -10,6 +10,7 @@ pub struct Photo {
     pub height: u32,
     /// A thumbhash: what to draw until the picture arrives.
     pub placeholder: Vec<u8>,
+    pub alt: Option<Alt>,
 }
 
 impl Photo {

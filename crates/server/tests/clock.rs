@@ -115,6 +115,8 @@ async fn a_session_lives_while_it_is_used_and_ends_after_ninety_idle_days() {
     for (method, path) in [
         ("GET", "/me"),
         ("POST", "/logout"),
+        ("PUT", "/me/photo"),
+        ("DELETE", "/me/photo"),
         ("POST", "/posts"),
         ("PUT", &post),
         ("PATCH", &post),
@@ -134,7 +136,7 @@ async fn a_session_lives_while_it_is_used_and_ends_after_ninety_idle_days() {
             "{method} {path} with an expired token"
         );
     }
-    for path in ["/feed", &post] {
+    for path in ["/feed", &post, "/users/ada", "/users/ada/posts"] {
         assert_eq!(house.send("GET", path, &idle, b"").await.0, 200, "{path} is public");
     }
     house.close().await;

@@ -1,11 +1,11 @@
-//! The feed, newest first.
+//! The feed, newest first: everybody's posts, or those of one.
 //!
 //! A page is always read by its place among the ids, so the millionth costs what the first does and
 //! nothing shifts when posts come and go. A plain offset is turned into such a place first, by counting
 //! down a narrow index; a large one is counted apart from everybody else.
 
 use futures_util::FutureExt;
-use model::{Anchor, FeedPage, FeedStart, Limit, PostId, UserId};
+use model::{Anchor, FeedPage, FeedStart, Limit, PostId, UserId, Whose};
 
 use crate::posts::{NOBODY, read_post, select_posts};
 use crate::statements::statements;
@@ -15,7 +15,9 @@ use crate::{Error, Store};
 
 statements! {
     PAGE = concat!(select_posts!(), "WHERE p.id < $2 ORDER BY p.id DESC LIMIT $3");
+    PAGE_OF = concat!(select_posts!(), "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
+    AT_OFFSET_OF = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
 
 /// Skipping so many is still quick.
@@ -25,39 +27,53 @@ impl Store {
     pub async fn feed(
         &self,
         viewer: Option<UserId>,
+        whose: Whose,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
             FeedStart::After(Anchor(id)) => Some(id),
-            FeedStart::Offset(skipped) => self.at_offset(skipped).await?,
+            FeedStart::Offset(skipped) => self.at_offset(whose, skipped).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
         let viewer = viewer.unwrap_or(NOBODY);
-        self.read(move |tx| async move { page(tx, viewer, before, limit.get()).await }.boxed()).await
+        self.read(move |tx| async move { page(tx, viewer, whose, before, limit.get()).await }.boxed()).await
     }
 
     /// The id below which the post after `skipped` others is the first; `None` behind the last post.
-    async fn at_offset(&self, skipped: u64) -> Result<Option<PostId>, Error> {
+    async fn at_offset(&self, whose: Whose, skipped: u64) -> Result<Option<PostId>, Error> {
         let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
         let first = if skipped > QUICK_OFFSET {
-            self.read_slowly(move |tx| id_at(tx, offset).boxed()).await?
+            self.read_slowly(move |tx| id_at(tx, whose, offset).boxed()).await?
         } else {
-            self.read(move |tx| id_at(tx, offset).boxed()).await?
+            self.read(move |tx| id_at(tx, whose, offset).boxed()).await?
         };
         Ok(first.map(|id| PostId(id + 1)))
     }
 }
 
-async fn id_at(tx: &mut Tx, offset: i64) -> Result<Option<i64>, Error> {
-    tx.first(AT_OFFSET, &[offset.into()], |row| row.int(0)).await
+async fn id_at(tx: &mut Tx, whose: Whose, offset: i64) -> Result<Option<i64>, Error> {
+    match whose {
+        Whose::Everyones => tx.first(AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
+        Whose::Only(user) => tx.first(AT_OFFSET_OF, &[user.into(), offset.into()], |row| row.int(0)).await,
+    }
 }
 
-async fn page(tx: &mut Tx, viewer: UserId, before: PostId, limit: usize) -> Result<FeedPage, Error> {
+async fn page(
+    tx: &mut Tx,
+    viewer: UserId,
+    whose: Whose,
+    before: PostId,
+    limit: usize,
+) -> Result<FeedPage, Error> {
     // One more than shown tells whether anything follows.
     let asked = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut posts = tx.all(PAGE, &[viewer.into(), before.into(), asked.into()], read_post).await?;
+    let (viewer, before, asked) = (viewer.into(), before.into(), asked.into());
+    let mut posts = match whose {
+        Whose::Everyones => tx.all(PAGE, &[viewer, before, asked], read_post).await?,
+        Whose::Only(user) => tx.all(PAGE_OF, &[viewer, user.into(), before, asked], read_post).await?,
+    };
     let more = posts.len() > limit;
     posts.truncate(limit);
     let next = posts.last().filter(|_| more).map(|post| Anchor(post.id));
@@ -74,6 +90,12 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_counts_far_waits_apart() {
+        for whose in [Whose::Everyones, Whose::Only(UserId(1))] {
+            assert_counts_apart(whose).await;
+        }
+    }
+
+    async fn assert_counts_apart(whose: Whose) {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("pinhole.db"), 1).unwrap();
         // Somebody counts for as long as we like.
@@ -87,12 +109,13 @@ mod tests {
         }));
         assert!(poll!(&mut counting).is_pending());
 
-        let mut far = Box::pin(store.feed(None, FeedStart::Offset(QUICK_OFFSET + 1), Limit::default()));
+        let feed = |start| store.feed(None, whose, start, Limit::default());
+        let mut far = Box::pin(feed(FeedStart::Offset(QUICK_OFFSET + 1)));
         assert!(poll!(&mut far).is_pending());
         for start in
             [FeedStart::Offset(0), FeedStart::Offset(QUICK_OFFSET), FeedStart::After(Anchor(PostId(9)))]
         {
-            assert!(store.feed(None, start, Limit::default()).await.unwrap().posts.is_empty());
+            assert!(feed(start).await.unwrap().posts.is_empty());
         }
         assert!(poll!(&mut far).is_pending(), "the others were answered first");
         finish.send(()).unwrap();

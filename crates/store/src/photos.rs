@@ -2,21 +2,23 @@
 //!
 //! The blob store and the database cannot commit together, so the database says beforehand what is
 //! about to happen. A photo is *claimed* before its bytes are written and the claim is redeemed by the
-//! transaction that makes the post; it is *noted for removal* by the transaction that deletes the post
-//! and struck off once its bytes are gone. Whatever a crash leaves is in one of these two lists, and
+//! transaction that shows it, in a post or as somebody's profile photo; it is *noted for removal* by the
+//! transaction that takes it away and struck off once its bytes are gone. Whatever a crash leaves is in one of these two lists, and
 //! nothing ever has to search the blob store.
 
 use futures_util::FutureExt;
-use model::{Photo, PhotoId, Timestamp};
+use model::{Alt, Photo, PhotoId, PostId, Timestamp};
 
 use crate::statements::statements;
 use crate::tx::{Row, Tx};
 use crate::{Error, Store};
 
 statements! {
-    FIND = "SELECT id, width, height, placeholder FROM photos WHERE id = $1";
-    INSERT = "INSERT INTO photos (id, width, height, placeholder, bytes, original, orientation, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
+    INSERT = "INSERT INTO photos
+        (id, width, height, placeholder, alt, bytes, original, orientation, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    DESCRIBE = "UPDATE photos SET alt = $1 WHERE id = (SELECT photo_id FROM posts WHERE id = $2)";
     DELETE = "DELETE FROM photos WHERE id = $1";
     CLAIM = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)";
     REDEEM = "DELETE FROM uploads WHERE photo_id = $1";
@@ -109,6 +111,7 @@ pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Resul
         photo.width.into(),
         photo.height.into(),
         photo.placeholder.as_slice().into(),
+        photo.alt.as_ref().map(Alt::as_str).into(),
         bytes.into(),
         original.map(|original| original.format).into(),
         original.map(|original| i64::from(original.orientation)).into(),
@@ -126,6 +129,11 @@ pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<
     Ok(held)
 }
 
+/// Replaces the words that stand for a post's photo.
+pub(crate) async fn describe(tx: &mut Tx, post: PostId, alt: Option<&Alt>) -> Result<(), Error> {
+    tx.execute(DESCRIBE, &[alt.map(Alt::as_str).into(), post.into()]).await.map(drop)
+}
+
 /// Deletes the row and notes that the bytes must follow.
 pub(crate) async fn delete(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(DELETE, &[(&id).into()]).await?;
@@ -136,13 +144,14 @@ async fn note_removal(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Er
     tx.execute(NOTE_REMOVAL, &[(&id).into(), now.into()]).await.map(drop)
 }
 
-/// Reads id, width, height and placeholder beginning at `column`.
+/// Reads id, width, height, placeholder and alt beginning at `column`.
 pub(crate) fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Error> {
     Ok(Photo {
         id: row.photo_id(column)?,
         width: row.unsigned(column + 1)?,
         height: row.unsigned(column + 2)?,
         placeholder: row.bytes(column + 3)?,
+        alt: row.optional_text(column + 4)?.map(Alt::stored),
     })
 }
 

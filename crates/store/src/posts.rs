@@ -1,7 +1,7 @@
 //! Posts: made, read, edited, deleted.
 
 use futures_util::FutureExt;
-use model::{Message, PhotoId, Post, PostId, Timestamp, UserId};
+use model::{Message, PhotoId, Post, PostEdit, PostId, Timestamp, UserId};
 
 use crate::photos::{self, NewPhoto, read_photo};
 use crate::statements::statements;
@@ -15,7 +15,7 @@ macro_rules! select_posts {
         concat!(
             "SELECT p.id, p.message, p.like_count, p.created_at,
             EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id),
-            ph.id, ph.width, ph.height, ph.placeholder, ",
+            ph.id, ph.width, ph.height, ph.placeholder, ph.alt, ",
             user_columns!(),
             " FROM posts p JOIN photos ph ON ph.id = p.photo_id JOIN users u ON u.id = p.user_id
             LEFT JOIN photos up ON up.id = u.photo_id "
@@ -97,13 +97,8 @@ impl Store {
         self.read(move |tx| async move { author(tx, id).await }.boxed()).await
     }
 
-    /// Replaces the message of a post that `editor` wrote.
-    pub async fn edit_post(
-        &self,
-        id: PostId,
-        editor: UserId,
-        message: Option<Message>,
-    ) -> Result<Access<Post>, Error> {
+    /// Changes a post that `editor` wrote.
+    pub async fn edit_post(&self, id: PostId, editor: UserId, edit: PostEdit) -> Result<Access<Post>, Error> {
         self.write(move |tx| {
             async move {
                 match author(tx, id).await? {
@@ -111,8 +106,12 @@ impl Store {
                     Some(author) if author != editor => return Ok(Access::Forbidden),
                     Some(_) => {}
                 }
-                let message = message.as_ref().map(Message::as_str);
-                tx.execute(EDIT, &[message.into(), id.into()]).await?;
+                if let Some(message) = &edit.message {
+                    tx.execute(EDIT, &[message.as_ref().map(Message::as_str).into(), id.into()]).await?;
+                }
+                if let Some(alt) = &edit.alt {
+                    photos::describe(tx, id, alt.as_ref()).await?;
+                }
                 Ok(find(tx, id, Some(editor)).await?.map_or(Access::Missing, Access::Granted))
             }
             .boxed()
@@ -209,6 +208,6 @@ pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post, Error> {
         created_at: row.moment(3)?,
         is_liked: row.bool(4)?,
         photo: read_photo(row, 5)?,
-        user: read_user(row, 9)?,
+        user: read_user(row, 10)?,
     })
 }

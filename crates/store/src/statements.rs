@@ -16,7 +16,7 @@ pub(crate) use statements;
 
 #[cfg(test)]
 mod tests {
-    use super::super::{feed, likes, photos, posts, sessions, upkeep, users};
+    use super::super::{feed, likes, photos, posts, profile, sessions, upkeep, users};
     use crate::sqlite::connection;
 
     /// Statements that walk a whole table, and why that is fine.
@@ -26,9 +26,17 @@ mod tests {
     ];
 
     fn every_statement() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-        [feed::ALL, likes::ALL, photos::ALL, posts::ALL, sessions::ALL, upkeep::ALL, users::ALL]
-            .into_iter()
-            .flatten()
+        let nouns = [
+            feed::ALL,
+            likes::ALL,
+            photos::ALL,
+            posts::ALL,
+            profile::ALL,
+            sessions::ALL,
+            upkeep::ALL,
+            users::ALL,
+        ];
+        nouns.into_iter().flatten()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Members: joining, and what a login is held against.
+//! Members: joining, being found by name, and what a login is held against.
 
 use futures_util::FutureExt;
 use model::{Timestamp, User, UserId, Username};
@@ -12,7 +12,7 @@ use crate::{Error, Store};
 /// The columns that make a [`User`], from tables named `u` and `up`.
 macro_rules! user_columns {
     () => {
-        "u.id, u.username, u.created_at, up.id, up.width, up.height, up.placeholder"
+        "u.id, u.username, u.created_at, up.id, up.width, up.height, up.placeholder, up.alt"
     };
 }
 pub(crate) use user_columns;
@@ -20,6 +20,8 @@ pub(crate) use user_columns;
 statements! {
     INSERT = "INSERT INTO users (username, username_key, password_hash, created_at)
         VALUES ($1, $2, $3, $4) ON CONFLICT (username_key) DO NOTHING RETURNING id";
+    FIND = concat!("SELECT ", user_columns!(), "
+        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
     CREDENTIALS = concat!("SELECT ", user_columns!(), ", u.password_hash
         FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
 }
@@ -54,6 +56,15 @@ impl Store {
         .await
     }
 
+    /// The member of this name, whatever its case.
+    pub async fn user(&self, username: &Username) -> Result<Option<User>, Error> {
+        let key = username.key();
+        self.read(move |tx| {
+            async move { tx.first(FIND, &[key.as_str().into()], |row| read_user(row, 0)).await }.boxed()
+        })
+        .await
+    }
+
     pub async fn credentials(&self, username: &Username) -> Result<Option<Credentials>, Error> {
         let key = username.key();
         self.read(move |tx| {
@@ -80,7 +91,7 @@ async fn insert(tx: &mut Tx, new: &NewUser) -> Result<Option<UserId>, Error> {
     tx.first(INSERT, &values, |row| row.user_id(0)).await
 }
 
-pub(crate) const USER_COLUMNS: usize = 7;
+pub(crate) const USER_COLUMNS: usize = 8;
 
 /// Reads [`user_columns!`] beginning at `column`.
 pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error> {

@@ -6,9 +6,12 @@
 use std::time::Duration;
 
 use model::{
-    FeedStart, Limit, Message, Photo, PhotoId, Post, PostId, Timestamp, Token, User, UserId, Username,
+    Alt, FeedStart, Limit, Message, Photo, PhotoId, Post, PostEdit, PostId, Timestamp, Token, User, UserId,
+    Username, Whose,
 };
-use store::{Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Repeat, Store};
+use store::{
+    Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Portrait, Repeat, Store,
+};
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
 const LONG_AGO: Timestamp = Timestamp::from_micros(0);
@@ -41,6 +44,12 @@ impl Case {
         }
     }
 
+    /// Claims a photo and shows it.
+    async fn portrait(&self, user: UserId, number: u8) -> Portrait {
+        self.store.claim_photo(photo(number).id, NOW).await.unwrap();
+        self.store.set_profile_photo(user, new_photo(number), NOW).await.unwrap().unwrap()
+    }
+
     /// Asks the file itself, past every function of the store.
     fn count(&self, sql: &str) -> i64 {
         let conn = rusqlite::Connection::open(self.folder.path().join("pinhole.db")).unwrap();
@@ -57,13 +66,23 @@ fn session(seed: u8) -> NewSession {
 }
 
 fn photo(number: u8) -> Photo {
-    Photo { id: PhotoId::new(NOW, [number; 10]), width: 40, height: 30, placeholder: vec![1, 2, 3] }
+    Photo {
+        id: PhotoId::new(NOW, [number; 10]),
+        width: 40,
+        height: 30,
+        placeholder: vec![1, 2, 3],
+        alt: None,
+    }
+}
+
+fn new_photo(number: u8) -> NewPhoto {
+    NewPhoto { photo: photo(number), bytes: 1000, original: None }
 }
 
 fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
     NewPost {
         author,
-        photo: NewPhoto { photo: photo(number), bytes: 1000, original: None },
+        photo: new_photo(number),
         message: Message::parse(format!("post {number}")).unwrap(),
         key: key.map(str::to_owned),
         keys_since: LONG_AGO,
@@ -83,6 +102,8 @@ async fn one_name_is_given_once_whatever_its_case() {
     let known = case.store.credentials(&"ADA".parse::<Username>().unwrap()).await.unwrap().unwrap();
     assert_eq!((known.user.id, known.password_hash.as_str()), (ada.id, "hash"));
     assert!(case.store.credentials(&"bob".parse::<Username>().unwrap()).await.unwrap().is_none());
+    assert_eq!(case.store.user(&"aDa".parse().unwrap()).await.unwrap().map(|user| user.id), Some(ada.id));
+    assert_eq!(case.store.user(&"bob".parse().unwrap()).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -170,15 +191,25 @@ async fn only_the_author_edits() {
     let (ada, bob) = (case.user("ada").await, case.user("bob").await);
     let post = case.post(ada.id, 1).await.id;
     assert_eq!(case.store.post_author(post).await.unwrap(), Some(ada.id));
-    assert_eq!(case.store.edit_post(post, bob.id, None).await.unwrap(), Access::Forbidden);
-    assert_eq!(case.store.edit_post(PostId(999), ada.id, None).await.unwrap(), Access::Missing);
-    let text = Message::parse("new".into()).unwrap();
-    let Access::Granted(edited) = case.store.edit_post(post, ada.id, text.clone()).await.unwrap() else {
-        panic!()
-    };
-    assert_eq!(edited.message, text);
-    let Access::Granted(edited) = case.store.edit_post(post, ada.id, None).await.unwrap() else { panic!() };
-    assert_eq!(edited.message, None);
+    let (text, words) = (Message::parse("new".into()).unwrap(), Alt::parse("swans".into()).unwrap());
+    let both = PostEdit { message: Some(text.clone()), alt: Some(words.clone()) };
+    assert_eq!(case.store.edit_post(post, bob.id, both.clone()).await.unwrap(), Access::Forbidden);
+    assert_eq!(case.store.edit_post(PostId(999), ada.id, both.clone()).await.unwrap(), Access::Missing);
+    let untouched = case.post(ada.id, 2).await;
+
+    let edits = [
+        (both, text.clone(), words.clone()),
+        (PostEdit { message: Some(None), alt: None }, None, words),
+        (PostEdit { message: Some(text.clone()), alt: Some(None) }, text.clone(), None),
+        (PostEdit::default(), text, None),
+    ];
+    for (edit, message, alt) in edits {
+        let Access::Granted(edited) = case.store.edit_post(post, ada.id, edit).await.unwrap() else {
+            panic!()
+        };
+        assert_eq!((edited.message, edited.photo.alt), (message, alt));
+    }
+    assert_eq!(case.store.post(untouched.id, Some(ada.id)).await.unwrap(), Some(untouched));
 }
 
 #[tokio::test]
@@ -202,6 +233,33 @@ async fn a_claim_is_redeemed_once_or_collected() {
     assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
     assert_eq!(case.store.totals().await.unwrap(), store::Totals { photos: 1, bytes: 1000 });
     case.store.ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_profile_photo_takes_the_earlier_one_along() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada").await, case.user("bob").await);
+    let photos = || case.count("SELECT count(*) FROM photos");
+    let later = NOW.plus(Duration::from_secs(1));
+    let unclaimed = case.store.set_profile_photo(ada.id, new_photo(1), NOW).await.unwrap();
+    assert_eq!((unclaimed, photos()), (None, 0));
+    case.portrait(bob.id, 9).await;
+
+    let first = case.portrait(ada.id, 1).await;
+    assert_eq!((first.user.photo, first.replaced), (Some(photo(1)), None));
+    assert_eq!(case.store.removals(later).await.unwrap(), []);
+    let second = case.portrait(ada.id, 2).await;
+    assert_eq!((second.user.photo.clone(), second.replaced), (Some(photo(2)), Some(photo(1).id)));
+    assert_eq!(case.store.removals(later).await.unwrap(), [photo(1).id]);
+    assert_eq!(case.store.photo(photo(1).id).await.unwrap(), None);
+    assert_eq!(case.store.user(&ada.username).await.unwrap(), Some(second.user));
+
+    assert_eq!(case.store.delete_profile_photo(ada.id, NOW).await.unwrap(), Some(photo(2).id));
+    assert_eq!(case.store.delete_profile_photo(ada.id, NOW).await.unwrap(), None);
+    assert_eq!(case.store.removals(later).await.unwrap(), [photo(1).id, photo(2).id]);
+    assert_eq!(case.store.user(&ada.username).await.unwrap(), Some(ada));
+    assert_eq!(photos(), 1, "bob keeps his");
+    assert_eq!(case.count("SELECT count(*) FROM uploads"), 0);
 }
 
 #[tokio::test]
@@ -252,14 +310,29 @@ async fn a_key_makes_one_post() {
 #[tokio::test]
 async fn feed_pages_start_at_offsets_or_anchors() {
     let case = Case::new();
-    let ada = case.user("ada").await;
+    let (ada, bob) = (case.user("ada").await, case.user("bob").await);
     let mut newest_first = Vec::new();
     for number in 0..7 {
         newest_first.insert(0, case.post(ada.id, number).await.id);
     }
+    assert_pages(&case, ada.id, Whose::Everyones, newest_first).await;
+
+    // Somebody's own posts are paged alike, however many of others lie between them.
+    let mut newest_first = Vec::new();
+    for number in 0..7 {
+        newest_first.insert(0, case.post(bob.id, 20 + 2 * number).await.id);
+        case.post(ada.id, 21 + 2 * number).await;
+    }
+    assert_pages(&case, bob.id, Whose::Only(bob.id), newest_first).await;
+    let nobodys = case.store.feed(None, Whose::Only(UserId(99)), FeedStart::Offset(0), Limit::default());
+    assert!(nobodys.await.unwrap().posts.is_empty());
+}
+
+/// Pages of three through seven posts of `author`, of which one is deleted and one comes on top meanwhile.
+async fn assert_pages(case: &Case, author: UserId, whose: Whose, newest_first: Vec<PostId>) {
     let limit: Limit = "3".parse().unwrap();
     let page = async |start| {
-        let page = case.store.feed(Some(ada.id), start, limit).await.unwrap();
+        let page = case.store.feed(Some(author), whose, start, limit).await.unwrap();
         (page.posts.iter().map(|post| post.id).collect::<Vec<_>>(), page.next)
     };
     let (first, next) = page(FeedStart::Offset(0)).await;
@@ -268,7 +341,7 @@ async fn feed_pages_start_at_offsets_or_anchors() {
 
     // The anchored post may go and new ones may come: the place stays.
     case.store.delete_post(first[2], None, NOW).await.unwrap();
-    case.post(ada.id, 7).await;
+    case.post(author, 100 + u8::try_from(author.0).unwrap()).await;
     let (second, next) = page(FeedStart::After(anchor)).await;
     assert_eq!(second, newest_first[3..6]);
     let (third, next) = page(FeedStart::After(next.unwrap())).await;

@@ -3,7 +3,8 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::StatusCode;
-use model::{Anchor, FeedStart, Limit};
+use http::request::Parts;
+use model::{Anchor, FeedStart, Limit, Whose};
 
 use super::Http;
 use super::auth::Reader;
@@ -33,13 +34,24 @@ pub(crate) async fn feed(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, _) = request.into_parts();
+    page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed").await
+}
+
+/// A page of posts as the query asks for it; `path` is where the next one is found.
+pub(crate) async fn page(
+    http: &Http,
+    parts: &Parts,
+    caller: Option<&app::Caller>,
+    whose: Whose,
+    path: &str,
+) -> Result<Response, Problem> {
     let ask = Ask::parse(parts.uri.query().unwrap_or_default())?;
     let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
-    let page = http.app.feed(caller.as_ref(), start, ask.limit).await?;
+    let page = http.app.feed(caller, whose, start, ask.limit).await?;
     let next = page.next.map(|anchor| {
         let offset = ask.offset.saturating_add(page.posts.len() as u64);
         let limit = ask.limit_as_sent.unwrap_or_else(|| ask.limit.get().to_string());
-        format!("{}/feed?limit={limit}&offset={offset}&after={anchor}", http.addresses.base_url(&parts))
+        format!("{}{path}?limit={limit}&offset={offset}&after={anchor}", http.addresses.base_url(parts))
     });
     let data = page.posts.into_iter().map(Post::from).collect();
     Ok(json(StatusCode::OK, &FeedPage { data, paging: Paging { next } }))

@@ -17,7 +17,9 @@ mod pages;
 mod path;
 mod photos;
 mod posts;
+mod profile;
 mod upload;
+mod users;
 mod wire;
 
 use std::convert::Infallible;
@@ -98,11 +100,12 @@ impl Http {
         &self,
         headers: &HeaderMap,
         body: Body,
+        known: &[&'static str],
         photo: &mut impl FileSink,
     ) -> Result<Form, FormError> {
         let photo_bytes = if form::is_multipart(headers) { self.app.max_upload() } else { 0 };
         let max_bytes = photo_bytes + SMALL_BODY;
-        Form::read(headers, body, Bounds { max_bytes, ..self.upload }, &["message"], photo).await
+        Form::read(headers, body, Bounds { max_bytes, ..self.upload }, known, photo).await
     }
 }
 
@@ -121,6 +124,9 @@ fn api() -> OpenApiRouter<Http> {
         .routes(routes!(accounts::login))
         .routes(routes!(accounts::logout))
         .routes(routes!(accounts::me))
+        .routes(routes!(profile::set, profile::delete))
+        .routes(routes!(users::get))
+        .routes(routes!(users::posts))
         .routes(routes!(feed::feed))
         .routes(routes!(posts::create))
         .routes(routes!(posts::get, posts::edit, posts::delete))

@@ -40,7 +40,8 @@ pub(super) fn frame() -> OpenApi {
         .license(Some(licence))
         .build();
     let tags = [
-        ("accounts", "Joining, signing in and out"),
+        ("accounts", "Joining, signing in and out, one's own profile"),
+        ("people", "Who they are and what they posted"),
         ("posts", "Photos with a message"),
         ("likes", "Liking them"),
         ("feed", "Reading what is new"),
@@ -122,7 +123,8 @@ fn errors(path: &str, id: &str, has_form: bool) -> Vec<(u16, &'static str)> {
     if !matches!(id, "livez" | "readyz") {
         errors.push((429, "Too many requests from this address"));
     }
-    let writes = !matches!(id, "feed" | "get_post" | "image" | "me" | "livez" | "readyz");
+    let writes =
+        !matches!(id, "feed" | "user" | "user_posts" | "get_post" | "image" | "me" | "livez" | "readyz");
     let private = writes && !matches!(id, "join" | "login") || id == "me";
     if private {
         errors.push((401, "Not signed in"));
@@ -140,6 +142,9 @@ fn errors(path: &str, id: &str, has_form: bool) -> Vec<(u16, &'static str)> {
     if path.contains("{post_id}") {
         errors.push((404, "There is no such post"));
     }
+    if path.contains("{username}") {
+        errors.push((404, "There is no such user"));
+    }
     if has_form {
         errors.push((400, "A parameter is missing or wrong"));
         errors.push((408, "The body did not arrive in time"));
@@ -151,7 +156,7 @@ fn errors(path: &str, id: &str, has_form: bool) -> Vec<(u16, &'static str)> {
         "like" => errors.push((409, "Liked already")),
         "unlike" => errors.push((409, "Not liked")),
         "create_post" => errors.push((409, "The post made with this Idempotency-Key has been deleted")),
-        "feed" => errors.push((400, "`limit`, `offset` or `after` is wrong")),
+        "feed" | "user_posts" => errors.push((400, "`limit`, `offset` or `after` is wrong")),
         "image" => {
             errors.push((400, "Width and height are not two equal numbers from 1 to 2048"));
             errors.push((404, "There is no such photo"));

@@ -1,17 +1,17 @@
 //! Posts: made, read, edited, deleted.
 
-use app::Posted;
+use app::{Draft, Posted};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::{HeaderValue, StatusCode};
-use model::{Message, PostId};
+use model::{Message, PostEdit, PostId};
 use utoipa::ToSchema;
 
 use super::Http;
 use super::auth::{Reader, SignedIn};
 use super::error::Problem;
 use super::path::PathId;
-use super::upload::{self, read_upload};
+use super::upload::{self, parse_alt, read_upload, tell_removed};
 use super::wire::{Empty, Post, json};
 
 #[derive(ToSchema)]
@@ -23,14 +23,20 @@ pub(crate) struct NewPost {
     /// Up to 5,000 characters, kept as sent. Empty is the same as none.
     #[schema(example = "First light", max_length = 5000, nullable = false)]
     message: Option<String>,
+    /// What the photo shows, for those who do not see it: up to 1,000 characters, kept as sent. Empty is the same as none.
+    #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
+    alt: Option<String>,
 }
 
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents the form; it is read by form.rs")]
 pub(crate) struct Edit {
-    /// The new message. Empty removes it; without the parameter nothing changes.
+    /// The new message. Empty removes it; without the parameter it stays.
     #[schema(example = "First light, at last", max_length = 5000, nullable = false)]
     message: Option<String>,
+    /// What the photo shows, in new words. Empty removes them; without the parameter they stay.
+    #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
+    alt: Option<String>,
 }
 
 /// Post a photo
@@ -66,22 +72,24 @@ pub(crate) async fn create(
         return created(Posted::Before(post));
     }
     let _room = http.app.begin_upload(&caller)?;
-    let upload = read_upload(&http, &parts.headers, body, key).await?;
-    created(http.app.create_post(&caller, upload).await?)
+    let (upload, mut form) = read_upload(&http, &parts.headers, body, &["message", "alt"]).await?;
+    let message = form.text("message")?.map(parse_message).transpose()?.flatten();
+    created(http.app.create_post(&caller, Draft { upload, message, key }).await?)
 }
 
 fn created(posted: Posted) -> Result<Response, Problem> {
-    let (post, header) = match posted {
-        Posted::Before(post) => (post, Some(("idempotency-replayed", "true".to_owned()))),
-        Posted::New { post, removed } if removed.is_empty() => (post, None),
-        Posted::New { post, removed } => (post, Some(("x-removed-metadata", removed.to_string()))),
-    };
-    let mut response = json(StatusCode::CREATED, &Post::from(post));
-    if let Some((name, value)) = header {
-        let value = HeaderValue::try_from(value).map_err(|_| Problem::internal())?;
-        response.headers_mut().insert(name, value);
+    match posted {
+        Posted::Before(post) => {
+            let mut response = json(StatusCode::CREATED, &Post::from(post));
+            response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+            Ok(response)
+        }
+        Posted::New { post, removed } => {
+            let mut response = json(StatusCode::CREATED, &Post::from(post));
+            tell_removed(&mut response, removed)?;
+            Ok(response)
+        }
     }
-    Ok(response)
 }
 
 /// Read a post
@@ -100,9 +108,9 @@ pub(crate) async fn get(
     Ok(json(StatusCode::OK, &Post::from(post)))
 }
 
-/// Edit a post's message
+/// Edit a post's words
 ///
-/// PUT and PATCH do the same.
+/// Its message, and what its photo shows. PUT and PATCH do the same: what is not sent stays as it is.
 #[utoipa::path(
     method(put, patch), path = "/posts/{post_id}", tag = "posts", operation_id = "edit_post",
     params(("post_id" = i64, Path, description = "The post's id", example = 42)),
@@ -122,10 +130,15 @@ pub(crate) async fn edit(
     // Whether the post is there and theirs comes before whether the form is any good.
     http.app.check_editable(&caller, id).await?;
     let (parts, body) = request.into_parts();
-    let mut form = http.form(&parts.headers, body, &["message"]).await?;
-    let post = match form.text("message")? {
-        Some(text) => http.app.edit_post(&caller, id, parse_message(text)?).await?,
-        None => http.app.post(Some(&caller), id).await?,
+    let mut form = http.form(&parts.headers, body, &["message", "alt"]).await?;
+    let edit = PostEdit {
+        message: form.text("message")?.map(parse_message).transpose()?,
+        alt: form.text("alt")?.map(parse_alt).transpose()?,
+    };
+    let post = if edit.is_empty() {
+        http.app.post(Some(&caller), id).await?
+    } else {
+        http.app.edit_post(&caller, id, edit).await?
     };
     Ok(json(StatusCode::OK, &Post::from(post)))
 }
@@ -148,6 +161,6 @@ pub(crate) async fn delete(
     Ok(json(StatusCode::OK, &Empty {}))
 }
 
-pub(crate) fn parse_message(text: String) -> Result<Option<Message>, Problem> {
+fn parse_message(text: String) -> Result<Option<Message>, Problem> {
     Message::parse(text).map_err(|rule| Problem::invalid("message", rule.0))
 }

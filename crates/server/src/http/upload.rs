@@ -1,21 +1,23 @@
 //! An upload's form: the photo goes to the disk as it arrives, the rest is small.
 
-use app::{App, Spool, Upload};
+use app::{App, Removed, Spool, Upload};
 use axum::body::Body;
-use http::HeaderMap;
+use axum::response::Response;
 use http::header::CONTENT_LENGTH;
+use http::{HeaderMap, HeaderValue};
+use model::Alt;
 
 use super::error::Problem;
 use super::form::{FileSink, Form, FormError};
-use super::posts::parse_message;
 use super::{Http, SMALL_BODY};
 
+/// Reads the photo and its description; what else is `known` stays in the form.
 pub(crate) async fn read_upload(
     http: &Http,
     headers: &HeaderMap,
     body: Body,
-    key: Option<String>,
-) -> Result<Upload, Problem> {
+    known: &[&'static str],
+) -> Result<(Upload, Form), Problem> {
     let max = http.app.max_upload();
     let too_large = || {
         let limit = if max.is_multiple_of(1 << 20) {
@@ -31,7 +33,7 @@ pub(crate) async fn read_upload(
         return Err(too_large());
     }
     let mut sink = PhotoSink { app: &http.app, max, spool: None, over: false, failed: None };
-    let form = http.upload_form(headers, body, &mut sink).await;
+    let form = http.upload_form(headers, body, known, &mut sink).await;
     if let Some(error) = sink.failed {
         return Err(error.into());
     }
@@ -43,8 +45,22 @@ pub(crate) async fn read_upload(
     let Some(spool) = spool else {
         return Err(Problem::invalid("photo", "the parameter photo is missing: send an image file"));
     };
-    let message = form.text("message")?.map(parse_message).transpose()?.flatten();
-    Ok(Upload { photo: spool.finish().await.map_err(app::Error::from)?, message, key })
+    let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
+    let upload = Upload { photo: spool.finish().await.map_err(app::Error::from)?, alt };
+    Ok((upload, form))
+}
+
+pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, Problem> {
+    Alt::parse(text).map_err(|rule| Problem::invalid("alt", rule.0))
+}
+
+/// Tells what was taken out of the photo, if anything was.
+pub(crate) fn tell_removed(response: &mut Response, removed: Removed) -> Result<(), Problem> {
+    if !removed.is_empty() {
+        let kinds = HeaderValue::try_from(removed.to_string()).map_err(|_| Problem::internal())?;
+        response.headers_mut().insert("x-removed-metadata", kinds);
+    }
+    Ok(())
 }
 
 /// The client's name for an upload, if it gave one.

@@ -39,6 +39,10 @@ pub(crate) struct Photo {
     /// A thumbhash, in base64: what to draw until the picture arrives.
     #[schema(example = "1QcSHQRnh493V4dIh4eXh1h4kJUI")]
     placeholder: String,
+    /// What the photo shows, for those who do not see it; absent when nobody wrote it down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
+    alt: Option<String>,
 }
 
 /// A photo with an optional message.
@@ -114,6 +118,7 @@ impl From<model::Photo> for Photo {
             width: photo.width,
             height: photo.height,
             placeholder: STANDARD.encode(photo.placeholder),
+            alt: photo.alt.map(|alt| alt.to_string()),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::OpenError;
 const STEPS: &[&str] = &[
     include_str!("../../migrations/0001_foundation.sql"),
     include_str!("../../migrations/0002_originals.sql"),
+    include_str!("../../migrations/0003_alt.sql"),
 ];
 
 /// The version the last step leads to.
@@ -78,12 +79,12 @@ mod tests {
 
         let conn = connection::open(&path).unwrap();
         assert_eq!(version(&conn).unwrap(), KNOWN);
-        let kept: (i64, Option<String>, Option<i64>) = conn
-            .query_row("SELECT width, original, orientation FROM photos", [], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        let kept: (i64, Option<String>, Option<i64>, Option<String>) = conn
+            .query_row("SELECT width, original, orientation, alt FROM photos", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })
             .unwrap();
-        assert_eq!(kept, (40, None, None));
+        assert_eq!(kept, (40, None, None, None));
     }
 
     #[test]

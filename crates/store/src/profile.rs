@@ -1,0 +1,75 @@
+//! The photo a member shows of themselves.
+
+use futures_util::FutureExt;
+use model::{PhotoId, Timestamp, User, UserId};
+
+use crate::photos::{self, NewPhoto};
+use crate::statements::statements;
+use crate::tx::Tx;
+use crate::users::{read_user, user_columns};
+use crate::{Error, Store};
+
+statements! {
+    FIND = concat!("SELECT ", user_columns!(), "
+        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.id = $1");
+    SHOW = "UPDATE users SET photo_id = $1 WHERE id = $2";
+    HIDE = "UPDATE users SET photo_id = NULL WHERE id = $1";
+}
+
+/// A member with their new photo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Portrait {
+    pub user: User,
+    /// The photo they showed before, whose bytes must go.
+    pub replaced: Option<PhotoId>,
+}
+
+impl Store {
+    /// Gives a member another photo; `None` when the claim on it had been given up.
+    pub async fn set_profile_photo(
+        &self,
+        user: UserId,
+        photo: NewPhoto,
+        now: Timestamp,
+    ) -> Result<Option<Portrait>, Error> {
+        self.write(move |tx| {
+            async move {
+                if !photos::redeem(tx, &photo, now).await? {
+                    return Ok(None);
+                }
+                let replaced = shown(tx, user).await?;
+                tx.execute(SHOW, &[(&photo.photo.id).into(), user.into()]).await?;
+                if let Some(old) = replaced {
+                    photos::delete(tx, old, now).await?;
+                }
+                Ok(Some(Portrait { user: find(tx, user).await?, replaced }))
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Takes a member's photo away, and returns the one whose bytes must follow, if there was one.
+    pub async fn delete_profile_photo(&self, user: UserId, now: Timestamp) -> Result<Option<PhotoId>, Error> {
+        self.write(move |tx| {
+            async move {
+                let Some(old) = shown(tx, user).await? else { return Ok(None) };
+                tx.execute(HIDE, &[user.into()]).await?;
+                photos::delete(tx, old, now).await?;
+                Ok(Some(old))
+            }
+            .boxed()
+        })
+        .await
+    }
+}
+
+async fn shown(tx: &mut Tx, user: UserId) -> Result<Option<PhotoId>, Error> {
+    Ok(find(tx, user).await?.photo.map(|photo| photo.id))
+}
+
+/// Members never leave, so one who is missing is not the caller's mistake.
+async fn find(tx: &mut Tx, id: UserId) -> Result<User, Error> {
+    let user = tx.first(FIND, &[id.into()], |row| read_user(row, 0)).await?;
+    user.ok_or_else(|| Error::Corrupt(format!("user {id} is not there")))
+}
