@@ -45,6 +45,11 @@ impl App {
         Ok(Entrance { user, token })
     }
 
+    /// The shortest password a newcomer may choose, in bytes.
+    pub fn min_password(&self) -> usize {
+        self.0.settings.min_password
+    }
+
     pub async fn login(&self, username: &str, password: String) -> Result<Entrance, Error> {
         let parts = &self.0;
         // A name that breaks the rules is a name nobody has, and is treated alike to the last millisecond.

@@ -16,6 +16,7 @@ use tracing::Instrument;
 
 use super::address::Peer;
 use super::error::Problem;
+use super::pages::Look;
 use super::{Http, auth};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -50,6 +51,7 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let client = client(&http, &request);
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("(none)", MatchedPath::as_str);
+    let look = Look::of(&request);
     let span = tracing::info_span!("request", id);
 
     let response = next.run(request).instrument(span.clone()).await;
@@ -58,7 +60,8 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let problem = problem.or_else(|| is_error(&response).then(|| Problem::of_status(response.status())));
     if let Some(problem) = &problem {
         let allow = response.headers_mut().remove(ALLOW);
-        response = problem.respond(&id);
+        // People who open a page are told by a page.
+        response = look.map_or_else(|| problem.respond(&id), |look| look.show(&http, problem, &id));
         response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
     }
     let headers = response.headers_mut();

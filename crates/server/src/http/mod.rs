@@ -59,6 +59,7 @@ pub(crate) struct Shared {
     limits: Limits,
     metrics: Arc<Metrics>,
     answers: Answers,
+    assets: pages::Assets,
     small_body: Bounds,
     upload: Bounds,
 }
@@ -85,6 +86,7 @@ impl Http {
             limits: Limits::new(config),
             metrics,
             answers: Answers::new(),
+            assets: pages::Assets::new(),
             small_body: bounds,
             upload: Bounds { total: config.upload_timeout, ..bounds },
         }))

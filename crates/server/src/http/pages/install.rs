@@ -1,0 +1,76 @@
+//! What makes the site an app on a phone: its manifest and its service worker. And what robots and old browsers ask for.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+use serde_json::json;
+
+use super::super::Http;
+use super::super::error::Problem;
+use super::answer::{takes_gzip, text};
+use super::words::Words;
+
+/// Asked for anew each time: they say which version is in force.
+const FRESH: HeaderValue = HeaderValue::from_static("no-cache");
+
+pub(super) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
+    let (words, assets) = (Words::for_reader(&headers), &http.assets);
+    let icon = |file: &str, sizes: &str, kind: &str, purpose: &str| json!({ "src": format!("{assets}/{file}"), "sizes": sizes, "type": kind, "purpose": purpose });
+    let manifest = json!({
+        "id": "/",
+        "name": "Pinhole",
+        "short_name": "Pinhole",
+        "description": words.page.about,
+        "lang": words.tag,
+        "start_url": "/",
+        "scope": "/",
+        "display": "standalone",
+        "background_color": "#fbfaf7",
+        "theme_color": "#fbfaf7",
+        "icons": [
+            icon("icon.svg", "any", "image/svg+xml", "any"),
+            icon("icon-192.png", "192x192", "image/png", "any"),
+            icon("icon-512.png", "512x512", "image/png", "any"),
+            icon("icon-maskable-512.png", "512x512", "image/png", "maskable"),
+        ],
+        "shortcuts": [{ "name": words.page.new, "url": "/new" }],
+        "share_target": {
+            "action": "/share",
+            "method": "POST",
+            "enctype": "multipart/form-data",
+            "params": {
+                "title": "title",
+                "text": "text",
+                "url": "url",
+                "files": [{ "name": "photo", "accept": ["image/*"] }],
+            },
+        },
+    });
+    let mut response = text("application/manifest+json", manifest.to_string().into(), takes_gzip(&headers))?;
+    response.headers_mut().insert(CACHE_CONTROL, FRESH);
+    response
+        .headers_mut()
+        .insert(http::header::VARY, HeaderValue::from_static("Accept-Encoding, Accept-Language"));
+    Ok(response)
+}
+
+pub(super) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
+    let mut response =
+        text("text/javascript; charset=utf-8", http.assets.worker().into(), takes_gzip(&headers))?;
+    let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
+    response.headers_mut().insert(CACHE_CONTROL, FRESH);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    Ok(response)
+}
+
+/// Search engines may read the pages; the API's own paths would only show them the same again.
+pub(super) async fn robots() -> Response {
+    let rules = "User-agent: *\nDisallow: /feed\nDisallow: /posts/\nDisallow: /users/\n";
+    ([(CONTENT_TYPE, "text/plain; charset=utf-8")], rules).into_response()
+}
+
+/// Asked for by browsers that read no page first.
+pub(super) async fn favicon(State(http): State<Http>) -> Response {
+    http.assets.by_name("icon.svg")
+}

@@ -1,0 +1,4 @@
+// The page of one post.
+
+import "./like.js";
+import "./menu.js";
