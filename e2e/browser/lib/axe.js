@@ -1,0 +1,24 @@
+// Holds a page against WCAG 2.2 AA and axe's best practices.
+
+import assert from "node:assert/strict";
+
+import axe from "axe-core";
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** @param {import("playwright-core").Page} page */
+export async function assertAccessible(page) {
+  // As an expression from outside, so that the page's own policy has no say in it.
+  await page.evaluate(axe.source);
+  const violations = await page.evaluate(async (tags) => {
+    // @ts-expect-error the line above brought it
+    const results = await window.axe.run(document, { runOnly: tags, resultTypes: ["violations"] });
+    return results.violations.map((/** @type {any} */ { id, help, nodes }) => ({
+      id,
+      help,
+      nodes: nodes.map((/** @type {any} */ node) => `${node.target.join(" ")}\n      ${node.html}\n      ${node.failureSummary.replace(/\s+/g, " ")}`),
+    }));
+  }, TAGS);
+  const list = violations.map((/** @type {any} */ { id, help, nodes }) => `  ${id}: ${help}\n    ${nodes.join("\n    ")}`);
+  assert.ok(!list.length, `${page.url()} is not accessible:\n${list.join("\n")}`);
+}
