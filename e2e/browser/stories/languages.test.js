@@ -1,0 +1,56 @@
+// German, and messages that run from right to left.
+
+import assert from "node:assert/strict";
+
+import { assertAccessible } from "../lib/axe.js";
+import { post, posts } from "../lib/client.js";
+import { look } from "../lib/look.js";
+import { photo } from "../lib/photos.js";
+import { scene } from "../lib/scene.js";
+import { story } from "../lib/story.js";
+
+const ENGLISH = ["Log in", "Join", "New photo", "Older photos", "Username", "Password", "Choose photos", "Post", "More", "Log out", "Like"];
+
+story("who reads German gets German, on every page", async ({ service, open }) => {
+  const { ada, posts: all } = await scene(service.base);
+  const [guest, member] = [await open({ locale: "de-DE" }), await open({ locale: "de-DE", as: ada, device: "desktop" })];
+  for (const [page, path, name] of /** @type {const} */ ([
+    [guest, "/", "feed-german"],
+    [guest, "/join", "join-german"],
+    [guest, "/login", "login-german"],
+    [member, "/new", "new-german"],
+    [member, "/@ada", "person-german"],
+    [member, `/p/${all[0].id}`, "post-german"],
+  ])) {
+    await page.goto(path);
+    await page.getByRole("heading").first().waitFor();
+    assert.equal(await page.locator("html").getAttribute("lang"), "de", path);
+    for (const word of ENGLISH) {
+      for (const role of /** @type {const} */ (["link", "button", "textbox"])) {
+        assert.equal(await page.getByRole(role, { name: word, exact: true }).count(), 0, `${path} says “${word}”`);
+      }
+    }
+    await look(page, name);
+    await assertAccessible(page);
+  }
+});
+
+story("any other language gets English", async ({ open }) => {
+  const page = await open({ locale: "fi-FI" });
+  await page.goto("/");
+  assert.equal(await page.locator("html").getAttribute("lang"), "en");
+});
+
+story("a message runs in its own direction, the page around it does not", async ({ open, join }) => {
+  const ada = await join("ada");
+  const [arabic, english] = ["مساء الخير من الشاطئ!", "Good evening from the beach!"];
+  await ada.post(await photo(0), { message: arabic });
+  await ada.post(await photo(1), { message: english });
+  const page = await open();
+  await page.goto("/");
+  const direction = (/** @type {string} */ text) => post(page, text).getByText(text).last().evaluate((element) => getComputedStyle(element).direction);
+  assert.equal(await direction(arabic), "rtl");
+  assert.equal(await direction(english), "ltr");
+  assert.equal(await posts(page).first().evaluate((element) => getComputedStyle(element).direction), "ltr");
+  await look(page, "right-to-left");
+});
