@@ -46,6 +46,7 @@ fn a_write_with_a_cookie_from_another_site_is_refused() {
 fn every_write_is_guarded_and_no_read_is() {
     let service = Service::shared();
     let ada = service.newcomer("ada").by(Carrier::Cookie);
+    ada.put("/me/photo", Form::photo(&picture::tiny())).expect(200);
     let post = ada.share(&picture::tiny(), "before");
     let path = format!("/posts/{}", post["id"]);
     let likes = format!("{path}/likes");
@@ -54,6 +55,8 @@ fn every_write_is_guarded_and_no_read_is() {
 
     for (method, path, body) in [
         ("POST", "/posts", Form::photo(&picture::tiny()).body()),
+        ("PUT", "/me/photo", Form::photo(&picture::tiny()).body()),
+        ("DELETE", "/me/photo", Body::none()),
         ("PUT", &path, Form::message("after").body()),
         ("PATCH", &path, Form::message("after").body()),
         ("POST", &likes, Body::none()),
@@ -65,7 +68,8 @@ fn every_write_is_guarded_and_no_read_is() {
         let answer = send(service, &ada, foreign, method, path, body).refused_for(403, None);
         assert_eq!(answer.header("x-error-code"), Some("cross_site"), "{answer}");
     }
-    for read in ["/me", "/feed", &path, &image] {
+    let (user, posts) = (format!("/users/{}", ada.username()), format!("/users/{}/posts", ada.username()));
+    for read in ["/me", "/feed", &path, &image, &user, &posts] {
         send(service, &ada, foreign, "GET", read, Body::none()).expect(200);
     }
     assert_eq!(ada.get(&path).expect(200).json(), post);

@@ -4,11 +4,15 @@ use e2e::{Form, Service, picture};
 use serde_json::Value;
 
 /// The contract's operations and the statuses it names for each.
-const OPERATIONS: [(&str, &str, &[&str]); 14] = [
+const OPERATIONS: [(&str, &str, &[&str]); 18] = [
     ("/join/username", "post", &["201", "400", "409"]),
     ("/login/username", "post", &["200", "400"]),
     ("/logout", "post", &["200", "401"]),
     ("/me", "get", &["200", "401"]),
+    ("/me/photo", "put", &["200", "400", "401"]),
+    ("/me/photo", "delete", &["200", "401"]),
+    ("/users/{username}", "get", &["200", "404"]),
+    ("/users/{username}/posts", "get", &["200", "400", "404"]),
     ("/feed", "get", &["200", "400"]),
     ("/posts", "post", &["201", "400", "401"]),
     ("/posts/{post_id}", "get", &["200", "404"]),
@@ -80,6 +84,7 @@ fn the_service_tells_that_it_lives_and_is_ready() {
 fn filled(path: &str, post: &Value) -> String {
     path.replace("{post_id}", &post["id"].to_string())
         .replace("{photo_id}", post["photo"]["id"].as_str().unwrap())
+        .replace("{username}", post["user"]["username"].as_str().unwrap())
         .replace("{width}", "8")
         .replace("{height}", "8")
         .replace("{size}", "8x8")

@@ -17,10 +17,12 @@ fn every_error_is_the_same_object_with_its_code() {
     for (code, answer) in [
         ("not_found", anyone.get("/nowhere").refused(404)),
         ("not_found", anyone.get("/posts/0").refused(404)),
+        ("not_found", anyone.get("/users/nobody.here").refused(404)),
         ("method_not_allowed", anyone.delete("/feed").refused(405)),
         ("unauthorized", anyone.get("/me").refused(401)),
         ("forbidden", bob.delete(&path).refused(403)),
         ("invalid_parameter", anyone.get("/feed?limit=0").refused(400)),
+        ("invalid_parameter", ada.put("/me/photo", Body::none()).refused(400)),
         ("invalid_parameter", anyone.post("/login/username", Body::none()).refused(400)),
         ("conflict", bob.delete(&likes).refused(409)),
         ("conflict", anyone.post("/join/username", Form::account(ada.username(), PASSWORD)).refused(409)),
@@ -43,6 +45,9 @@ fn a_wrong_method_is_told_the_right_ones() {
         ("/login/username".into(), "PUT", vec!["POST"]),
         ("/logout".into(), "GET", vec!["POST"]),
         ("/me".into(), "POST", vec!["GET", "HEAD"]),
+        ("/me/photo".into(), "GET", vec!["DELETE", "PUT"]),
+        (format!("/users/{}", ada.username()), "PUT", vec!["GET", "HEAD"]),
+        (format!("/users/{}/posts", ada.username()), "POST", vec!["GET", "HEAD"]),
         ("/feed".into(), "DELETE", vec!["GET", "HEAD"]),
         ("/posts".into(), "GET", vec!["POST"]),
         (format!("/posts/{id}"), "POST", vec!["DELETE", "GET", "HEAD", "PATCH", "PUT"]),
@@ -65,9 +70,20 @@ fn a_wrong_method_is_told_the_right_ones() {
 #[test]
 fn unknown_paths_are_not_found_whatever_the_method() {
     let ada = Service::shared().newcomer("ada");
-    for path in
-        ["/nowhere", "/posts/1/comments", "/join", "/login", "/photos", "/photos/x", "/feed/2", "/v2/feed"]
-    {
+    for path in [
+        "/nowhere",
+        "/posts/1/comments",
+        "/join",
+        "/login",
+        "/photos",
+        "/photos/x",
+        "/feed/2",
+        "/v2/feed",
+        "/users",
+        "/users/",
+        "/users/ada/likes",
+        "/me/photo/8x8",
+    ] {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             ada.request(method, path).send().refused_for(404, None);
         }
@@ -86,6 +102,9 @@ fn head_answers_as_get_does_without_the_body() {
         (format!("/photos/{photo}/8x8"), 200),
         (format!("/photos/{photo}/8x9"), 400),
         ("/me".into(), 200),
+        (format!("/users/{}", ada.username()), 200),
+        (format!("/users/{}/posts", ada.username()), 200),
+        ("/users/nobody.here".into(), 404),
         ("/livez".into(), 200),
         ("/readyz".into(), 200),
         ("/openapi.json".into(), 200),

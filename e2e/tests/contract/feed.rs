@@ -125,7 +125,7 @@ fn next_repeats_the_limit_and_carries_offset_and_anchor() {
 fn following_next_shows_everything_once_and_ends() {
     let gallery = &*GALLERY;
     for (limit, pages) in [(1, 105), (20, 6), (35, 3), (100, 2), (104, 2)] {
-        let mut walk = Walk::begin(&gallery.service.anyone(), limit);
+        let mut walk = Walk::begin(&gallery.service.anyone(), "/feed", limit);
         while walk.step() {}
         assert_eq!(walk.seen, gallery.posts, "limit {limit}");
         assert_eq!(walk.pages, pages, "limit {limit}");
@@ -139,7 +139,7 @@ fn a_walk_sees_every_surviving_post_once_whatever_happens_meanwhile() {
     let mut posts: Vec<i64> = (0..30).map(|_| ada.share_tiny("there from the start")).collect();
     posts.reverse();
     let mut doomed = Vec::new();
-    let mut walk = Walk::begin(&service.anyone(), 4);
+    let mut walk = Walk::begin(&service.anyone(), "/feed", 4);
     while walk.step() {
         bob.share_tiny("new");
         bob.share_tiny("newer");
@@ -170,21 +170,21 @@ fn the_feed_knows_who_reads_it() {
 }
 
 /// Somebody who follows `next`.
-struct Walk {
+pub(crate) struct Walk {
     reader: Client,
-    next: Option<String>,
-    seen: Vec<i64>,
-    pages: usize,
+    pub(crate) next: Option<String>,
+    pub(crate) seen: Vec<i64>,
+    pub(crate) pages: usize,
 }
 
 impl Walk {
-    fn begin(reader: &Client, limit: usize) -> Self {
-        let next = Some(format!("/feed?limit={limit}"));
+    pub(crate) fn begin(reader: &Client, path: &str, limit: usize) -> Self {
+        let next = Some(format!("{path}?limit={limit}"));
         Self { reader: reader.clone(), next, seen: Vec::new(), pages: 0 }
     }
 
     /// Reads one page; false when it was the last.
-    fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         let page = self.reader.get(&self.next.take().unwrap()).expect(200).json();
         assert_page(&page);
         self.seen.extend(ids_of(&page));
@@ -194,6 +194,6 @@ impl Walk {
     }
 }
 
-fn ids_of(page: &Value) -> Vec<i64> {
+pub(crate) fn ids_of(page: &Value) -> Vec<i64> {
     page["data"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()).collect()
 }

@@ -13,14 +13,20 @@ fn every_form_may_come_in_either_encoding() {
         let token = anyone.post("/login/username", &account).expect(200).token();
         let ada = anyone.holding("", e2e::Carrier::Bearer, &token);
 
-        // A file can only travel as multipart; without it the form is understood and found wanting.
+        // Without a photo the form is understood and found wanting.
         ada.post("/posts", Form::message("no photo").encoded(encoding)).refused_for(400, Some("photo"));
+        ada.put("/me/photo", Form::message("no photo").encoded(encoding)).refused_for(400, Some("photo"));
         let path = format!("/posts/{}", ada.share_tiny("before"));
         for method in ["PUT", "PATCH"] {
             let text = format!("{method} as {encoding:?}");
-            let form = Form::message(&text).encoded(encoding);
-            assert_eq!(ada.request(method, &path).body(form).send().expect(200).json()["message"], *text);
+            let form = Form::message(&text).text("alt", &text).encoded(encoding);
+            let post = ada.request(method, &path).body(form).send().expect(200).json();
+            assert_eq!((&post["message"], &post["photo"]["alt"]), (&text.clone().into(), &text.into()));
         }
+        // A picture this small fits into either.
+        let small = Form::photo(&picture::tiny()).text("alt", "small").encoded(encoding);
+        assert_eq!(ada.post("/posts", &small).expect(201).json()["photo"]["alt"], "small");
+        assert_eq!(ada.put("/me/photo", &small).expect(200).json()["photo"]["alt"], "small");
     }
 }
 
@@ -62,6 +68,7 @@ fn no_body_is_no_parameters() {
             assert_eq!(answer.json()["message"], "unchanged", "{body:?}");
         }
         ada.post("/posts", body.clone()).refused_for(400, Some("photo"));
+        ada.put("/me/photo", body.clone()).refused_for(400, Some("photo"));
         ada.post("/join/username", body.clone()).refused(400);
         ada.post("/login/username", body).refused(400);
     }
@@ -101,6 +108,7 @@ fn a_body_of_any_other_type_is_refused() {
             ("POST", "/join/username"),
             ("POST", "/login/username"),
             ("POST", "/posts"),
+            ("PUT", "/me/photo"),
             ("PUT", &path),
             ("PATCH", &path),
         ] {

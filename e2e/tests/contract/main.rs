@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
 mod accounts;
+mod alt;
 mod concurrency;
 mod cross_site;
 mod docs;
@@ -16,6 +17,8 @@ mod paging;
 mod permissions;
 mod photos;
 mod posts;
+mod profile;
 mod retries;
 mod sessions;
 mod uploads;
+mod users;

@@ -27,6 +27,8 @@ fn the_first_thing_wrong_is_the_one_told() {
         (&nobody, "DELETE", &likes, nothing(), 401, "no caller, not liked"),
         (&nobody, "POST", "/posts", Form::photo(b"junk").body(), 401, "no caller, no picture"),
         (&nobody, "POST", "/posts", Body::new("application/json", "{}"), 401, "no caller, no form"),
+        (&nobody, "PUT", "/me/photo", Form::photo(b"junk").body(), 401, "no caller, no picture"),
+        (&nobody, "GET", "/users/nobody.here/posts?limit=0", nothing(), 404, "no user, no limit"),
         (&bob, "PUT", "/posts/0", endless(), 404, "no post, too long"),
         (&bob, "PATCH", "/posts/junk", endless(), 404, "no post, too long"),
         (&bob, "DELETE", "/posts/0/likes", nothing(), 404, "no post, not liked"),

@@ -5,12 +5,16 @@ use e2e::{Body, Carrier, Client, Form, Service, picture};
 /// Statuses for: nobody, the author, another user, a session that was logged out, a made-up token.
 /// `{}` is a fresh post of the author's that nobody has liked.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 5]); 12] = [
+const MATRIX: [(&str, &str, [u16; 5]); 16] = [
     //                                nobody author other  ended made-up
     ("GET",    "/feed",              [   200,   200,   200,  200,  200]),
     ("GET",    "/posts/{}",          [   200,   200,   200,  200,  200]),
     ("GET",    "/photos/{photo}/8x8",[   200,   200,   200,  200,  200]),
+    ("GET",    "/users/{author}",    [   200,   200,   200,  200,  200]),
+    ("GET",    "/users/{author}/posts",[ 200,   200,   200,  200,  200]),
     ("GET",    "/me",                [   401,   200,   200,  401,  401]),
+    ("PUT",    "/me/photo",          [   401,   200,   200,  401,  401]),
+    ("DELETE", "/me/photo",          [   401,   200,   200,  401,  401]),
     ("POST",   "/posts",             [   401,   201,   201,  401,  401]),
     ("PUT",    "/posts/{}",          [   401,   200,   403,  401,  401]),
     ("PATCH",  "/posts/{}",          [   401,   200,   403,  401,  401]),
@@ -55,8 +59,9 @@ fn assert_cell(hand: &Client, client: &Client, method: &str, path: &str, status:
     let address = format!("/posts/{}", before["id"]);
     let photo = before["photo"]["id"].as_str().unwrap();
     let path = path.replace("{}", &before["id"].to_string()).replace("{photo}", photo);
+    let path = path.replace("{author}", hand.username());
     let body = match (method, path.as_str()) {
-        ("POST", "/posts") => Form::photo(&picture::tiny()).body(),
+        ("POST", "/posts") | ("PUT", "/me/photo") => Form::photo(&picture::tiny()).body(),
         ("PUT" | "PATCH", _) => Form::message("after").body(),
         _ => Body::none(),
     };

@@ -153,38 +153,40 @@ fn by_default_32_mib_are_taken() {
 fn an_unauthorized_upload_is_refused_before_its_body_is_read() {
     let service = Service::shared();
     let body = Body::new("multipart/form-data; boundary=b", "");
-    let head = Wire::head_for("POST", "/posts", "nonsense", &body, 30_000_000);
-    let chunked = head.replace("Content-Length: 30000000", "Transfer-Encoding: chunked");
-    for head in [
-        head.clone(),
-        format!("{head}Expect: 100-continue\r\n"),
-        head.replace("Authorization: Bearer nonsense\r\n", ""),
-        head.replace("multipart/form-data; boundary=b", "application/json"),
-        format!("{head}Idempotency-Key: \r\n"),
-        chunked,
-    ] {
-        // Not one byte of the body is ever sent: an answer shows that none was waited for.
-        let reply = Wire::ask(service, head.trim_end(), b"");
-        assert_eq!(reply.status, 401, "{head}");
-        e2e::shape::assert_error_object(&reply.json());
+    for (method, path) in [("POST", "/posts"), ("PUT", "/me/photo")] {
+        let head = Wire::head_for(method, path, "nonsense", &body, 30_000_000);
+        let chunked = head.replace("Content-Length: 30000000", "Transfer-Encoding: chunked");
+        for head in [
+            head.clone(),
+            format!("{head}Expect: 100-continue\r\n"),
+            head.replace("Authorization: Bearer nonsense\r\n", ""),
+            head.replace("multipart/form-data; boundary=b", "application/json"),
+            format!("{head}Idempotency-Key: \r\n"),
+            chunked,
+        ] {
+            // Not one byte of the body is ever sent: an answer shows that none was waited for.
+            let reply = Wire::ask(service, head.trim_end(), b"");
+            assert_eq!(reply.status, 401, "{head}");
+            e2e::shape::assert_error_object(&reply.json());
+        }
     }
 }
 
 /// The words of an error name the limit, in one of its spellings.
 #[track_caller]
-fn assert_names(answer: &Answer, limit: [&str; 2]) {
+pub(crate) fn assert_names(answer: &Answer, limit: [&str; 2]) {
     let error = answer.json();
     let words = error["error"]["message"].as_str().unwrap();
     let named = words.split(|c: char| !c.is_ascii_digit()).any(|number| limit.contains(&number));
     assert!(named, "the limit is not in the words: {words}");
 }
 
-fn image_path(post: &Value, side: u32) -> String {
+pub(crate) fn image_path(post: &Value, side: u32) -> String {
     format!("/photos/{}/{side}x{side}", post["photo"]["id"].as_str().unwrap())
 }
 
 /// A small picture in a file of exactly this size, filled up with comments.
-fn jpeg_of(size: usize) -> Vec<u8> {
+pub(crate) fn jpeg_of(size: usize) -> Vec<u8> {
     let plain = picture::jpeg(&picture::plain(16, 16, BLUE));
     let (mut comments, mut missing) = (Vec::new(), size - plain.len());
     while missing > 0 {

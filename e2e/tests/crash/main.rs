@@ -41,10 +41,10 @@ fn whatever_was_acknowledged_survives_the_plug_being_pulled() {
         acknowledged += write_until_killed(service, &mut workers, rng.usize(..80));
     }
     let service = restart(dir.path(), "the end");
-    let posts = recovery::verify(&service, &mut workers);
-    println!("{acknowledged} acknowledged writes, {posts} posts left");
+    let photos = recovery::verify(&service, &mut workers);
+    println!("{acknowledged} acknowledged writes, {photos} photos left");
     assert!(acknowledged > rounds, "hardly anything was written: {acknowledged}");
-    assert_swept(dir.path(), posts);
+    assert_swept(dir.path(), photos);
 }
 
 fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -81,8 +81,8 @@ fn write_until_killed(service: Service, workers: &mut [Worker], enough: usize) -
     })
 }
 
-/// Nothing lies about: a folder for each post that lives, and no half-written file.
-fn assert_swept(data: &Path, posts: usize) {
+/// Nothing lies about: a folder for each photo that lives, and no half-written file.
+fn assert_swept(data: &Path, photos: usize) {
     let entries = |path: &Path| match std::fs::read_dir(path) {
         Ok(entries) => entries.map(|entry| entry.unwrap().path()).collect(),
         Err(_) => Vec::new(),
@@ -91,11 +91,11 @@ fn assert_swept(data: &Path, posts: usize) {
     let deadline = Instant::now() + Duration::from_secs(10);
     eventually("leftovers are collected", Duration::from_secs(11), || {
         let (folders, unfinished) = (count(), entries(&data.join("tmp")));
-        if folders == posts && unfinished.is_empty() {
+        if folders == photos && unfinished.is_empty() {
             return Some(());
         }
         let late = Instant::now() > deadline;
-        assert!(!late, "{folders} folders for {posts} posts; unfinished: {unfinished:?}");
+        assert!(!late, "{folders} folders for {photos} photos; unfinished: {unfinished:?}");
         None
     });
 }

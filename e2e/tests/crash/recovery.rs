@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::ledger::Fact;
 use crate::worker::Worker;
 
-/// Asserts that everything acknowledged is there and settles what was under way. Tells how many posts live.
+/// Asserts that everything acknowledged is there and settles what was under way. Tells how many photos live.
 pub(crate) fn verify(service: &Service, workers: &mut [Worker]) -> usize {
     for worker in workers.iter_mut() {
         worker.person = worker.person.moved_to(service.base());
@@ -16,6 +16,7 @@ pub(crate) fn verify(service: &Service, workers: &mut [Worker]) -> usize {
         settle_upload(service, worker);
         settle_join(service, worker);
         settle_sessions(service, worker);
+        settle_portrait(worker);
     }
     let feed = feed_of(&service.anyone());
     for worker in workers.iter_mut() {
@@ -24,7 +25,7 @@ pub(crate) fn verify(service: &Service, workers: &mut [Worker]) -> usize {
     let posts: usize = workers.iter().map(|worker| worker.living().len()).sum();
     assert_eq!(feed.len(), posts, "posts in the feed and in the ledgers");
     settle_likes(workers, &feed);
-    posts
+    posts + workers.iter().filter(|worker| worker.portrait.known().is_some()).count()
 }
 
 /// Whether or not the upload was kept, sending it again ends with exactly one post.
@@ -59,6 +60,15 @@ fn settle_sessions(service: &Service, worker: &mut Worker) {
     }
     // An ended session was seen to be ended; the open ones stay in the ledger.
     worker.sessions.retain(|(_, open)| *open == Fact::Sure(true));
+}
+
+fn settle_portrait(worker: &mut Worker) {
+    let me = worker.person.get("/me").expect(200).json();
+    let width = me["photo"]["width"].as_u64().map(|width| u32::try_from(width).unwrap());
+    worker.portrait.settle(width, &format!("the photo of {}", worker.person.username()));
+    if let Some(photo) = me["photo"]["id"].as_str() {
+        worker.person.get(&format!("/photos/{photo}/16x16")).expect(200).picture();
+    }
 }
 
 fn settle_posts(service: &Service, worker: &mut Worker, feed: &BTreeMap<i64, Value>) {

@@ -14,6 +14,9 @@ pub(crate) struct Worker {
     pub(crate) posts: BTreeMap<i64, Entry>,
     /// Whether they like a post, of their own or of others.
     pub(crate) likes: BTreeMap<i64, Fact<bool>>,
+    /// The photo they show of themselves, known by its width: no two of theirs are equally wide.
+    pub(crate) portrait: Fact<Option<u32>>,
+    widest: u32,
     /// Further sessions, and whether each is still open.
     pub(crate) sessions: Vec<(Client, Fact<bool>)>,
     /// Key and message of an upload nobody answered.
@@ -32,6 +35,8 @@ impl Worker {
             rng: fastrand::Rng::with_seed(seed),
             posts: BTreeMap::new(),
             likes: BTreeMap::new(),
+            portrait: Fact::Sure(None),
+            widest: 8,
             sessions: Vec::new(),
             unanswered_upload: None,
             unanswered_join: None,
@@ -59,7 +64,8 @@ impl Worker {
         let (own, liked) = (self.rng.choice(own), self.rng.choice(likeable));
         match (self.rng.u8(..100), own, liked) {
             (0..30, ..) | (_, None, _) | (.., None) => self.upload(),
-            (30..60, _, Some(id)) => self.like_or_unlike(id),
+            (30..52, _, Some(id)) => self.like_or_unlike(id),
+            (52..60, ..) => self.show_or_hide(),
             (60..76, Some(id), _) => self.edit(id),
             (76..88, Some(id), _) => self.delete(id),
             (88..92, ..) => self.join(),
@@ -110,6 +116,20 @@ impl Worker {
         entry.lives.attempt(false);
         send(self.person.request("DELETE", &format!("/posts/{id}")))?.expect(200);
         entry.lives.done();
+        Ok(())
+    }
+
+    fn show_or_hide(&mut self) -> Result<(), Dead> {
+        if self.rng.u8(..4) == 0 {
+            self.portrait.attempt(None);
+            send(self.person.request("DELETE", "/me/photo"))?.expect(200);
+        } else {
+            self.widest += 1;
+            self.portrait.attempt(Some(self.widest));
+            let file = picture::png(&picture::plain(self.widest, 8, picture::BLUE));
+            send(self.person.request("PUT", "/me/photo").body(Form::photo(&file)))?.expect(200);
+        }
+        self.portrait.done();
         Ok(())
     }
 

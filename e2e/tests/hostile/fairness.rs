@@ -38,20 +38,25 @@ fn one_person_holds_so_many_uploads_and_no_more() {
     let (ada, bob) = (service.newcomer("ada"), service.newcomer("bob"));
     beside(&service, || {
         let body = Form::photo(&picture::tiny()).body();
-        let begin = || {
+        let begin = |(method, path): (&str, &str)| {
             let mut wire = Wire::connect(&service);
-            wire.send(Wire::head_for("POST", "/posts", ada.token(), &body, 1_000_000)).unwrap();
+            wire.send(Wire::head_for(method, path, ada.token(), &body, 1_000_000)).unwrap();
             wire.send(b"\r\n--").unwrap();
             wire
         };
-        let mut held: Vec<Wire> = (0..16).map(|_| begin()).collect();
+        // A post or a profile photo: there is one room for both.
+        let uploads = [("POST", "/posts"), ("PUT", "/me/photo")];
+        let mut held: Vec<Wire> = uploads.into_iter().cycle().take(16).map(begin).collect();
         let refused = eventually("one more is turned away", Duration::from_secs(10), || {
             // One that asks here takes a place for a moment, and may be the reason why another was sent away.
-            held.push(begin());
-            let answer = ada.post("/posts", Form::photo(&picture::tiny()));
-            (answer.status == 503).then_some(answer)
+            held.push(begin(uploads[0]));
+            let answers = uploads
+                .map(|(method, path)| ada.request(method, path).body(Form::photo(&picture::tiny())).send());
+            answers.iter().all(|answer| answer.status == 503).then_some(answers)
         });
-        assert!(refused.header("retry-after").is_some(), "{refused}");
+        for answer in refused {
+            assert!(answer.header("retry-after").is_some(), "{answer}");
+        }
         bob.share_tiny("somebody else's turn");
         drop(held);
         eventually("there is room again", Duration::from_secs(10), || {
