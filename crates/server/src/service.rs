@@ -49,6 +49,15 @@ pub struct Service {
 
 impl Service {
     pub async fn start(config: &Config, clock: Clock) -> Result<Self, StartError> {
+        Self::start_after(config, clock, async |_| Ok(())).await
+    }
+
+    /// `prepare` has the service to itself: whoever connects meanwhile waits until it is done.
+    pub(crate) async fn start_after<E: From<StartError>>(
+        config: &Config,
+        clock: Clock,
+        prepare: impl AsyncFnOnce(&App) -> Result<(), E>,
+    ) -> Result<Self, E> {
         // Ports first: it is the cheapest thing to fail, and leaves nothing behind.
         let listener = bind(config.listen, "listen", "PINHOLE_LISTEN").await?;
         let admin_listener = match config.admin_listen {
@@ -59,7 +68,9 @@ impl Service {
         let admin_address = admin_listener.as_ref().and_then(|listener| listener.local_addr().ok());
 
         let (settings, app_clock) = (settings(config), clock.clone());
-        let app = tokio::task::spawn_blocking(move || App::open(settings, app_clock)).await??;
+        let opened = tokio::task::spawn_blocking(move || App::open(settings, app_clock)).await;
+        let app = opened.map_err(StartError::from)?.map_err(StartError::from)?;
+        prepare(&app).await?;
         let metrics = Arc::new(Metrics::new());
         let (stop, stopping) = watch::channel(false);
         let terms = Terms::new(config);

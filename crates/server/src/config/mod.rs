@@ -39,7 +39,7 @@ pub(crate) use setting::{flag, keys};
 
 use error::Problem;
 use layers::Layers;
-use origin::Origin;
+use origin::{Layer, Origin};
 use settings::SETTINGS;
 
 /// What the command line said: the file it named, and raw values by key (`max_upload`, `admin_token_file`).
@@ -81,6 +81,12 @@ impl Loaded {
     /// What `pinhole config` prints: a `pinhole.toml` of everything in force, secrets hidden.
     pub fn to_toml(&self) -> String {
         print::to_toml(self)
+    }
+
+    /// Whether somebody asked for this value; otherwise the default is in force.
+    pub fn is_given(&self, key: &str) -> bool {
+        let mut origins = SETTINGS.iter().zip(&self.origins);
+        origins.any(|(setting, origin)| setting.key == key && !matches!(origin.layer, Layer::Default))
     }
 
     /// The complaint about a value that only its user can judge, such as the directives of `log`, in the words
