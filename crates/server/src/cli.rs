@@ -7,11 +7,14 @@ use clap::builder::styling::Styles;
 use clap::{Arg, ArgMatches, value_parser};
 
 use crate::config::{self, Flags};
+use crate::demo;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Run the service; also what `pinhole` alone does.
     Serve,
+    /// Run a throw-away instance that is full of life.
+    Demo,
     /// Print the settings in force.
     Config,
     /// Ask a running server whether it is ready.
@@ -36,11 +39,12 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, cla
 }
 
 impl Command {
-    const ALL: [Self; 4] = [Self::Serve, Self::Config, Self::Healthcheck, Self::OpenApi];
+    const ALL: [Self; 5] = [Self::Serve, Self::Demo, Self::Config, Self::Healthcheck, Self::OpenApi];
 
     fn name(self) -> &'static str {
         match self {
             Self::Serve => "serve",
+            Self::Demo => "demo",
             Self::Config => "config",
             Self::Healthcheck => "healthcheck",
             Self::OpenApi => "openapi",
@@ -50,6 +54,7 @@ impl Command {
     fn about(self) -> &'static str {
         match self {
             Self::Serve => "Run the service; so does `pinhole` alone",
+            Self::Demo => "Show it alive: people, photos and likes in a temporary folder, deleted at the end",
             Self::Config => "Print the settings in force as a pinhole.toml, secrets hidden",
             Self::Healthcheck => {
                 "Ask a running server whether it is ready; exit 0 or 1; for container images"
@@ -111,11 +116,15 @@ fn subcommand_help(command: Command) -> String {
     let styles = Styles::styled();
     let (heading, literal) = (*styles.get_header(), *styles.get_literal());
     let name = command.name();
-    format!(
+    let mut help = format!(
         "{}\n\n{heading}Usage:{heading:#} {literal}pinhole {name}{literal:#} [OPTIONS]\n\n{}",
         command.about(),
         settings_help(styles),
-    )
+    );
+    if command == Command::Demo {
+        help += &demo::credits(heading);
+    }
+    help
 }
 
 fn settings_help(styles: Styles) -> String {
@@ -146,6 +155,7 @@ mod tests {
         let cases = [
             ("pinhole", Command::Serve),
             ("pinhole serve", Command::Serve),
+            ("pinhole demo", Command::Demo),
             ("pinhole config", Command::Config),
             ("pinhole healthcheck", Command::Healthcheck),
             ("pinhole openapi", Command::OpenApi),
@@ -194,7 +204,13 @@ mod tests {
 
     #[test]
     fn help_has_one_line_for_each_setting_and_fits_a_terminal() {
-        for line in ["pinhole --help", "pinhole -h", "pinhole serve --help", "pinhole help config"] {
+        for line in [
+            "pinhole --help",
+            "pinhole -h",
+            "pinhole serve --help",
+            "pinhole demo --help",
+            "pinhole help config",
+        ] {
             let error = parse(line).unwrap_err();
             assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0), "{line}");
             let help = error.to_string();

@@ -1,8 +1,10 @@
 //! How the world reaches Pinhole: HTTP, the command line, configuration, the log.
 
 mod admin;
+mod announcement;
 pub mod cli;
 pub mod config;
+mod demo;
 pub mod healthcheck;
 mod http;
 mod linger;
@@ -11,5 +13,7 @@ mod metrics;
 mod service;
 pub mod telemetry;
 
+pub use announcement::announce;
+pub use demo::{Demo, DemoError, Guest};
 pub use http::openapi_document;
 pub use service::{Service, StartError};

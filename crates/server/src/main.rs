@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use model::Clock;
 use server::cli::{self, Command};
 use server::config::Config;
-use server::{Service, StartError, healthcheck, openapi_document, telemetry};
+use server::{Demo, DemoError, Service, StartError, announce, healthcheck, openapi_document, telemetry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 fn main() -> ExitCode {
@@ -33,56 +33,56 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(format!("{} is not ready: {error}", loaded.config.listen)),
         },
-        Command::Serve => {
-            if let Err(error) = telemetry::start(&loaded.config) {
-                return fail(error);
-            }
-            match serve(&loaded.config) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(error) => fail(error),
-            }
+        Command::Serve => run(&loaded.config, serve(&loaded.config)),
+        Command::Demo if invocation.flags.values.contains_key("data_dir") => fail(loaded.refuse(
+            "data_dir",
+            "a demo has a temporary folder of its own and deletes it at the end; leave this out, \
+             or keep what people post with `pinhole serve`",
+        )),
+        Command::Demo => {
+            let port_is_given = loaded.is_given("listen");
+            run(&loaded.config, demo(loaded.config.clone(), port_is_given))
         }
     }
 }
 
-fn serve(config: &Config) -> Result<(), StartError> {
+async fn serve(config: &Config) -> Result<(), StartError> {
+    // Before anything is announced: whoever reads "ready" may ask us to stop at once.
+    let stop_asked = Signals::listen();
+    let service = Service::start(config, Clock::system()).await?;
+    announce(config, &service, None);
+    stop_asked.wait().await;
+    tracing::info!("stopping: finishing what runs");
+    service.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn demo(config: Config, port_is_given: bool) -> Result<(), DemoError> {
+    // Before there is a folder: from then on nothing short of a kill leaves it behind.
+    let stop_asked = Signals::listen();
+    let demo = Demo::start(config, port_is_given).await?;
+    announce(demo.config(), demo.service(), Some(demo.guest()));
+    stop_asked.wait().await;
+    tracing::info!("stopping: finishing what runs");
+    demo.stop().await?;
+    tracing::info!("stopped, and everything is deleted");
+    Ok(())
+}
+
+fn run<E: Display>(config: &Config, work: impl Future<Output = Result<(), E>>) -> ExitCode {
+    if let Err(error) = telemetry::start(config) {
+        return fail(error);
+    }
     raise_file_limit(config);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // These do file work. More of them would only queue up at the disk.
         .max_blocking_threads(64)
-        .build()
-        .unwrap_or_else(|error| panic!("cannot start the runtime: {error}"));
-    runtime.block_on(async {
-        // Before anything is announced: whoever reads "ready" may ask us to stop at once.
-        let stop_asked = Signals::listen();
-        let service = Service::start(config, Clock::system()).await?;
-        announce(config, &service);
-        stop_asked.wait().await;
-        tracing::info!("stopping: finishing what runs");
-        service.stop().await;
-        tracing::info!("stopped");
-        Ok(())
-    })
-}
-
-/// The one line everybody looks for.
-fn announce(config: &Config, service: &Service) {
-    let address = format!("http://{}", service.address());
-    if telemetry::is_for_people(config) {
-        let public = config.public_url.as_ref().map_or(address.clone(), |url| url.to_string());
-        eprintln!("\n  Pinhole is ready.  Open {public}\n");
-        if public != address {
-            eprintln!("  Listening on: {address}");
-        }
-        eprintln!("  Photos and database: {}", config.data_dir.display());
-        if let Some(metrics) = service.admin_address() {
-            eprintln!("  Metrics: http://{metrics}/metrics");
-        }
-        eprintln!("  Stop with Ctrl+C.\n");
-    } else {
-        let metrics = service.admin_address().map(|address| format!("http://{address}/metrics"));
-        tracing::info!(address, metrics, data_dir = %config.data_dir.display(), "ready");
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(work).map_or_else(fail, |()| ExitCode::SUCCESS),
+        Err(error) => fail(format!("cannot start the runtime: {error}")),
     }
 }
 

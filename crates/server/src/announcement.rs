@@ -1,0 +1,33 @@
+//! The one thing everybody looks for: that the service is ready, and where.
+
+use crate::config::Config;
+use crate::{Guest, Service, telemetry};
+
+/// Says so in the form of the log. `guest` is for a demo: whom to sign in as.
+pub fn announce(config: &Config, service: &Service, guest: Option<&Guest>) {
+    let address = format!("http://{}", service.address());
+    let metrics = service.admin_address().map(|address| format!("http://{address}/metrics"));
+    let folder = config.data_dir.display();
+    if !telemetry::is_for_people(config) {
+        let (username, password) =
+            guest.map(|guest| (guest.username.as_str(), guest.password.as_str())).unzip();
+        tracing::info!(address, metrics, data_dir = %folder, username, password, "ready");
+        return;
+    }
+    let public = config.public_url.as_ref().map_or(address.clone(), |url| url.to_string());
+    eprintln!("\n  Pinhole is ready.  Open {public}\n");
+    if public != address {
+        eprintln!("  Listening on: {address}");
+    }
+    if let Some(Guest { username, password }) = guest {
+        eprintln!("  Sign in as {username} with the password {password}.");
+        eprintln!("  Everything is in {folder} and will be deleted at the end.");
+        eprintln!("  The photos are other people's work: `pinhole demo --help` names them.");
+    } else {
+        eprintln!("  Photos and database: {folder}");
+    }
+    if let Some(metrics) = metrics {
+        eprintln!("  Metrics: {metrics}");
+    }
+    eprintln!("  Stop with Ctrl+C.\n");
+}
