@@ -72,13 +72,23 @@ impl Service {
 
     /// A service on a folder that was there before and stays afterwards.
     pub fn start_in(data_dir: &Path, flags: &[&str]) -> Service {
-        Self::spawn(data_dir, flags, "")
+        Self::spawn(serve_in(data_dir, flags), data_dir, "")
+    }
+
+    /// A demo, which makes its own folder in `temporary`.
+    pub fn demo(temporary: &Path, flags: &[&str]) -> Service {
+        let mut command = Command::new(program());
+        command.env("TMPDIR", temporary).args(["demo", "--log-format", "json"]).args(flags);
+        let mut service = Self::spawn(command, temporary, "");
+        let folder = service.announced("data_dir").expect("the demo says where it is");
+        service.process.as_mut().unwrap().data_dir = folder.into();
+        service
     }
 
     /// A service for a static: nobody drops those, so the watchdog sweeps up and failures show its log.
     pub fn lasting(flags: &[&str]) -> Service {
         let dir = tempfile::tempdir().unwrap().keep();
-        let service = Self::spawn(&dir, flags, dir.to_str().unwrap());
+        let service = Self::spawn(serve_in(&dir, flags), &dir, dir.to_str().unwrap());
         let log = service.process.as_ref().unwrap().log.clone();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -88,14 +98,11 @@ impl Service {
         service
     }
 
-    fn spawn(data_dir: &Path, flags: &[&str], sweep: &str) -> Service {
+    fn spawn(program: Command, data_dir: &Path, sweep: &str) -> Service {
         let mut command = Command::new("sh");
-        command.args(["-c", WATCHDOG, "watchdog", sweep]).arg(program());
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir);
-        if !flags.contains(&"--rate-limits") {
-            command.args(["--rate-limits", "off"]);
-        }
-        command.args(flags);
+        command.args(["-c", WATCHDOG, "watchdog", sweep]);
+        command.arg(program.get_program()).args(program.get_args());
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         // Our own settings are none of the server's.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PINHOLE_") {
@@ -234,6 +241,16 @@ impl Drop for Process {
             eprintln!("{}", told("the service's log", &self.log, TAIL));
         }
     }
+}
+
+fn serve_in(data_dir: &Path, flags: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data_dir);
+    if !flags.contains(&"--rate-limits") {
+        command.args(["--rate-limits", "off"]);
+    }
+    command.args(flags);
+    command
 }
 
 /// The program under test.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
 mod cache;
+mod demo;
 mod metrics;
 mod originals;
 mod slow_pictures;

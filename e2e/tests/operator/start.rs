@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use e2e::{Service, program};
 
 /// Runs the program to its end. It must not be able to reach the service's own settings.
-fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     Command::new(program())
         .args(arguments)
         .envs(variables.iter().copied())
@@ -16,14 +16,14 @@ fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
 
 /// Runs what must fail, and returns its words.
 #[track_caller]
-fn refusal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
+pub(crate) fn refusal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let output = run(arguments, variables);
     assert!(!output.status.success(), "{arguments:?} {variables:?} should have failed");
     String::from_utf8(output.stderr).expect("words")
 }
 
 #[track_caller]
-fn assert_says(words: &str, expected: &[&str]) {
+pub(crate) fn assert_says(words: &str, expected: &[&str]) {
     for piece in expected {
         assert!(words.contains(piece), "{piece:?} is missing in: {words}");
     }
