@@ -6,7 +6,7 @@ use model::Timestamp;
 
 use crate::{App, Error, Settings};
 
-/// An upload that has not become a post within this time never will.
+/// An upload that has not got its row within this time never will.
 const CLAIM_LIFE: Duration = Duration::from_secs(60 * 60);
 
 const EVERY: Duration = Duration::from_secs(60);
