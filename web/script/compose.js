@@ -1,7 +1,7 @@
 // The composer: photos chosen, dropped, pasted, taken or shared to us become drafts, and drafts become posts.
 
 import { Failure, call } from "./api.js";
-import { all, draft as newDraft, forget, keep } from "./drafts.js";
+import { draft as newDraft, draftsOf, forget, keep } from "./drafts.js";
 import { toastLater } from "./toast.js";
 import { send } from "./upload.js";
 import { say } from "./words.js";
@@ -12,6 +12,7 @@ const blank = /** @type {HTMLTemplateElement} */ (document.getElementById("draft
 const sendRow = /** @type {HTMLElement} */ (document.getElementById("send"));
 const problem = /** @type {HTMLElement} */ (document.getElementById("problem"));
 const max = Number(compose.dataset.max);
+const me = document.body.dataset.me ?? "";
 
 /** Drafts on the page, in order. @type {Map<string, Row>} */
 const rows = new Map();
@@ -152,7 +153,7 @@ async function add(files) {
     if (file.size > max) refused.push(say("too_large", { name: file.name, max: `${Math.round(max / 1048576)} MiB` }));
     else if (file.type && !file.type.startsWith("image/")) refused.push(say("not_an_image", { name: file.name }));
     else {
-      const draft = newDraft(file, file.name);
+      const draft = newDraft(me, file, file.name);
       show(draft);
       await store(draft);
     }
@@ -209,7 +210,7 @@ document.addEventListener("pinhole:photos", (event) => {
 
 // Another tab or the service worker may have sent what waited here.
 document.addEventListener("pinhole:flushed", async () => {
-  const left = new Set((await all()).map((draft) => draft.key));
+  const left = new Set((await draftsOf(me)).map((draft) => draft.key));
   for (const [key, row] of rows) {
     if (left.has(key) || row.sending) continue;
     rows.delete(key);
@@ -218,9 +219,12 @@ document.addEventListener("pinhole:flushed", async () => {
   review();
 });
 
-all().then(
+draftsOf(me).then(
   (drafts) => {
-    for (const draft of drafts) show(draft);
+    for (const draft of drafts) {
+      draft.by = me;
+      show(draft);
+    }
     if (location.search === "?shared" && drafts.length === 0) problem.textContent = say("shared_lost");
   },
   (error) => console.info("drafts cannot be kept on this device", error),

@@ -2,14 +2,20 @@
 // The service worker uses this file as well, so it touches no page.
 
 /**
- * @typedef {{ key: string, file: Blob, name: string, message: string, alt: string, queued: boolean, at: number }} Draft
+ * @typedef {{ key: string, by: string, file: Blob, name: string, message: string, alt: string, queued: boolean, at: number }} Draft
  */
 
-/** @param {Blob} file @param {string} name @param {string} [message] @returns {Draft} */
-export function draft(file, name, message = "") {
+/**
+ * @param {string} by whose it is; empty when that is not known yet
+ * @param {Blob} file
+ * @param {string} name
+ * @param {string} [message]
+ * @returns {Draft}
+ */
+export function draft(by, file, name, message = "") {
   // Names the upload for the server too: sent twice under one key it is posted once.
   const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-  return { key, file, name, message, alt: "", queued: false, at: Date.now() };
+  return { key, by, file, name, message, alt: "", queued: false, at: Date.now() };
 }
 
 /** @returns {Promise<IDBDatabase>} */
@@ -48,10 +54,14 @@ export const keep = (draft) => within("readwrite", (store) => store.put(draft));
 /** @param {string} key */
 export const forget = (key) => within("readwrite", (store) => store.delete(key));
 
-/** Oldest first. @returns {Promise<Draft[]>} */
-export async function all() {
+/**
+ * Somebody's drafts and those that are nobody's yet, oldest first. Others who use this device have their own.
+ * @param {string} by
+ * @returns {Promise<Draft[]>}
+ */
+export async function draftsOf(by) {
   const drafts = /** @type {Draft[]} */ (await within("readonly", (store) => store.getAll()));
-  return drafts.sort((one, other) => one.at - other.at);
+  return drafts.filter((draft) => draft.by === by || !draft.by).sort((one, other) => one.at - other.at);
 }
 
 /** The form a draft is sent as. @param {Draft} draft */
@@ -66,11 +76,12 @@ export function form(draft) {
 
 /**
  * Sends what waits for the network. Whatever the server refuses goes back to the drafts, for its owner to see.
+ * @param {string} me
  * @returns {Promise<number>} how many were posted
  */
-export async function flush() {
+export async function flush(me) {
   let posted = 0;
-  for (const waiting of (await all()).filter((draft) => draft.queued)) {
+  for (const waiting of (await draftsOf(me)).filter((draft) => draft.queued)) {
     let answer;
     try {
       answer = await fetch("/posts", { method: "POST", body: form(waiting), headers: { "Idempotency-Key": waiting.key } });

@@ -1,11 +1,14 @@
 // What every page does: tell times, tell about the network, take in dropped and pasted photos, send what waited.
 
-import { all, draft, flush, keep } from "./drafts.js";
+import { draft, draftsOf, flush, keep } from "./drafts.js";
 import { showWaiting, toast } from "./toast.js";
 import { tellTimes } from "./time.js";
 import { say } from "./words.js";
 
 const me = document.body.dataset.me;
+
+/** A server that was away may be back without the network ever having gone. */
+const LOOK_AGAIN = 30_000;
 
 function tellNetwork() {
   const line = /** @type {HTMLElement} */ (document.getElementById("network"));
@@ -17,11 +20,11 @@ function tellNetwork() {
 async function sendWaiting() {
   if (!me || !navigator.onLine) return;
   try {
-    if (!(await all()).some((waiting) => waiting.queued)) return;
+    if (!(await draftsOf(me)).some((waiting) => waiting.queued)) return;
     // One tab at a time, where the browser can arrange it; the keys make sure in any case.
     const posted = navigator.locks
-      ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flush() : 0))
-      : await flush();
+      ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flush(me) : 0))
+      : await flush(me);
     if (posted > 0) toast(say("all_posted"));
     document.dispatchEvent(new Event("pinhole:flushed"));
   } catch (error) {
@@ -39,7 +42,7 @@ async function compose(files) {
   if (!me) return location.assign("/login?next=/new");
   const taken = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
   if (taken) return;
-  for (const file of files) await keep(draft(file, file.name));
+  for (const file of files) await keep(draft(me, file, file.name));
   location.assign("/new");
 }
 
@@ -105,4 +108,5 @@ tellNetwork();
 tellTimes(document);
 showWaiting();
 sendWaiting();
+setInterval(sendWaiting, LOOK_AGAIN);
 register();

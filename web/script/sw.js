@@ -45,8 +45,14 @@ worker.addEventListener("fetch", (event) => {
 
 worker.addEventListener("sync", (event) => {
   const sync = /** @type {ExtendableEvent & { tag: string }} */ (event);
-  if (sync.tag === "drafts") sync.waitUntil(flush());
+  if (sync.tag === "drafts") sync.waitUntil(sendWaiting());
 });
+
+/** Sends what the one who is signed in has waiting here. */
+async function sendWaiting() {
+  const answer = await fetch("/me");
+  if (answer.ok) await flush((await answer.json()).username);
+}
 
 /** @param {Request} request */
 async function fromShell(request) {
@@ -96,6 +102,6 @@ async function receive(request) {
   const form = await request.formData();
   const words = ["title", "text", "url"].map((name) => form.get(name)).filter((word) => typeof word === "string" && word);
   const files = form.getAll("photo").filter((file) => file instanceof File);
-  for (const file of files) await keep(draft(file, file.name, words.join("\n")));
+  for (const file of files) await keep(draft("", file, file.name, words.join("\n")));
   return Response.redirect("/new?shared", 303);
 }

@@ -1,6 +1,7 @@
 //! The files of the web client, inside the binary. Their address carries a digest of them all, so that a browser may
 //! keep them for ever and never mixes two versions; scripts find each other beside themselves.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use axum::extract::{Path, State};
@@ -57,12 +58,17 @@ const PICTURES: &[(&str, &[u8])] = embedded![
     "icons/icon-maskable-512.png",
 ];
 
+/// The script that every page has.
+const SHARED: &str = "main.js";
+
 /// Served at the root of the site, not here.
 const WORKER: &str = include_str!("../../../../../web/script/sw.js");
 
 pub(crate) struct Assets {
     version: String,
     files: Vec<File>,
+    /// For each script, all that a page with it asks for.
+    modules: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
 struct File {
@@ -89,7 +95,8 @@ impl Assets {
             write!(version, "{byte:02x}").expect("a string takes what is written to it");
             version
         });
-        Self { version, files }
+        let names = SCRIPTS.iter().map(|(path, _)| base_name(path));
+        Self { version, files, modules: names.map(|own| (own, modules(own))).collect() }
     }
 
     /// The service worker, told what this version is made of.
@@ -102,23 +109,27 @@ impl Assets {
     }
 
     /// The scripts a page needs: those every page has, its own, and all they import.
-    pub(super) fn modules(&self, own: Option<&'static str>) -> Vec<&'static str> {
-        let mut wanted = vec!["main.js"];
-        wanted.extend(own);
-        let mut next = 0;
-        while let Some(name) = wanted.get(next) {
-            next += 1;
-            let source = SCRIPTS.iter().find(|(path, _)| base_name(path) == *name).map(|(_, source)| *source);
-            let source = source.and_then(|source| std::str::from_utf8(source).ok()).unwrap_or_default();
-            for (path, _) in SCRIPTS {
-                let name = base_name(path);
-                if source.contains(&format!("\"./{name}\";")) && !wanted.contains(&name) {
-                    wanted.push(name);
-                }
+    pub(super) fn modules(&self, own: Option<&'static str>) -> &[&'static str] {
+        self.modules.get(own.unwrap_or(SHARED)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Walks from script to script by their imports.
+fn modules(own: &'static str) -> Vec<&'static str> {
+    let mut wanted = vec![SHARED];
+    wanted.extend((own != SHARED).then_some(own));
+    let mut next = 0;
+    while let Some(name) = wanted.get(next) {
+        next += 1;
+        let source = SCRIPTS.iter().find(|(path, _)| base_name(path) == *name).map(|(_, source)| *source);
+        let source = source.and_then(|source| std::str::from_utf8(source).ok()).unwrap_or_default();
+        for name in SCRIPTS.iter().map(|(path, _)| base_name(path)) {
+            if source.contains(&format!("\"./{name}\";")) && !wanted.contains(&name) {
+                wanted.push(name);
             }
         }
-        wanted
     }
+    wanted
 }
 
 /// The address they are at.
@@ -209,7 +220,8 @@ mod tests {
 
     #[test]
     fn a_page_knows_all_of_its_scripts() {
-        let modules = Assets::new().modules(Some("feed.js"));
+        let assets = Assets::new();
+        let modules = assets.modules(Some("feed.js"));
         for name in ["main.js", "feed.js", "list.js", "words.js", "thumbhash.js", "drafts.js"] {
             assert!(modules.contains(&name), "{name} is missing from {modules:?}");
         }

@@ -77,7 +77,7 @@ pub(super) struct Frame<'a> {
 
 impl Frame<'_> {
     /// Every script the page will ask for, so that none waits for another to name it.
-    pub(super) fn modules(&self) -> Vec<&'static str> {
+    pub(super) fn modules(&self) -> &[&'static str] {
         self.assets.modules(self.module)
     }
 

@@ -106,6 +106,9 @@ async fn login(State(http): State<Http>, visit: Visit) -> Result<Response, Probl
 
 /// Both ways in look alike.
 fn enter(http: &Http, visit: &Visit, joining: bool) -> Result<Response, Problem> {
+    if visit.caller.is_some() {
+        return Ok(Redirect::to("/").into_response());
+    }
     let frame = visit.frame(http, Some("enter.js"));
     let min_password = http.app.min_password();
     frame.answer(visit, &Enter { frame: &frame, joining, min_password })
