@@ -73,8 +73,8 @@ fn unknown_paths_are_not_found_whatever_the_method() {
     for path in [
         "/nowhere",
         "/posts/1/comments",
-        "/join",
-        "/login",
+        "/join/email",
+        "/login/email",
         "/photos",
         "/photos/x",
         "/feed/2",

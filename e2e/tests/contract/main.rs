@@ -13,6 +13,7 @@ mod forms;
 mod likes;
 mod limits;
 mod order;
+mod pages;
 mod paging;
 mod permissions;
 mod photos;
