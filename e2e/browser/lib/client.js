@@ -9,12 +9,18 @@ import { PASSWORD } from "./api.js";
 export const home = (page) => page.getByRole("link", { name: "Pinhole" }).first();
 /** @param {Page} page */
 export const posts = (page) => page.getByRole("article");
+/** What is written below a photo. @param {Page | Locator} where @param {string | RegExp} text */
+export const message = (where, text) => where.locator(".message").filter({ hasText: text });
+/** The name above somebody's photos. @param {Page} page @param {string} username */
+export const person = (page, username) => page.getByRole("heading", { level: 1, name: username, exact: true });
 /** @param {Page} page @param {string} message */
 export const post = (page, message) => posts(page).filter({ hasText: message });
+/** For guests it is a link to the way in. @param {Locator} post */
+export const likeButton = (post) => post.getByRole("button", { name: /^Like/ }).or(post.getByRole("link", { name: /^Like/ }));
 /** @param {Locator} post */
-export const likeButton = (post) => post.getByRole("button", { name: /like/i });
+export const more = (post) => post.getByRole("button", { name: "More" });
 /** @param {Page} page what the client says in passing */
-export const toast = (page) => page.getByRole("status").filter({ hasText: /\S/ });
+export const toast = (page) => page.getByRole("status").locator(".toast");
 /** @param {Page} page */
 export const dialog = (page) => page.getByRole("dialog");
 /** @param {Page} page the link to the own profile @param {string} username */
@@ -22,14 +28,14 @@ export const ownName = (page, username) => page.getByRole("link", { name: userna
 
 /** Opens the menu of a post and chooses from it. @param {Locator} post @param {"Edit" | "Delete" | "Copy link"} what */
 export async function choose(post, what) {
-  await post.getByRole("button", { name: "More" }).click();
-  await post.page().getByRole("button", { name: what }).or(post.page().getByRole("menuitem", { name: what })).first().click();
+  await more(post).click();
+  await dialog(post.page()).getByRole("button", { name: what }).click();
 }
 
 /** Fills the form that both pages have. @param {Page} page @param {"Join" | "Log in"} button @param {string} username */
 export async function enter(page, button, username, password = PASSWORD) {
   await page.getByLabel("Username").fill(username);
-  await page.getByLabel("Password").fill(password);
+  await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: button }).click();
 }
 
@@ -44,6 +50,9 @@ export const composer = (page) => ({
   again: page.getByRole("button", { name: "Try again" }),
   progress: page.getByRole("progressbar"),
 });
+
+/** Waits until the browser is there, whatever follows the path. @param {Page} page @param {string} path */
+export const at = (page, path) => page.waitForURL((url) => url.pathname === path);
 
 /** Whether the person who looks likes it. @param {Locator} post */
 export async function liked(post) {

@@ -12,10 +12,10 @@ import { variant } from "./watch.js";
  * Writes `target/screenshots/NAME--phone-light.png`.
  * @param {Page} page
  * @param {string} name
- * @param {{ full?: boolean }} [options] the whole page instead of one screen
+ * @param {{ full?: boolean, waiting?: boolean }} [options] the whole page instead of one screen; as it is while it waits
  */
-export async function look(page, name, { full = false } = {}) {
-  await settle(page, { full });
+export async function look(page, name, { full = false, waiting = false } = {}) {
+  if (!waiting) await settle(page, { full });
   await shoot(page, `${name}--${variant(page)}`, full);
 }
 

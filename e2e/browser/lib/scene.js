@@ -28,7 +28,8 @@ export async function scene(base, count = 26) {
   const posts = [];
   for (let number = count - 1; number >= 0; number--) {
     const author = number % 2 ? bob : ada;
-    const picture = await photo(number % 9);
+    // Those at the end of the list are seldom looked at, and small ones come sooner.
+    const picture = await photo(number % 9, number < 9 ? {} : { size: [400, 300] });
     posts.unshift(await author.post(picture, { message: MESSAGES[number % MESSAGES.length], alt: number % 3 ? undefined : "Hills below a wide sky" }));
   }
   for (const post of posts.filter((_, index) => index % 3 === 0)) await bob.like(post.id);

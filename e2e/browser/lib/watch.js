@@ -21,7 +21,12 @@ export function watch(page, base, variant) {
   page.on("console", (message) => {
     if (message.type() === "error") problems.push(`console: ${message.text()} (${message.location().url})`);
   });
-  page.on("pageerror", (error) => problems.push(`uncaught: ${error.stack ?? error}`));
+  page.on("pageerror", (error) => {
+    // Looking at a page before its style sheet is there makes Chromium give up the fade between two pages. Only tests
+    // look that early: scripts of a page wait for its style.
+    if (error.message.includes("ViewTransition opt-in disabled")) return;
+    problems.push(`uncaught: ${error.stack || `${error.name} ${error.message}`} (${page.url()})`);
+  });
   page.on("crash", () => problems.push("the page crashed"));
   // Of the whole context: a service worker's requests count too.
   page.context().on("request", (request) => {
@@ -52,6 +57,13 @@ export function assertQuiet(page) {
   assert.deepEqual(surprises, [], "the page had problems that nobody announced");
   const missing = expected.filter(({ pattern, must }) => must && !problems.some((problem) => pattern.test(problem)));
   assert.deepEqual(missing.map(({ pattern }) => String(pattern)), [], "announced, but it did not happen");
+}
+
+/** The same page by night, or by day. @param {Page} page @param {"light" | "dark"} scheme */
+export async function repaint(page, scheme) {
+  await page.emulateMedia({ colorScheme: scheme });
+  const watch = of(page);
+  watch.variant = watch.variant.replace(/light|dark/, scheme);
 }
 
 /** @param {Page} page */

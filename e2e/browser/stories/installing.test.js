@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { composer, posts } from "../lib/client.js";
+import { composer, message, posts } from "../lib/client.js";
 import { eventually } from "../lib/eventually.js";
 import { look } from "../lib/look.js";
 import { photo } from "../lib/photos.js";
@@ -67,10 +67,10 @@ story("what was read can be read again without a network", async ({ service, ope
   await posts(page).first().waitFor();
   await look(page, "feed-without-network");
   await page.goto(`/p/${all[0].id}`);
-  await page.getByText("First light over the harbour").waitFor();
+  await message(page, "First light over the harbour").waitFor();
   // Never been here: it says so instead of showing the browser's own page.
   await page.goto(`/p/${all.at(-1)?.id}`);
-  await page.getByRole("heading", { name: /offline|network|connection/i }).waitFor();
+  await page.getByRole("heading", { name: "You are offline" }).waitFor();
   await look(page, "offline-instead");
   await page.context().setOffline(false);
   await page.goto(`/p/${all.at(-1)?.id}`);

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 
 import { assertAccessible } from "../lib/axe.js";
-import { post, posts } from "../lib/client.js";
+import { message, posts } from "../lib/client.js";
 import { look } from "../lib/look.js";
 import { photo } from "../lib/photos.js";
 import { scene } from "../lib/scene.js";
 import { story } from "../lib/story.js";
+import { announce } from "../lib/watch.js";
 
-const ENGLISH = ["Log in", "Join", "New photo", "Older photos", "Username", "Password", "Choose photos", "Post", "More", "Log out", "Like"];
+const ENGLISH = ["Log in", "Join", "New photo", "Older photos", "Username", "Password", "Choose photos", "Post", "More", "Log out", "Like", "To the newest photos"];
 
 story("who reads German gets German, on every page", async ({ service, open }) => {
   const { ada, posts: all } = await scene(service.base);
@@ -18,6 +19,7 @@ story("who reads German gets German, on every page", async ({ service, open }) =
     [guest, "/", "feed-german"],
     [guest, "/join", "join-german"],
     [guest, "/login", "login-german"],
+    [guest, "/offline", "offline-german"],
     [member, "/new", "new-german"],
     [member, "/@ada", "person-german"],
     [member, `/p/${all[0].id}`, "post-german"],
@@ -35,6 +37,21 @@ story("who reads German gets German, on every page", async ({ service, open }) =
   }
 });
 
+story("what scripts say is German as well", async ({ open, join }) => {
+  const ada = await join("ada");
+  await ada.post(await photo(0), { message: "Morgens" });
+  const page = await open({ locale: "de-DE", as: ada, worker: false });
+  await page.route("**/likes", (route) => route.fulfill({ status: 500, json: {} }));
+  announce(page, /status of 500/);
+  await page.goto("/");
+  assert.match(await posts(page).locator("time").innerText(), /^(vor \d+ \S+|jetzt)$/);
+  await page.getByRole("button", { name: "Gefällt mir" }).click();
+  await page.getByRole("status").filter({ hasText: "wurde nicht gespeichert" }).waitFor();
+  await page.getByRole("button", { name: "Mehr" }).click();
+  await page.getByRole("button", { name: "Bearbeiten" }).click();
+  await page.getByRole("heading", { name: "Beitrag bearbeiten" }).waitFor();
+});
+
 story("any other language gets English", async ({ open }) => {
   const page = await open({ locale: "fi-FI" });
   await page.goto("/");
@@ -48,7 +65,7 @@ story("a message runs in its own direction, the page around it does not", async 
   await ada.post(await photo(1), { message: english });
   const page = await open();
   await page.goto("/");
-  const direction = (/** @type {string} */ text) => post(page, text).getByText(text).last().evaluate((element) => getComputedStyle(element).direction);
+  const direction = (/** @type {string} */ text) => message(page, text).evaluate((element) => getComputedStyle(element).direction);
   assert.equal(await direction(arabic), "rtl");
   assert.equal(await direction(english), "ltr");
   assert.equal(await posts(page).first().evaluate((element) => getComputedStyle(element).direction), "ltr");

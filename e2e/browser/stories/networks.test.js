@@ -36,7 +36,7 @@ story("a like that never arrives is taken back in words, and works when the serv
   await it.waitFor();
   await service.down();
   await likeButton(it).click();
-  await toast(page).first().waitFor();
+  await toast(page).filter({ hasText: "The server cannot be reached." }).first().waitFor();
   await eventually("it is taken back", async () => !(await liked(it)));
   await look(page, "like-without-service");
   await service.up();
@@ -54,9 +54,28 @@ story("older photos that do not come can be asked for again", async ({ service, 
   assert.ok(before < all.length, "there is nothing older");
   await service.down();
   await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
-  await page.getByRole("status").or(page.getByRole("alert")).filter({ hasText: /\S/ }).first().waitFor();
+  await page.getByRole("status").filter({ hasText: "Older photos could not be loaded." }).waitFor();
+  await look(page, "older-failed");
   await service.up();
-  const older = page.getByRole("button", { name: /Older photos|Try again/ }).or(page.getByRole("link", { name: /Older photos|Try again/ }));
-  await older.first().click();
+  await page.getByRole("button", { name: "Try again" }).click();
   await eventually("they are there", async () => (await posts(page).count()) === all.length);
+});
+
+story("while the service is away one reads what was kept, and goes on when it is back", async ({ service, open }) => {
+  const { posts: all } = await scene(service.base, 3);
+  const page = await open({ device: "desktop" });
+  tolerate(page, DEAD);
+  await page.goto("/");
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await eventually("the worker looks after the page", () => page.evaluate(() => Boolean(navigator.serviceWorker.controller)));
+  await page.reload();
+  await posts(page).first().waitFor();
+  await service.down();
+  await page.reload();
+  await post(page, "First light over the harbour").waitFor();
+  await page.goto(`/p/${all[2].id}`);
+  await page.getByRole("heading", { name: "You are offline" }).waitFor();
+  await service.up();
+  await page.goto(`/p/${all[2].id}`);
+  await posts(page).first().waitFor();
 });

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 
 import { feed } from "../lib/api.js";
-import { choose, dialog, post, posts } from "../lib/client.js";
+import { at, choose, dialog, message, more, post, posts } from "../lib/client.js";
 import { eventually } from "../lib/eventually.js";
-import { look } from "../lib/look.js";
 import { photo } from "../lib/photos.js";
 import { story } from "../lib/story.js";
 
@@ -17,7 +16,6 @@ story("somebody mends a message and a description", async ({ service, open, join
   await choose(post(page, "Mornign walk"), "Edit");
   await dialog(page).getByLabel("Message").fill("Morning walk");
   await dialog(page).getByLabel("Describe the photo").fill("Hills in fog");
-  await look(page, "edit-dialog");
   await dialog(page).getByRole("button", { name: "Save" }).click();
   await dialog(page).waitFor({ state: "hidden" });
   await post(page, "Morning walk").waitFor();
@@ -34,7 +32,6 @@ story("somebody deletes a photo, after being asked", async ({ service, open, joi
   await page.goto("/");
   await choose(post(page, "goes"), "Delete");
   await dialog(page).waitFor();
-  await look(page, "delete-dialog");
   await page.keyboard.press("Escape");
   await dialog(page).waitFor({ state: "hidden" });
   assert.equal((await feed(service.base)).length, 2, "who steps back keeps it");
@@ -48,18 +45,35 @@ story("somebody deletes a photo, after being asked", async ({ service, open, joi
   assert.equal(await posts(page).count(), 1);
 });
 
-story("a dialog gives the focus back to where it came from", async ({ open, join }) => {
+story("a photo deleted on its own page leads back to the feed, and the last one to an empty one", async ({ open, join }) => {
   const ada = await join("ada");
-  await ada.post(await photo(0), { message: "mine" });
-  const page = await open({ as: ada, device: "desktop" });
-  await page.goto("/");
-  await choose(post(page, "mine"), "Edit");
-  await dialog(page).waitFor();
-  assert.ok(await dialog(page).evaluate((element) => element.contains(document.activeElement)), "the focus is inside");
-  await page.keyboard.press("Escape");
-  await dialog(page).waitFor({ state: "hidden" });
-  await eventually("the focus is back", () =>
-    post(page, "mine").evaluate((element) => element.contains(document.activeElement)));
+  await ada.post(await photo(0), { message: "stays a little" });
+  const { id } = await ada.post(await photo(1), { message: "goes" });
+  const page = await open({ as: ada });
+  await page.goto(`/p/${id}`);
+  await choose(post(page, "goes"), "Delete");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await at(page, "/");
+  await page.getByRole("status").filter({ hasText: "Deleted." }).waitFor();
+  await choose(post(page, "stays a little"), "Delete");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No photos yet").waitFor();
+});
+
+story("a message can be taken away and brought back", async ({ service, open, join }) => {
+  const ada = await join("ada");
+  const { id } = await ada.post(await photo(0), { message: "too much" });
+  const page = await open({ as: ada });
+  await page.goto(`/p/${id}`);
+  for (const text of ["", "two\nlines"]) {
+    await choose(posts(page).first(), "Edit");
+    await dialog(page).getByLabel("Message").fill(text);
+    await dialog(page).getByRole("button", { name: "Save" }).click();
+    await dialog(page).waitFor({ state: "hidden" });
+    assert.equal((await feed(service.base))[0].message ?? "", text);
+    assert.equal(await page.locator(".message").isVisible(), Boolean(text));
+  }
+  assert.equal(await message(page, "two").innerText(), "two\nlines");
 });
 
 story("other people's photos cannot be changed", async ({ open, join }) => {
@@ -67,11 +81,9 @@ story("other people's photos cannot be changed", async ({ open, join }) => {
   const page = await open({ as: await join("bob") });
   await page.goto("/");
   await post(page, "hers").waitFor();
-  const more = post(page, "hers").getByRole("button", { name: "More" });
-  if (await more.count()) await more.click();
-  for (const name of ["Edit", "Delete"]) {
-    assert.equal(await page.getByRole("button", { name }).or(page.getByRole("menuitem", { name })).filter({ visible: true }).count(), 0);
-  }
+  await more(post(page, "hers")).click();
+  await dialog(page).getByRole("button", { name: "Copy link" }).waitFor();
+  for (const name of ["Edit", "Delete"]) assert.equal(await page.getByRole("button", { name }).count(), 0, name);
 });
 
 story("the address of a photo can be copied", async ({ service, open, join }) => {

@@ -2,13 +2,15 @@
 
 import assert from "node:assert/strict";
 
+import { person, toast } from "../lib/client.js";
 import { eventually } from "../lib/eventually.js";
 import { look } from "../lib/look.js";
 import { file, photo } from "../lib/photos.js";
 import { story } from "../lib/story.js";
+import { announce } from "../lib/watch.js";
 
-/** Where the face in a page comes from, or nothing. @param {import("playwright-core").Page} page */
-const face = (page) => page.locator('main header img[src*="/photos/"]');
+/** The large face, if there is one. @param {import("playwright-core").Page} page */
+const face = (page) => page.getByRole("img", { name: "Profile photo of ada" });
 
 story("somebody shows a face, changes it, and takes it away", async ({ open, join }) => {
   const ada = await join("ada");
@@ -28,10 +30,14 @@ story("somebody shows a face, changes it, and takes it away", async ({ open, joi
   await look(own, "profile-with-face");
   await other.goto("/@ada");
   await face(other).waitFor();
+  // Small beside what they posted, too.
+  await other.goto("/");
+  await other.getByRole("article").locator('.face img[src*="/photos/"]').waitFor();
+  await other.goto("/@ada");
   await own.getByRole("button", { name: "Remove photo" }).click();
   await face(own).waitFor({ state: "detached" });
   await other.reload();
-  await other.getByRole("heading", { name: "ada" }).waitFor();
+  await person(other, "ada").waitFor();
   assert.equal(await face(other).count(), 0);
 });
 
@@ -39,8 +45,17 @@ story("only the own profile can be changed", async ({ open, join }) => {
   await join("ada");
   const page = await open({ as: await join("bob") });
   await page.goto("/@ada");
-  await page.getByRole("heading", { name: "ada" }).waitFor();
+  await person(page, "ada").waitFor();
   for (const name of ["Change photo", "Remove photo", "Log out"]) {
     assert.equal(await page.getByText(name).filter({ visible: true }).count(), 0, name);
   }
+});
+
+story("a face that is no photo is refused in words", async ({ open, join }) => {
+  const page = await open({ as: await join("ada") });
+  announce(page, /status of 4\d\d/);
+  await page.goto("/@ada");
+  await page.getByLabel("Change photo").setInputFiles({ name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") });
+  await toast(page).waitFor();
+  assert.equal(await face(page).count(), 0);
 });

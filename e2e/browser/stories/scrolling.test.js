@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import { feed } from "../lib/api.js";
-import { posts } from "../lib/client.js";
+import { home, posts } from "../lib/client.js";
 import { eventually } from "../lib/eventually.js";
 import { photo } from "../lib/photos.js";
 import { story } from "../lib/story.js";
@@ -40,36 +40,64 @@ story("scrolling shows every photo once, in order, whatever is posted meanwhile"
 });
 
 for (const device of /** @type {const} */ (["phone", "desktop"])) {
-  story(`coming back from a photo, one is at the same place (${device})`, async ({ open, join }) => {
-    await crowd(join, 60);
+  story(`coming back from a photo, or after a reload, one is at the same place (${device})`, async ({ open, join }) => {
+    const ada = await crowd(join, 60);
     const page = await open({ device });
     await page.goto("/");
     await scrollTo(page, 45);
     const chosen = posts(page).filter({ hasText: "photo number 25." });
-    await chosen.scrollIntoViewIfNeeded();
-    const before = await eventually("the page stands still", async () => {
-      const first = await chosen.boundingBox();
-      await page.evaluate(() => new Promise((frame) => requestAnimationFrame(() => requestAnimationFrame(frame))));
-      const second = await chosen.boundingBox();
-      return first && second && first.y === second.y ? second : undefined;
-    });
-    await chosen.locator('a[href^="/p/"]').first().click();
+    const there = async () => (await chosen.boundingBox())?.y;
+    // Not where a browser would put it by itself.
+    await chosen.evaluate((post) => window.scrollTo({ top: scrollY + post.getBoundingClientRect().top - 123, behavior: "instant" }));
+    const before = await there();
+    assert.ok(before && Math.abs(before - 123) < 2, `${before}`);
+    const same = async () => {
+      const now = await there();
+      return now !== undefined && Math.abs(now - before) < 3;
+    };
+
+    await chosen.locator(".when").click();
     await page.waitForURL("**/p/*");
     await posts(page).first().waitFor();
+    // Meanwhile somebody posts: that must not push the place away.
+    await ada.post(await photo(1, { size: [160, 160] }), { message: "photo number 61." });
     await page.goBack();
+    assert.equal(await page.evaluate(() => /** @type {PerformanceNavigationTiming} */ (performance.getEntriesByType("navigation")[0]).type), "back_forward", "loaded anew, not woken up");
     await chosen.waitFor();
-    await eventually("the photo is where it was", async () => {
-      const after = await chosen.boundingBox();
-      return after && Math.abs(after.y - before.y) < 8;
-    });
+    await eventually("the photo is where it was", same);
+    await page.reload();
+    await chosen.waitFor();
+    await eventually("it still is after a reload", same);
+    const found = await numbers(page);
+    assert.deepEqual(found, Array.from({ length: found.length }, (_, index) => 61 - index), "every photo once, in order");
+
+    // A visit of its own begins at the top.
+    await home(page).click();
+    await posts(page).filter({ hasText: "photo number 61." }).waitFor();
+    await eventually("it is the top", () => page.evaluate(() => scrollY === 0 && document.readyState === "complete"));
   });
 }
+
+story("the photos of one person go on as well", async ({ open, join }) => {
+  await crowd(join, 65);
+  const page = await open({ device: "desktop" });
+  await page.goto("/@ada");
+  const tiles = page.locator("#list li");
+  assert.equal(await tiles.count(), 30);
+  await eventually("all are there", async () => {
+    await page.mouse.wheel(0, 2000);
+    return (await tiles.count()) === 65;
+  });
+  const addresses = await tiles.locator("a").evaluateAll((links) => links.map((link) => /** @type {HTMLAnchorElement} */ (link).href));
+  assert.equal(new Set(addresses).size, 65);
+});
 
 story("the end of the feed is an end", async ({ open, join }) => {
   await crowd(join, 25);
   const page = await open();
   await page.goto("/");
   await scrollTo(page, 25);
-  await eventually("nothing older is offered", async () => !(await page.getByText("Older photos").isVisible()));
+  await page.getByText("That was all.").waitFor();
+  assert.equal(await page.getByText("Older photos").count(), 0);
   assert.equal(await posts(page).count(), 25);
 });
