@@ -1,7 +1,7 @@
 // The composer: photos chosen, dropped, pasted, taken or shared to us become drafts, and drafts become posts.
 
 import { Failure, call } from "./api.js";
-import { draft as newDraft, draftsOf, forget, keep } from "./drafts.js";
+import { all, draft as newDraft, forget, keep } from "./drafts.js";
 import { toastLater } from "./toast.js";
 import { send } from "./upload.js";
 import { say } from "./words.js";
@@ -27,7 +27,6 @@ class Row {
     this.draft = draft;
     const piece = /** @type {DocumentFragment} */ (blank.content.cloneNode(true));
     this.root = /** @type {HTMLElement} */ (piece.querySelector("li"));
-    this.root.setAttribute("aria-label", say("draft", { number: rows.size + 1 }));
     this.progress = /** @type {HTMLProgressElement} */ (this.root.querySelector("progress"));
     this.preview();
     for (const name of /** @type {const} */ (["message", "alt"])) {
@@ -95,7 +94,8 @@ class Row {
     this.state("sending", say("sending", { percent: 0 }));
     const progress = (/** @type {number} */ percent) => {
       this.progress.value = percent;
-      if (percent < 100) this.state("sending", say("sending", { percent: Math.floor(percent) }));
+      // In steps: a screen reader reads each of them out.
+      if (percent < 100) this.state("sending", say("sending", { percent: 10 * Math.floor(percent / 10) }));
       else this.state("processing", say("processing"));
     };
     try {
@@ -112,6 +112,8 @@ class Row {
     } catch (error) {
       await this.fail(error);
       return undefined;
+    } finally {
+      this.sending = undefined;
     }
   }
 
@@ -153,7 +155,7 @@ async function add(files) {
     if (file.size > max) refused.push(say("too_large", { name: file.name, max: `${Math.round(max / 1048576)} MiB` }));
     else if (file.type && !file.type.startsWith("image/")) refused.push(say("not_an_image", { name: file.name }));
     else {
-      const draft = newDraft(me, file, file.name);
+      const draft = newDraft(file, file.name, me);
       show(draft);
       await store(draft);
     }
@@ -172,6 +174,9 @@ function show(draft) {
 
 function review() {
   sendRow.hidden = rows.size === 0;
+  for (const [index, { root, progress }] of [...rows.values()].entries()) {
+    for (const named of [root, progress]) named.setAttribute("aria-label", say("draft", { number: index + 1 }));
+  }
 }
 
 /** @param {Row[]} chosen */
@@ -210,16 +215,23 @@ document.addEventListener("pinhole:photos", (event) => {
 
 // Another tab or the service worker may have sent what waited here.
 document.addEventListener("pinhole:flushed", async () => {
-  const left = new Set((await draftsOf(me)).map((draft) => draft.key));
+  const left = new Map((await all(me)).map((draft) => [draft.key, draft]));
   for (const [key, row] of rows) {
-    if (left.has(key) || row.sending) continue;
+    if (!row.draft.queued || row.sending) continue;
+    const kept = left.get(key);
+    if (kept?.queued) continue;
+    row.draft.queued = false;
+    if (kept) {
+      row.state("failed", say("refused"));
+      continue;
+    }
     rows.delete(key);
     row.root.remove();
   }
   review();
 });
 
-draftsOf(me).then(
+all(me).then(
   (drafts) => {
     for (const draft of drafts) {
       draft.by = me;

@@ -6,13 +6,13 @@
  */
 
 /**
- * @param {string} by whose it is; empty when that is not known yet
  * @param {Blob} file
  * @param {string} name
+ * @param {string} by whose it is; empty when that is not known yet
  * @param {string} [message]
  * @returns {Draft}
  */
-export function draft(by, file, name, message = "") {
+export function draft(file, name, by, message = "") {
   // Names the upload for the server too: sent twice under one key it is posted once.
   const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
   return { key, by, file, name, message, alt: "", queued: false, at: Date.now() };
@@ -54,14 +54,10 @@ export const keep = (draft) => within("readwrite", (store) => store.put(draft));
 /** @param {string} key */
 export const forget = (key) => within("readwrite", (store) => store.delete(key));
 
-/**
- * Somebody's drafts and those that are nobody's yet, oldest first. Others who use this device have their own.
- * @param {string} by
- * @returns {Promise<Draft[]>}
- */
-export async function draftsOf(by) {
+/** What this person left here, oldest first: a device may have several readers. @param {string} me @returns {Promise<Draft[]>} */
+export async function all(me) {
   const drafts = /** @type {Draft[]} */ (await within("readonly", (store) => store.getAll()));
-  return drafts.filter((draft) => draft.by === by || !draft.by).sort((one, other) => one.at - other.at);
+  return drafts.filter(({ by }) => !by || by === me).sort((one, other) => one.at - other.at);
 }
 
 /** The form a draft is sent as. @param {Draft} draft */
@@ -76,12 +72,15 @@ export function form(draft) {
 
 /**
  * Sends what waits for the network. Whatever the server refuses goes back to the drafts, for its owner to see.
- * @param {string} me
  * @returns {Promise<number>} how many were posted
  */
-export async function flush(me) {
+export async function flush() {
   let posted = 0;
-  for (const waiting of (await draftsOf(me)).filter((draft) => draft.queued)) {
+  // A page may be older than the session: what one person left must not go out in another's name.
+  const who = await fetch("/me", { headers: { accept: "application/json" } });
+  const me = who.ok ? (await who.json()).username : "";
+  if (!me) return 0;
+  for (const waiting of (await all(me)).filter((draft) => draft.queued)) {
     let answer;
     try {
       answer = await fetch("/posts", { method: "POST", body: form(waiting), headers: { "Idempotency-Key": waiting.key } });
@@ -89,6 +88,8 @@ export async function flush(me) {
       break;
     }
     if (answer.ok) {
+      // An earlier attempt had arrived after all, perhaps with other words.
+      if (answer.headers.get("idempotency-replayed") === "true") await mend((await answer.json()).id, waiting);
       await forget(waiting.key);
       posted += 1;
     } else if (answer.status < 500 && answer.status !== 429) {
@@ -96,4 +97,9 @@ export async function flush(me) {
     } else break;
   }
   return posted;
+}
+
+/** @param {number} id @param {Draft} draft */
+function mend(id, { message, alt }) {
+  return fetch(`/posts/${id}`, { method: "PATCH", body: new URLSearchParams({ message, alt }) });
 }

@@ -33,9 +33,9 @@ function check() {
   const password = input("password").value;
   const short = new TextEncoder().encode(password).length < (joining ? min : 1);
   // The first field to blame is blamed last, so that it gets the focus.
-  blame("password", short ? say("password_short", { min: joining ? min : 1 }) : "");
+  blame("password", !short ? "" : joining ? say("password_short", { min }) : say("password_missing"));
   const good = joining ? /^[A-Za-z0-9_.@+-]{1,64}$/.test(username) : username !== "";
-  blame("username", good ? "" : say("name_rule"));
+  blame("username", good ? "" : joining ? say("name_rule") : say("name_missing"));
   return good && !short;
 }
 

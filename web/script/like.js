@@ -1,11 +1,11 @@
 // Likes: by button, by double tap, by the key L while a post has the focus. Shown at once, taken back if refused.
 
 import { Failure, call } from "./api.js";
-import { toast } from "./toast.js";
+import { toast, toastLater } from "./toast.js";
 import { say } from "./words.js";
 
 /** How long a second tap may take. */
-const TWICE = 260;
+const TWICE = 300;
 
 /** What the server holds, for posts that were touched. @type {Map<string, boolean>} */
 const held = new Map();
@@ -42,6 +42,11 @@ async function settle(post, id) {
       // It was so already: in another window, perhaps.
       if (failure.status !== 409) {
         if (isLiked(post) === want) show(post, !want);
+        if (failure.status === 401) {
+          toastLater(failure.message);
+          location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+          break;
+        }
         toast(say(want ? "like_failed" : "unlike_failed", { reason: failure.message }));
         break;
       }

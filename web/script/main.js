@@ -1,6 +1,6 @@
 // What every page does: tell times, tell about the network, take in dropped and pasted photos, send what waited.
 
-import { draft, draftsOf, flush, keep } from "./drafts.js";
+import { all, draft, flush, keep } from "./drafts.js";
 import { showWaiting, toast } from "./toast.js";
 import { tellTimes } from "./time.js";
 import { say } from "./words.js";
@@ -20,15 +20,16 @@ function tellNetwork() {
 async function sendWaiting() {
   if (!me || !navigator.onLine) return;
   try {
-    if (!(await draftsOf(me)).some((waiting) => waiting.queued)) return;
+    if (!(await all(me)).some((waiting) => waiting.queued)) return;
     // One tab at a time, where the browser can arrange it; the keys make sure in any case.
     const posted = navigator.locks
-      ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flush(me) : 0))
-      : await flush(me);
+      ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flush() : 0))
+      : await flush();
     if (posted > 0) toast(say("all_posted"));
-    document.dispatchEvent(new Event("pinhole:flushed"));
   } catch (error) {
     console.info("what waits could not be looked at", error);
+  } finally {
+    document.dispatchEvent(new Event("pinhole:flushed"));
   }
 }
 
@@ -42,7 +43,7 @@ async function compose(files) {
   if (!me) return location.assign("/login?next=/new");
   const taken = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
   if (taken) return;
-  for (const file of files) await keep(draft(me, file, file.name));
+  for (const file of files) await keep(draft(file, file.name, me));
   location.assign("/new");
 }
 
@@ -104,6 +105,9 @@ addEventListener("online", () => {
   sendWaiting();
 });
 addEventListener("offline", tellNetwork);
+navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+  if (data === "flushed") document.dispatchEvent(new Event("pinhole:flushed"));
+});
 tellNetwork();
 tellTimes(document);
 showWaiting();

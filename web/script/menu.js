@@ -108,16 +108,17 @@ sure?.addEventListener("submit", async (event) => {
     await call("DELETE", `/posts/${post.dataset.post}`);
     await forgetPhoto(post);
     sure.close();
-    if (!document.getElementById("list")) {
+    const gone = post;
+    const neighbour = /** @type {HTMLElement | null} */ (gone.nextElementSibling ?? gone.previousElementSibling);
+    // It was the only one here: there is something else to show now.
+    if (!neighbour) {
       toastLater(say("deleted"));
       location.replace("/");
       return;
     }
-    const gone = post;
-    const neighbour = /** @type {HTMLElement | null} */ (gone.nextElementSibling ?? gone.previousElementSibling);
     gone.classList.add("leaving");
     setTimeout(() => gone.remove(), 200);
-    neighbour?.focus({ preventScroll: true });
+    neighbour.focus({ preventScroll: true });
     toast(say("deleted"));
   });
 });

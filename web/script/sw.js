@@ -48,10 +48,10 @@ worker.addEventListener("sync", (event) => {
   if (sync.tag === "drafts") sync.waitUntil(sendWaiting());
 });
 
-/** Sends what the one who is signed in has waiting here. */
+/** And tells the pages that show what waits. */
 async function sendWaiting() {
-  const answer = await fetch("/me");
-  if (answer.ok) await flush((await answer.json()).username);
+  await flush();
+  for (const page of await worker.clients.matchAll()) page.postMessage("flushed");
 }
 
 /** @param {Request} request */
@@ -102,6 +102,6 @@ async function receive(request) {
   const form = await request.formData();
   const words = ["title", "text", "url"].map((name) => form.get(name)).filter((word) => typeof word === "string" && word);
   const files = form.getAll("photo").filter((file) => file instanceof File);
-  for (const file of files) await keep(draft("", file, file.name, words.join("\n")));
+  for (const file of files) await keep(draft(file, file.name, "", words.join("\n")));
   return Response.redirect("/new?shared", 303);
 }

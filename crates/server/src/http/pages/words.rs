@@ -95,9 +95,10 @@ words! {
         offline, back_online, no_network, busy, rate_limited, failed, broken, signed_out,
         like_failed, unlike_failed, feed_failed, try_again, loading, end, link_copied, link_here,
         saved, deleted, gone, not_yours, cross_site, wrong_credentials, name_taken, name_rule,
-        password_short, not_an_image, too_large, no_preview, waiting, sending, processing, posted,
-        all_posted, removed_location, queued, queue_note, cancelled, shared_lost, photo_changed,
-        photo_removed, photo_by, profile_photo, message_long, draft,
+        name_missing, password_missing, password_short, not_an_image, too_large, no_preview,
+        waiting, sending, processing, posted, all_posted, removed_location, queued, queue_note,
+        refused, cancelled, shared_lost, photo_changed, photo_removed, photo_by, profile_photo,
+        message_long, draft,
     }
 }
 
