@@ -7,7 +7,7 @@ import { Person, feed } from "./lib/api.js";
 import { assertAccessible } from "./lib/axe.js";
 import { open, slow } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
-import { assertFits } from "./lib/layout.js";
+import { assertFits, shifts } from "./lib/layout.js";
 import { photo } from "./lib/photos.js";
 import { Service } from "./lib/service.js";
 import { story } from "./lib/story.js";
@@ -116,4 +116,14 @@ test("an error in the service's log fails the story", async () => {
   const service = await Service.start();
   service.log.push('{"level":"ERROR","message":"made up"}');
   await assert.rejects(service.end(), /logged errors/);
+});
+
+story("what moves by itself is noticed", async ({ open }) => {
+  const page = await open({ worker: false });
+  const moved = await shifts(page);
+  await page.route("**/moving", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html><title>Moving</title><p id=first></p><p style='height: 600px; background: tan'>a large part of the page</p>" }));
+  await page.goto("/moving");
+  assert.equal((await moved()).score, 0);
+  await page.evaluate(() => document.getElementById("first")?.setAttribute("style", "height: 300px"));
+  await eventually("it is counted", async () => (await moved()).score > 0.02);
 });

@@ -36,7 +36,7 @@ story("every page comes with a strict policy, and keeps to it", async ({ service
 
 story("a script that got into a page does not run", async ({ open }) => {
   const page = await open({ worker: false });
-  announce(page, /Content Security Policy|TrustedScript|Trusted Type/i);
+  announce(page, /Content Security Policy|Trusted/);
   await page.goto("/");
   const refusals = await page.evaluate(() => {
     const attempt = (/** @type {() => void} */ work) => {

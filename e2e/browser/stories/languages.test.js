@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 
 import { assertAccessible } from "../lib/axe.js";
+import { DEVICES } from "../lib/browser.js";
 import { message, posts } from "../lib/client.js";
+import { assertFits } from "../lib/layout.js";
 import { look } from "../lib/look.js";
 import { photo } from "../lib/photos.js";
 import { scene } from "../lib/scene.js";
@@ -34,6 +36,21 @@ story("who reads German gets German, on every page", async ({ service, open }) =
     }
     await look(page, name);
     await assertAccessible(page);
+    // Its words are longer: they must neither leave the screen nor lie on each other.
+    for (const device of /** @type {const} */ (["phone", "narrow"])) {
+      await page.setViewportSize(DEVICES[device].viewport);
+      await assertFits(page);
+      const bar = await page.locator(".brand, .nav a").filter({ visible: true }).all();
+      const boxes = await Promise.all(bar.map((link) => link.boundingBox()));
+      for (const [index, one] of boxes.entries()) {
+        for (const other of boxes.slice(index + 1)) {
+          assert.ok(one && other);
+          const apart = one.x + one.width <= other.x + 1 || other.x + other.width <= one.x + 1 || one.y + one.height <= other.y + 1 || other.y + other.height <= one.y + 1;
+          assert.ok(apart, `${path} on ${device}: ${JSON.stringify([one, other])}`);
+        }
+      }
+      if (device === "narrow") await look(page, `${name}-narrow`);
+    }
   }
 });
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { home, message, person, post, posts } from "../lib/client.js";
+import { eventually } from "../lib/eventually.js";
 import { shifts } from "../lib/layout.js";
 import { look, settle } from "../lib/look.js";
 import { photo } from "../lib/photos.js";
@@ -86,8 +87,13 @@ story("nothing moves while slow pictures arrive", async ({ service, open }) => {
     await look(page, "feed-before-pictures", { waiting: true });
     arrive();
     await settle(page, { full: true });
-    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
-    await posts(page).nth(25).waitFor();
+    // On to the end, as fast as one reads.
+    await eventually("that was all", async () => {
+      await page.mouse.wheel(0, 700);
+      await page.getByText("Loading…").waitFor({ state: "detached" });
+      return page.getByText("That was all.").evaluateAll(([end]) => end && end.getBoundingClientRect().bottom <= innerHeight);
+    }, 30_000);
+    assert.equal(await posts(page).count(), 26);
     await settle(page, { full: true });
     const { score, moved: what } = await moved();
     assert.ok(score < 0.02, `${device}: ${score}\n${what.join("\n")}`);
