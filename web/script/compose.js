@@ -67,6 +67,7 @@ class Row {
    * @param {string} [text]
    */
   state(state, text = "") {
+    this.root.dataset.state = state;
     const active = state === "waiting" || state === "sending" || state === "processing";
     const line = /** @type {HTMLElement} */ (this.root.querySelector(".draft-state"));
     line.hidden = !active;

@@ -86,6 +86,9 @@ function keepPlace() {
 }
 
 async function findPlace() {
+  // Whoever follows a link wants the newest, even if the browser takes it for the page that was here before.
+  const [how] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  if (how?.type === "navigate") return;
   const place = JSON.parse(sessionStorage.getItem(PLACE + history.state.place) ?? "null");
   if (!place) return;
   const reached = () => posts().find((post) => Number(post.dataset.post) <= place.post);
