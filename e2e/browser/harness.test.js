@@ -124,6 +124,11 @@ story("what moves by itself is noticed", async ({ open }) => {
   await page.route("**/moving", (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html><title>Moving</title><p id=first></p><p style='height: 600px; background: tan'>a large part of the page</p>" }));
   await page.goto("/moving");
   assert.equal((await moved()).score, 0);
-  await page.evaluate(() => document.getElementById("first")?.setAttribute("style", "height: 300px"));
-  await eventually("it is counted", async () => (await moved()).score > 0.02);
+  await eventually("it is counted", async () => {
+    await page.evaluate(() => {
+      const first = /** @type {HTMLElement} */ (document.getElementById("first"));
+      first.style.height = `${first.offsetHeight + 50}px`;
+    });
+    return (await moved()).score > 0.02;
+  });
 });

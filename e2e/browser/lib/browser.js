@@ -75,7 +75,8 @@ export async function open(base, way = {}) {
     serviceWorkers: worker ? "allow" : "block",
     reducedMotion: still ? "reduce" : "no-preference",
   });
-  context.setDefaultTimeout(10_000);
+  // Generous: the machine may be busy with other things than us.
+  context.setDefaultTimeout(20_000);
   if (as) await context.addCookies([as.session()]);
   const page = await context.newPage();
   watch(page, base, `${device}-${scheme}`);

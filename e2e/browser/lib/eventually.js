@@ -10,7 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
  * @param {number} [patience] in milliseconds
  * @returns {Promise<NonNullable<T>>}
  */
-export async function eventually(what, probe, patience = 10_000) {
+export async function eventually(what, probe, patience = 20_000) {
   const end = Date.now() + patience;
   for (;;) {
     const answer = await probe();

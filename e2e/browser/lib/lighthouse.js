@@ -16,6 +16,20 @@ export const CATEGORIES = ["performance", "accessibility", "best-practices", "se
 
 /** @param {string} url @returns {Promise<Verdict>} */
 export async function verdict(url) {
+  // A trace can get lost on a busy machine. Then there was no measurement, and it is made anew; a bad one counts.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await measure(url);
+    } catch (error) {
+      if (attempt === 3 || !(error instanceof Unmeasured)) throw error;
+    }
+  }
+}
+
+class Unmeasured extends Error {}
+
+/** @param {string} url @returns {Promise<Verdict>} */
+async function measure(url) {
   const chrome = await chromeLauncher.launch({ chromePath: chromium(), chromeFlags: FLAGS, logLevel: "error" });
   // Whatever ends this process, no browser stays behind.
   const kill = () => chrome.kill();
@@ -30,7 +44,7 @@ export async function verdict(url) {
     });
     if (!result) throw new Error(`Lighthouse had nothing to say about ${url}`);
     const { categories, audits, runtimeError } = result.lhr;
-    if (runtimeError) throw new Error(`Lighthouse failed on ${url}: ${runtimeError.message}`);
+    if (runtimeError) throw new Unmeasured(`Lighthouse failed on ${url}: ${runtimeError.message}`);
     const scores = Object.fromEntries(Object.values(categories).map(({ id, score }) => [id, score ?? 0]));
     const complaints = Object.values(categories).flatMap(({ id, auditRefs }) =>
       auditRefs

@@ -20,7 +20,7 @@ import { assertQuiet } from "./watch.js";
  * @param {(stage: Stage) => Promise<void>} body
  */
 export function story(title, body) {
-  test(title, { timeout: 90_000 }, async () => {
+  test(title, { timeout: 120_000 }, async () => {
     const service = await Service.start();
     /** @type {import("playwright-core").Page[]} */
     const pages = [];
