@@ -75,7 +75,8 @@ impl App {
     pub async fn authenticate(&self, token: &Token) -> Result<Option<Caller>, Error> {
         let parts = &self.0;
         let (token, now) = (token.hash(), parts.clock.now());
-        let Some(session) = parts.store.session(token).await? else { return Ok(None) };
+        let session = parts.memory.sessions.get(token, |_| true, parts.store.session(token)).await?;
+        let Some(session) = session else { return Ok(None) };
         let unused = now.since(session.last_used_at);
         if unused >= parts.settings.session_idle {
             return Ok(None);

@@ -5,7 +5,9 @@ mod chance;
 mod crowd;
 mod error;
 mod feed;
+mod known;
 mod likes;
+mod memory;
 mod open;
 mod passwords;
 mod photos;
@@ -24,10 +26,12 @@ pub use blobs::{Spool, Spooled};
 pub use crowd::{Crowd, Inside};
 pub use error::Error;
 pub use imaging::{Format, Removed};
+pub use memory::Liked;
 pub use open::OpenError;
+pub use photos::Picture;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;
-pub use stats::{CacheLevel, Queue, Stats};
+pub use stats::{CacheLevel, Facts, Queue, Stats};
 pub use upload::Upload;
 
 use std::fs::File;
@@ -46,6 +50,7 @@ struct Parts {
     clock: Clock,
     opened_at: Timestamp,
     store: store::Store,
+    memory: Arc<memory::Memory>,
     blobs: blobs::Blobs,
     /// Finished images, below those in memory.
     cache: blobs::Cache,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use model::Clock;
 
+use crate::memory::Memory;
 use crate::workers::{Budget, Workers};
 use crate::{App, Crowd, Parts, Settings, passwords, stats, variants};
 
@@ -55,7 +56,13 @@ impl App {
     /// Opens the service on its data folder, which is made when missing. Blocks.
     pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings)?;
-        let store = store::Store::open(&settings.data_dir.join("pinhole.db"), settings.read_threads);
+        let memory = Arc::new(Memory::new());
+        let heard = memory.clone();
+        let store = store::Store::open(
+            &settings.data_dir.join("pinhole.db"),
+            settings.read_connections,
+            Box::new(move |changes| heard.hear(changes)),
+        );
         let store = store.map_err(|error| match error {
             store::OpenError::Newer { .. } => OpenError::Newer(error),
             store::OpenError::Foreign { .. } => OpenError::Foreign(error),
@@ -72,6 +79,7 @@ impl App {
             opened_at: clock.now(),
             clock,
             store,
+            memory,
             blobs,
             cache,
             passwords: passwords::Passwords::start(workers(

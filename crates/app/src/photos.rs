@@ -4,24 +4,33 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use imaging::Format;
-use model::{Photo, PhotoId, Size, master_for};
+use model::{PhotoId, Size, master_for};
 
 use crate::variants::Variant;
 use crate::{App, Error};
 
 const NO_SUCH_PHOTO: Error = Error::NotFound("there is no such photo");
 
+/// A photo that exists, as far as making images of it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Picture {
+    id: PhotoId,
+    short_side: u32,
+}
+
 impl App {
     /// The photo, as long as it lives. Asked before every image, so a deleted photo is gone at once
     /// wherever its images may still lie.
-    pub async fn photo(&self, id: PhotoId) -> Result<Photo, Error> {
-        self.0.store.photo(id).await?.ok_or(NO_SUCH_PHOTO)
+    pub async fn photo(&self, id: PhotoId) -> Result<Picture, Error> {
+        let read = async { Ok::<_, Error>(self.0.store.photo(id).await?.map(|photo| photo.short_side())) };
+        let short_side = self.0.memory.photos.get(id, |_| true, read).await?;
+        short_side.map(|short_side| Picture { id, short_side }).ok_or(NO_SUCH_PHOTO)
     }
 
     /// The photo as a square image.
-    pub async fn image(&self, photo: &Photo, size: Size, format: Format) -> Result<Bytes, Error> {
+    pub async fn image(&self, photo: &Picture, size: Size, format: Format) -> Result<Bytes, Error> {
         let variant = Variant { photo: photo.id, size, format };
-        let (app, short_side) = (self.clone(), photo.short_side());
+        let (app, short_side) = (self.clone(), photo.short_side);
         self.0
             .variants
             .get_or_make(variant, move || async move { app.find_or_render(variant, short_side).await })

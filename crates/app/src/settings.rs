@@ -17,7 +17,7 @@ pub struct Settings {
     pub min_password: usize,
     /// A session ends when it has not been used for so long.
     pub session_idle: Duration,
-    pub read_threads: usize,
+    pub read_connections: usize,
     pub hash_threads: usize,
     pub hash_queue: usize,
     pub pixel_threads: usize,

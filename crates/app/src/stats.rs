@@ -14,6 +14,8 @@ pub struct Stats {
     pub queues: Vec<Queue>,
     /// Finished images: where they are looked for first comes first.
     pub image_cache: Vec<CacheLevel>,
+    /// Facts kept in memory, by kind.
+    pub facts: Vec<Facts>,
     /// Images that were drawn.
     pub renders: u64,
     pub photos: u64,
@@ -39,6 +41,15 @@ pub struct CacheLevel {
     pub hits: u64,
     pub misses: u64,
     pub evictions: u64,
+}
+
+/// Facts of one kind that are kept in memory.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub kind: &'static str,
+    pub entries: u64,
+    pub hits: u64,
+    pub misses: u64,
 }
 
 /// Counting every photo takes a walk through the table, so a count serves for a while.
@@ -69,6 +80,7 @@ impl App {
         Ok(Stats {
             queues,
             image_cache: vec![parts.variants.level(), disk_level(parts.cache.usage())],
+            facts: parts.memory.figures(),
             renders: parts.renders.load(Ordering::Relaxed),
             photos: totals.photos,
             stored_bytes: totals.bytes,

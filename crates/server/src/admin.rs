@@ -11,17 +11,19 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 
 use crate::config::Secret;
+use crate::http::Front;
 use crate::metrics::Metrics;
 
 #[derive(Clone)]
 struct Admin {
     app: App,
     metrics: Arc<Metrics>,
+    front: Arc<Front>,
     token: Option<Secret>,
 }
 
-pub(crate) fn router(app: App, metrics: Arc<Metrics>, token: Option<Secret>) -> Router {
-    Router::new().route("/metrics", get(show)).with_state(Admin { app, metrics, token })
+pub(crate) fn router(app: App, metrics: Arc<Metrics>, front: Arc<Front>, token: Option<Secret>) -> Router {
+    Router::new().route("/metrics", get(show)).with_state(Admin { app, metrics, front, token })
 }
 
 async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
@@ -31,13 +33,14 @@ async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], "send the admin token\n")
             .into_response();
     }
-    let stats = match admin.app.stats().await {
+    let mut stats = match admin.app.stats().await {
         Ok(stats) => stats,
         Err(error) => {
             tracing::error!(%error, "no figures for the metrics");
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
     };
+    stats.facts.push(admin.front.figures());
     match admin.metrics.encode(&stats) {
         Ok(text) => {
             let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -112,6 +112,16 @@ fn of_stats(stats: &Stats) -> Registry {
     registry.register("pinhole_image_cache_evictions", "Finished images that had to make room", evictions);
     registry.register("pinhole_image_cache_bytes", "What finished images take", bytes);
     registry.register("pinhole_image_cache_entries", "Finished images kept", entries);
+    let lookups = Family::<Labels, Counter>::default();
+    let entries = Family::<Labels, Gauge<u64, AtomicU64>>::default();
+    for facts in &stats.facts {
+        for (result, count) in [("hit", facts.hits), ("miss", facts.misses)] {
+            lookups.get_or_create(&vec![("kind", facts.kind), ("result", result)]).inc_by(count);
+        }
+        entries.get_or_create(&vec![("kind", facts.kind)]).set(facts.entries);
+    }
+    registry.register("pinhole_memory_lookups", "Facts looked up in memory before the database", lookups);
+    registry.register("pinhole_memory_entries", "Facts kept in memory", entries);
     let renders = Counter::<u64>::default();
     renders.inc_by(stats.renders);
     registry.register("pinhole_image_renders", "Images drawn because no level had them", renders);

@@ -75,11 +75,13 @@ impl Service {
         let (stop, stopping) = watch::channel(false);
         let terms = Terms::new(config);
 
-        let router = http::router(Http::new(app.clone(), clock, config, metrics.clone()));
+        let http = Http::new(app.clone(), clock, config, metrics.clone());
+        let front = http.front();
+        let router = http::router(http);
         let serving = listener::serve(listener, router, terms.clone(), metrics.clone(), stopping.clone());
         let mut listeners = vec![tokio::spawn(serving)];
         if let Some(listener) = admin_listener {
-            let router = admin::router(app.clone(), metrics, config.admin_token.clone());
+            let router = admin::router(app.clone(), metrics, front, config.admin_token.clone());
             let own = Arc::new(Metrics::new());
             listeners.push(tokio::spawn(listener::serve(listener, router, terms, own, stopping)));
         }
@@ -148,7 +150,7 @@ pub(crate) fn settings(config: &Config) -> app::Settings {
         max_pixels: u64::from(config.max_megapixels) * 1_000_000,
         min_password: config.min_password,
         session_idle: config.session_idle,
-        read_threads: config.read_threads,
+        read_connections: config.read_connections,
         hash_threads: config.hash_threads,
         hash_queue: config.hash_queue,
         pixel_threads: config.pixel_threads,

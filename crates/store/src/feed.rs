@@ -97,7 +97,7 @@ mod tests {
 
     async fn assert_counts_apart(whose: Whose) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("pinhole.db"), 1).unwrap();
+        let store = Store::open(&folder.path().join("pinhole.db"), 1, Box::new(|_| {})).unwrap();
         // Somebody counts for as long as we like.
         let (finish, may_finish) = mpsc::channel::<()>();
         let mut counting = Box::pin(store.read_slowly(move |_| {

@@ -3,6 +3,7 @@
 //! Each file named after a noun holds its statements and the functions that run them. A function is
 //! written once over a [`Tx`]; which database stands behind it is decided below, in `sqlite`.
 
+mod changes;
 mod error;
 mod feed;
 mod likes;
@@ -20,6 +21,7 @@ use std::path::Path;
 
 use futures_util::future::BoxFuture;
 
+pub use changes::{Change, Listener};
 pub use error::{Error, OpenError};
 pub use likes::Like;
 pub use photos::{NewPhoto, Original};
@@ -45,9 +47,9 @@ impl<T, F> Work<T> for F where
 }
 
 impl Store {
-    /// Opens the SQLite database at `path`, making or upgrading it where needed.
-    pub fn open(path: &Path, read_threads: usize) -> Result<Self, OpenError> {
-        Ok(Self { sqlite: sqlite::Sqlite::open(path, read_threads)? })
+    /// Opens the SQLite database at `path`, making or upgrading it where needed. `listener` is told of every change.
+    pub fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
+        Ok(Self { sqlite: sqlite::Sqlite::open(path, read_connections, listener)? })
     }
 
     /// How many writes wait for the writer.

@@ -5,7 +5,7 @@ use model::{PostId, Timestamp, UserId};
 
 use crate::statements::statements;
 use crate::tx::Tx;
-use crate::{Error, Store};
+use crate::{Change, Error, Store};
 
 statements! {
     // Selecting from posts makes a like of a missing post no row at all.
@@ -14,6 +14,7 @@ statements! {
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
     COUNT_UP = "UPDATE posts SET like_count = like_count + 1 WHERE id = $1";
     COUNT_DOWN = "UPDATE posts SET like_count = like_count - 1 WHERE id = $1";
+    SINCE = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id >= $2";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
@@ -32,6 +33,7 @@ impl Store {
             async move {
                 if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
                     tx.execute(COUNT_UP, &[post.into()]).await?;
+                    tx.note(Change::Like(user, post));
                     return Ok(Like::Changed);
                 }
                 unchanged(tx, post).await
@@ -46,11 +48,22 @@ impl Store {
             async move {
                 if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
                     tx.execute(COUNT_DOWN, &[post.into()]).await?;
+                    tx.note(Change::Like(user, post));
                     return Ok(Like::Changed);
                 }
                 unchanged(tx, post).await
             }
             .boxed()
+        })
+        .await
+    }
+}
+
+impl Store {
+    /// The posts that somebody likes, among `oldest` and all newer ones.
+    pub async fn likes_since(&self, user: UserId, oldest: PostId) -> Result<Vec<PostId>, Error> {
+        self.read(move |tx| {
+            async move { tx.all(SINCE, &[user.into(), oldest.into()], |row| row.post_id(0)).await }.boxed()
         })
         .await
     }

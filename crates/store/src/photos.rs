@@ -11,7 +11,7 @@ use model::{Alt, Photo, PhotoId, PostId, Timestamp};
 
 use crate::statements::statements;
 use crate::tx::{Row, Tx};
-use crate::{Error, Store};
+use crate::{Change, Error, Store};
 
 statements! {
     FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
@@ -137,6 +137,7 @@ pub(crate) async fn describe(tx: &mut Tx, post: PostId, alt: Option<&Alt>) -> Re
 /// Deletes the row and notes that the bytes must follow.
 pub(crate) async fn delete(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(DELETE, &[(&id).into()]).await?;
+    tx.note(Change::Photo(id));
     note_removal(tx, id, now).await
 }
 

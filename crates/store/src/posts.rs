@@ -7,7 +7,7 @@ use crate::photos::{self, NewPhoto, read_photo};
 use crate::statements::statements;
 use crate::tx::{Row, Tx};
 use crate::users::{read_user, user_columns};
-use crate::{Error, Store};
+use crate::{Change, Error, Store};
 
 /// Selects what makes a [`Post`], as seen by the user `$1` (0 for nobody).
 macro_rules! select_posts {
@@ -107,6 +107,7 @@ impl Store {
                     Some(author) if author != editor => return Ok(Access::Forbidden),
                     Some(_) => {}
                 }
+                tx.note(Change::Post(id));
                 if let Some(message) = &edit.message {
                     tx.execute(EDIT, &[message.as_ref().map(Message::as_str).into(), id.into()]).await?;
                 }
@@ -140,6 +141,7 @@ impl Store {
                     return Ok(Access::Missing);
                 };
                 photos::delete(tx, photo, now).await?;
+                tx.note(Change::Post(id));
                 Ok(Access::Granted(photo))
             }
             .boxed()
@@ -163,6 +165,7 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
     let values = [new.author.into(), (&new.photo.photo.id).into(), message.into(), now.into()];
     let id = tx.first(INSERT, &values, |row| row.post_id(0)).await?;
     let id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
+    tx.note(Change::Post(id));
     if let Some(key) = &new.key {
         tx.execute(REMEMBER_KEY, &[new.author.into(), key.as_str().into(), id.into(), now.into()]).await?;
     }

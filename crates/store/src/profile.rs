@@ -7,7 +7,7 @@ use crate::photos::{self, NewPhoto};
 use crate::statements::statements;
 use crate::tx::Tx;
 use crate::users::{read_user, user_columns};
-use crate::{Error, Store};
+use crate::{Change, Error, Store};
 
 statements! {
     FIND = concat!("SELECT ", user_columns!(), "
@@ -39,6 +39,7 @@ impl Store {
                 }
                 let replaced = shown(tx, user).await?;
                 tx.execute(SHOW, &[(&photo.photo.id).into(), user.into()]).await?;
+                tx.note(Change::User(user));
                 if let Some(old) = replaced {
                     photos::delete(tx, old, now).await?;
                 }
@@ -55,6 +56,7 @@ impl Store {
             async move {
                 let Some(old) = shown(tx, user).await? else { return Ok(None) };
                 tx.execute(HIDE, &[user.into()]).await?;
+                tx.note(Change::User(user));
                 photos::delete(tx, old, now).await?;
                 Ok(Some(old))
             }

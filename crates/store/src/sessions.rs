@@ -6,7 +6,7 @@ use model::{Timestamp, TokenHash, User, UserId};
 use crate::statements::statements;
 use crate::tx::Tx;
 use crate::users::{USER_COLUMNS, read_user, user_columns};
-use crate::{Error, Store};
+use crate::{Change, Error, Store};
 
 statements! {
     INSERT = "INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES ($1, $2, $3, $3)";
@@ -51,14 +51,25 @@ impl Store {
     /// Notes that a session was used.
     pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
         self.write(move |tx| {
-            async move { tx.execute(TOUCH, &[now.into(), (&token).into()]).await.map(drop) }.boxed()
+            async move {
+                tx.note(Change::Session(token));
+                tx.execute(TOUCH, &[now.into(), (&token).into()]).await.map(drop)
+            }
+            .boxed()
         })
         .await
     }
 
     /// Ends a session; tells whether there was one.
     pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
-        self.write(move |tx| async move { Ok(tx.execute(END, &[(&token).into()]).await? > 0) }.boxed()).await
+        self.write(move |tx| {
+            async move {
+                tx.note(Change::Session(token));
+                Ok(tx.execute(END, &[(&token).into()]).await? > 0)
+            }
+            .boxed()
+        })
+        .await
     }
 }
 

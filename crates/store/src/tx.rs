@@ -10,16 +10,37 @@ use model::{PhotoId, PostId, Timestamp, TokenHash, UserId};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use crate::Error;
+use crate::{Change, Error};
 
 #[derive(Debug)]
 pub(crate) struct Tx {
     conn: Connection,
+    /// What the open transaction changes, as far as anybody keeps copies of it.
+    changes: Vec<Change>,
 }
 
 impl Tx {
     pub(crate) fn new(conn: Connection) -> Self {
-        Self { conn }
+        Self { conn, changes: Vec::new() }
+    }
+
+    /// Notes a change, to be told when it is committed.
+    pub(crate) fn note(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+
+    /// How many changes are noted.
+    pub(crate) fn changes(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Takes back the notes of work that is rolled back.
+    pub(crate) fn forget_changes_after(&mut self, count: usize) {
+        self.changes.truncate(count);
+    }
+
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Runs a statement; tells how many rows it touched.

@@ -24,7 +24,7 @@ struct Case {
 impl Case {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { store: Store::open(&folder.path().join("pinhole.db"), 2).unwrap(), folder }
+        Self { store: Store::open(&folder.path().join("pinhole.db"), 2, Box::new(|_| {})).unwrap(), folder }
     }
 
     async fn user(&self, name: &str) -> User {
@@ -362,6 +362,6 @@ async fn what_was_written_is_there_after_reopening() {
     let post = case.post(ada.id, 1).await;
     let Case { store, folder } = case;
     drop(store);
-    let store = Store::open(&folder.path().join("pinhole.db"), 1).unwrap();
+    let store = Store::open(&folder.path().join("pinhole.db"), 1, Box::new(|_| {})).unwrap();
     assert_eq!(store.post(post.id, Some(ada.id)).await.unwrap(), Some(post));
 }

@@ -10,6 +10,7 @@ mod docs;
 mod errors;
 mod feed;
 mod forms;
+mod freshness;
 mod likes;
 mod limits;
 mod order;

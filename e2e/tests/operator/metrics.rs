@@ -44,6 +44,9 @@ fn they_count_requests_images_queues_and_bytes() {
     for _ in 0..3 {
         ada.get(&format!("/photos/{photo}/64x64")).expect(200);
     }
+    for _ in 0..2 {
+        ada.get("/feed").expect(200);
+    }
     ada.get("/posts/999999").expect(404);
     ada.get("/nowhere").expect(404);
 
@@ -70,6 +73,18 @@ fn they_count_requests_images_queues_and_bytes() {
     assert_eq!(value(&text, "pinhole_image_renders_total"), Some(1.0));
     assert_eq!(value(&text, "pinhole_image_cache_entries{level=\"memory\"}"), Some(1.0));
     assert_eq!(value(&text, "pinhole_image_cache_evictions_total{level=\"memory\"}"), Some(0.0));
+    let recalled = |kind: &str, result: &str| {
+        value(&text, &format!("pinhole_memory_lookups_total{{kind=\"{kind}\",result=\"{result}\"}}"))
+    };
+    for (kind, hits, misses) in [("photos", 3.0, 1.0), ("likes", 1.0, 1.0), ("feed", 1.0, 1.0)] {
+        assert_eq!(
+            (recalled(kind, "hit"), recalled(kind, "miss")),
+            (Some(hits), Some(misses)),
+            "{kind}: {text}"
+        );
+        assert_eq!(value(&text, &format!("pinhole_memory_entries{{kind=\"{kind}\"}}")), Some(1.0), "{kind}");
+    }
+    assert_eq!(recalled("sessions", "miss"), Some(1.0), "{text}");
     assert_eq!(value(&text, "pinhole_photos"), Some(1.0));
     assert!(value(&text, "pinhole_stored_bytes").unwrap() > 0.0);
     for queue in ["hash", "ingest", "render", "write"] {

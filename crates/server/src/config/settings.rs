@@ -114,7 +114,8 @@ settings! {
         // A file counts with whole blocks of 4 KiB and one more, and one photo gets a 64th. Zero is a choice: no cache.
         /// Disk for finished images
         cache_disk: u64 as Bytes<0> = Is("2GiB");
-        /// Threads that read the database
-        read_threads: usize as Count<1, MAX_THREADS> = Is("4");
+        // No fewer than there are threads that answer, or they wait for each other.
+        /// Connections that read the database
+        read_connections: usize as Count<1, MAX_THREADS> = Cores;
     }
 }

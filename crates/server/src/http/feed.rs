@@ -9,7 +9,8 @@ use model::{Anchor, FeedStart, Limit, Whose};
 use super::Http;
 use super::auth::Reader;
 use super::error::Problem;
-use super::wire::{FeedPage, Paging, Post, json};
+use super::front::Form;
+use super::wire::{FeedPage, Paging, Post, json, json_bytes, written};
 
 /// Read the feed
 ///
@@ -34,31 +35,55 @@ pub(crate) async fn feed(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, _) = request.into_parts();
-    page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed").await
+    let ask = Ask::parse(parts.uri.query().unwrap_or_default())?;
+    if ask.is_front() {
+        return front(&http, &parts, caller.as_ref(), ask).await;
+    }
+    page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed", ask).await
 }
 
-/// A page of posts as the query asks for it; `path` is where the next one is found.
+/// The newest posts: written once for all readers, as long as nothing changes.
+async fn front(
+    http: &Http,
+    parts: &Parts,
+    caller: Option<&app::Caller>,
+    ask: Ask,
+) -> Result<Response, Problem> {
+    let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(parts) };
+    // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
+    let version = http.app.feed_version();
+    let page = match http.front.find(&form, version) {
+        Some(page) => page,
+        None => {
+            let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
+            let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
+            let json = written(&ask.answer(page, &form.base, "/feed"))?;
+            http.front.keep(form, version, json, &ids)
+        }
+    };
+    let json = match (caller, page.oldest()) {
+        (Some(caller), Some(oldest)) => page.seen_by(&*http.app.liked_since(caller, oldest).await?),
+        _ => page.plain(),
+    };
+    Ok(json_bytes(StatusCode::OK, json))
+}
+
+/// A page of posts as `ask` has it; `path` is where the next one is found.
 pub(crate) async fn page(
     http: &Http,
     parts: &Parts,
     caller: Option<&app::Caller>,
     whose: Whose,
     path: &str,
+    ask: Ask,
 ) -> Result<Response, Problem> {
-    let ask = Ask::parse(parts.uri.query().unwrap_or_default())?;
     let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
     let page = http.app.feed(caller, whose, start, ask.limit).await?;
-    let next = page.next.map(|anchor| {
-        let offset = ask.offset.saturating_add(page.posts.len() as u64);
-        let limit = ask.limit_as_sent.unwrap_or_else(|| ask.limit.get().to_string());
-        format!("{}{path}?limit={limit}&offset={offset}&after={anchor}", http.addresses.base_url(parts))
-    });
-    let data = page.posts.into_iter().map(Post::from).collect();
-    Ok(json(StatusCode::OK, &FeedPage { data, paging: Paging { next } }))
+    Ok(json(StatusCode::OK, &ask.answer(page, &http.addresses.base_url(parts), path)))
 }
 
 /// What a reader asked for.
-struct Ask {
+pub(crate) struct Ask {
     limit: Limit,
     /// Digits only, so it can go into a link as it is.
     limit_as_sent: Option<String>,
@@ -67,7 +92,21 @@ struct Ask {
 }
 
 impl Ask {
-    fn parse(query: &str) -> Result<Self, Problem> {
+    fn is_front(&self) -> bool {
+        self.offset == 0 && self.after.is_none()
+    }
+
+    /// A page with the link to the next one.
+    fn answer(self, page: model::FeedPage, base: &str, path: &str) -> FeedPage {
+        let next = page.next.map(|anchor| {
+            let offset = self.offset.saturating_add(page.posts.len() as u64);
+            let limit = self.limit_as_sent.unwrap_or_else(|| self.limit.get().to_string());
+            format!("{base}{path}?limit={limit}&offset={offset}&after={anchor}")
+        });
+        FeedPage { data: page.posts.into_iter().map(Post::from).collect(), paging: Paging { next } }
+    }
+
+    pub(crate) fn parse(query: &str) -> Result<Self, Problem> {
         let first = |name: &str| {
             form_urlencoded::parse(query.as_bytes())
                 .find(|(key, _)| key == name)

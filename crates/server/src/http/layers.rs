@@ -1,17 +1,19 @@
-//! What happens around every handler: a request id, a panic caught, limits, one look for all errors,
+//! What happens around every handler: a request id, limits, a panic caught, one look for all errors,
 //! a measurement and a line in the log.
 
 use std::any::Any;
 use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use tower_http::catch_panic::CatchPanicLayer;
 use tracing::Instrument;
 
 use super::address::Peer;
@@ -21,32 +23,30 @@ use super::{Http, auth};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Puts the layers around a router; the last one added is the first to see a request.
+/// Puts the layer around a router.
 pub(super) fn around(router: Router, http: Http) -> Router {
-    router
-        .layer(from_fn_with_state(http.clone(), guard))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(from_fn_with_state(http, attend))
+    router.layer(from_fn_with_state(http, attend))
 }
 
 /// Turns away floods and writes that other sites started.
-async fn guard(State(http): State<Http>, request: Request, next: Next) -> Result<Response, Problem> {
+fn guard(http: &Http, request: &Request, client: IpAddr) -> Result<(), Problem> {
     // Whoever watches over us must not take a crowd for an outage.
     let watcher = matches!(request.uri().path(), "/livez" | "/readyz");
     if !watcher {
-        http.limits.request(client(&http, &request), http.clock.now())?;
+        http.limits.request(client, http.clock.now())?;
     }
-    let by_cookie = auth::bearer(request.headers()).is_none();
-    if by_cookie && http.addresses.is_foreign_write(request.method(), request.headers(), http.cookie.name) {
+    let (method, headers) = (request.method(), request.headers());
+    if http.addresses.is_foreign_write(method, headers, http.cookie.name) && auth::bearer(headers).is_none() {
         return Err(Problem::cross_site());
     }
-    Ok(next.run(request).await)
+    Ok(())
 }
 
-/// Names the request, measures it, and gives every error the same look.
+/// Names the request, measures it, and gives every error the same look. One layer for all of it: each more would
+/// cost every request a few allocations.
 async fn attend(State(http): State<Http>, request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = request_id(request.headers());
+    let id = request_id(&http.request_ids, request.headers());
     let method = request.method().clone();
     let client = client(&http, &request);
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -54,7 +54,13 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     let look = Look::of(&request);
     let span = tracing::info_span!("request", id);
 
-    let response = next.run(request).instrument(span.clone()).await;
+    let response = match guard(&http, &request, client) {
+        Ok(()) => {
+            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().instrument(span.clone());
+            answered.await.unwrap_or_else(|panic| panicked(&*panic))
+        }
+        Err(problem) => problem.into_response(),
+    };
     let mut response = http.answers.hold(response).await;
     let problem = response.extensions_mut().remove::<Problem>();
     let problem = problem.or_else(|| is_error(&response).then(|| Problem::of_status(response.status())));
@@ -93,20 +99,29 @@ fn is_error(response: &Response) -> bool {
 }
 
 /// The client's own id when it is well formed, else a new one.
-fn request_id(headers: &HeaderMap) -> String {
+fn request_id(ids: &RequestIds, headers: &HeaderMap) -> String {
     let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     let fine = |id: &&str| {
         (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
     };
-    sent.filter(fine).map_or_else(new_request_id, str::to_owned)
+    sent.filter(fine).map_or_else(|| ids.next(), str::to_owned)
 }
 
-fn new_request_id() -> String {
-    let number = getrandom::u64().unwrap_or_default();
-    format!("{number:016x}")
+/// Names that no other process makes, and none of ours twice.
+pub(super) struct RequestIds(AtomicU64);
+
+impl RequestIds {
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(getrandom::u64().unwrap_or_default()))
+    }
+
+    fn next(&self) -> String {
+        // An odd step visits every number once, and neighbours do not look alike.
+        format!("{:016x}", self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
+    }
 }
 
-fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+fn panicked(panic: &(dyn Any + Send)) -> Response {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = text.unwrap_or("(no message)"), "a handler panicked");

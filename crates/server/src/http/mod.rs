@@ -8,6 +8,7 @@ mod docs;
 mod error;
 mod feed;
 mod form;
+mod front;
 mod health;
 mod layers;
 mod likes;
@@ -43,6 +44,7 @@ use address::{Addresses, Peer};
 use answers::Answers;
 use auth::Cookie;
 use form::{Bounds, FileSink, Form, FormError};
+pub(crate) use front::Front;
 use limits::Limits;
 
 pub use openapi::document as openapi_document;
@@ -57,9 +59,11 @@ pub(crate) struct Shared {
     addresses: Addresses,
     cookie: Cookie,
     limits: Limits,
+    request_ids: layers::RequestIds,
     metrics: Arc<Metrics>,
     answers: Answers,
     assets: pages::Assets,
+    front: Arc<Front>,
     small_body: Bounds,
     upload: Bounds,
 }
@@ -84,12 +88,19 @@ impl Http {
             addresses: Addresses::new(config),
             cookie: Cookie::new(config),
             limits: Limits::new(config),
+            request_ids: layers::RequestIds::new(),
             metrics,
             answers: Answers::new(),
             assets: pages::Assets::new(),
+            front: Arc::default(),
             small_body: bounds,
             upload: Bounds { total: config.upload_timeout, ..bounds },
         }))
+    }
+
+    /// The first page of the feed, and how often it was at hand.
+    pub(crate) fn front(&self) -> Arc<Front> {
+        self.front.clone()
     }
 
     /// Reads the text parameters an operation knows.

@@ -56,8 +56,9 @@ pub(crate) async fn posts(
     let (parts, _) = request.into_parts();
     // Whether there is such a user comes before whether the page asked for makes sense.
     let user = http.app.user(&username).await?;
+    let ask = feed::Ask::parse(parts.uri.query().unwrap_or_default())?;
     let path = format!("/users/{}/posts", in_path(&user.username));
-    feed::page(&http, &parts, caller.as_ref(), Whose::Only(user.id), &path).await
+    feed::page(&http, &parts, caller.as_ref(), Whose::Only(user.id), &path, ask).await
 }
 
 /// As the name is written in an address. Some programs read a bare `+` as a blank, so it is not left bare.

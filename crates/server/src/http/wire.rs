@@ -139,13 +139,15 @@ impl From<model::Post> for Post {
 
 /// A JSON answer.
 pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    match serde_json::to_vec(body) {
-        Ok(json) => json_bytes(status, json.into()),
-        Err(error) => {
-            tracing::error!(%error, "an answer could not be written");
-            Problem::internal().into_response()
-        }
-    }
+    written(body).map_or_else(IntoResponse::into_response, |json| json_bytes(status, json))
+}
+
+/// An answer's JSON.
+pub(crate) fn written(body: &impl Serialize) -> Result<Bytes, Problem> {
+    serde_json::to_vec(body).map(Bytes::from).map_err(|error| {
+        tracing::error!(%error, "an answer could not be written");
+        Problem::internal()
+    })
 }
 
 /// JSON that is written already. Its length goes into the head so that HEAD can repeat it.

@@ -1,14 +1,16 @@
 //! SQLite behind the seam: one writer that commits in groups, a few readers beside it.
 
 pub(crate) mod connection;
+mod pool;
 mod readers;
 mod schema;
 mod writer;
 
 use std::path::Path;
 
-use crate::{Error, OpenError, Work};
+use crate::{Error, Listener, OpenError, Work};
 
+use pool::Pool;
 use readers::Readers;
 use writer::Writer;
 
@@ -18,17 +20,17 @@ const SLOW_QUEUE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     // Dropped in this order: the last connection to close tidies the write-ahead log away.
-    readers: Readers,
+    readers: Pool,
     /// One thread for reads that take long, so that they only hold up each other.
     slow_reader: Readers,
     writer: Writer,
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, read_threads: usize) -> Result<Self, OpenError> {
+    pub(crate) fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
         let conn = connection::open(path)?;
-        let writer = Writer::start(conn)?;
-        let readers = Readers::start(path, "store-read", read_threads, readers::QUEUE)?;
+        let writer = Writer::start(conn, listener)?;
+        let readers = Pool::open(path, read_connections)?;
         let slow_reader = Readers::start(path, "store-slow", 1, SLOW_QUEUE)?;
         Ok(Self { readers, slow_reader, writer })
     }
@@ -46,7 +48,7 @@ impl Sqlite {
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.readers.run(work).await
+        self.readers.run(work)
     }
 
     pub(crate) async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {

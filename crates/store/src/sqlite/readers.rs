@@ -1,4 +1,4 @@
-//! A few threads that read, each on a connection of its own. They never wait for the writer.
+//! Threads that read, each on a connection of its own, for reads that take long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,9 +10,6 @@ use tokio::sync::oneshot;
 use super::connection;
 use crate::tx::{Tx, ready};
 use crate::{Error, OpenError, Work};
-
-/// Reads that may wait; past that, callers are told to come back.
-pub(super) const QUEUE: usize = 4096;
 
 type Job = Box<dyn FnOnce(&mut Tx) + Send>;
 

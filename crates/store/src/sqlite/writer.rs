@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::tx::{Tx, ready};
-use crate::{Error, Work};
+use crate::{Error, Listener, Work};
 
 /// Writes that may wait; past that, callers are told to come back.
 const QUEUE: usize = 1024;
@@ -31,12 +31,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(conn: Connection) -> std::io::Result<Self> {
+    /// `listener` hears of every change once it is committed, and before its maker does.
+    pub(super) fn start(conn: Connection, listener: Listener) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
             let mut tx = Tx::new(conn);
             while let Ok(first) = queue.recv() {
-                commit_group(&mut tx, first, &queue);
+                commit_group(&mut tx, first, &queue, &listener);
             }
         })?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread), shed: AtomicU64::new(0) })
@@ -80,7 +81,7 @@ impl Drop for Writer {
     }
 }
 
-fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>) {
+fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, listener: &Listener) {
     if let Err(error) = begin(tx) {
         first(Err(error))(Ok(()));
         return;
@@ -103,6 +104,11 @@ fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>) {
             tracing::error!(%error, "rolling back failed");
         }
     }
+    // Even after a failed commit, which may have held: to forget what is still right costs one read.
+    let changes = tx.take_changes();
+    if !changes.is_empty() {
+        listener(&changes);
+    }
     for settle in settles {
         settle(fate.clone());
     }
@@ -119,8 +125,10 @@ fn begin(tx: &mut Tx) -> Result<(), Error> {
 /// One job fails alone: the others of its group keep what they wrote.
 fn in_savepoint<T>(tx: &mut Tx, work: impl Work<T>) -> Result<T, Error> {
     tx.control("SAVEPOINT job")?;
+    let before = tx.changes();
     let outcome = catch_unwind(AssertUnwindSafe(|| ready(work(tx)))).unwrap_or(Err(Error::Panicked));
     if outcome.is_err() {
+        tx.forget_changes_after(before);
         tx.control("ROLLBACK TO job")?;
     }
     tx.control("RELEASE job")?;
@@ -140,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
         conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
-        (folder, Writer::start(conn).unwrap())
+        (folder, Writer::start(conn, Box::new(|_| {})).unwrap())
     }
 
     async fn note(writer: &Writer, n: i64) -> Result<usize, Error> {

@@ -1,0 +1,144 @@
+//! Facts kept in memory that are never older than the last acknowledged write.
+//!
+//! The store tells of every change before it is acknowledged, and what changed is forgotten. A reader that looked just
+//! before the change and comes back after it must not put the old fact in again: each shelf counts what it forgot, and
+//! takes nothing from before the last time.
+
+use std::hash::{BuildHasher, Hash};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use quick_cache::DefaultHashBuilder;
+use quick_cache::unsync::Cache;
+
+use crate::Facts;
+
+/// So many can look at once without waiting for each other.
+const SHELVES: usize = 16;
+
+#[derive(Debug)]
+pub(crate) struct Known<K, V> {
+    kind: &'static str,
+    shelves: [Mutex<Shelf<K, V>>; SHELVES],
+    hasher: DefaultHashBuilder,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Shelf<K, V> {
+    facts: Cache<K, V>,
+    forgotten: u64,
+}
+
+impl<K: Hash + Eq, V: Clone> Known<K, V> {
+    /// Keeps some `capacity` facts; those used least make room.
+    pub(crate) fn new(kind: &'static str, capacity: usize) -> Self {
+        let shelf = |_| Mutex::new(Shelf { facts: Cache::new(capacity / SHELVES), forgotten: 0 });
+        Self {
+            kind,
+            shelves: std::array::from_fn(shelf),
+            hasher: DefaultHashBuilder::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// The fact from memory if it will do, or else as it is read now.
+    pub(crate) async fn get<E>(
+        &self,
+        key: K,
+        will_do: impl Fn(&V) -> bool,
+        read: impl Future<Output = Result<Option<V>, E>>,
+    ) -> Result<Option<V>, E> {
+        let before = {
+            let shelf = self.shelf(&key);
+            match shelf.facts.get(&key).filter(|fact| will_do(fact)) {
+                Some(fact) => {
+                    self.hits.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Some(fact.clone()));
+                }
+                None => shelf.forgotten,
+            }
+        };
+        self.misses.fetch_add(1, Ordering::Relaxed);
+        let fact = read.await?;
+        if let Some(fact) = &fact {
+            let mut shelf = self.shelf(&key);
+            if shelf.forgotten == before {
+                shelf.facts.insert(key, fact.clone());
+            }
+        }
+        Ok(fact)
+    }
+
+    pub(crate) fn forget(&self, key: &K) {
+        let mut shelf = self.shelf(key);
+        shelf.forgotten += 1;
+        shelf.facts.remove(key);
+    }
+
+    pub(crate) fn forget_all(&self) {
+        for shelf in &self.shelves {
+            let mut shelf = lock(shelf);
+            shelf.forgotten += 1;
+            shelf.facts.clear();
+        }
+    }
+
+    pub(crate) fn figures(&self) -> Facts {
+        Facts {
+            kind: self.kind,
+            entries: self.shelves.iter().map(|shelf| lock(shelf).facts.len() as u64).sum(),
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+        }
+    }
+
+    fn shelf(&self, key: &K) -> MutexGuard<'_, Shelf<K, V>> {
+        lock(&self.shelves[(self.hasher.hash_one(key) >> 32) as usize % SHELVES])
+    }
+}
+
+fn lock<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
+    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    async fn ask(known: &Known<u8, u8>, fresh: u8) -> u8 {
+        known.get(1, |_| true, async { Ok::<_, Infallible>(Some(fresh)) }).await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_was_read_before_a_change_is_not_kept_after_it() {
+        let known = Known::new("test", 64);
+        assert_eq!((ask(&known, 1).await, ask(&known, 2).await), (1, 1), "kept");
+        known.forget(&1);
+        assert_eq!(ask(&known, 2).await, 2, "read anew");
+        known.forget(&1);
+
+        // Somebody reads the old fact, the change is told, and then they come back with it.
+        let late = known.get(1, |_| true, async {
+            known.forget(&1);
+            Ok::<_, Infallible>(Some(2))
+        });
+        assert_eq!(late.await, Ok(Some(2)), "right when it was asked");
+        assert_eq!(ask(&known, 3).await, 3, "but not kept");
+        known.forget_all();
+        assert_eq!(ask(&known, 4).await, 4);
+    }
+
+    #[tokio::test]
+    async fn a_fact_that_will_not_do_is_read_anew() {
+        let known = Known::new("test", 64);
+        assert_eq!(ask(&known, 1).await, 1);
+        let better = known.get(1, |fact| *fact > 1, async { Ok::<_, Infallible>(Some(5)) });
+        assert_eq!(better.await, Ok(Some(5)));
+        assert_eq!(ask(&known, 6).await, 5);
+    }
+}

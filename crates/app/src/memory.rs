@@ -1,0 +1,70 @@
+//! What is asked so often that it is kept in memory, and how it stays true.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::{PhotoId, PostId, TokenHash, UserId};
+use store::{Change, Session};
+
+use crate::Facts;
+use crate::known::Known;
+
+#[derive(Debug)]
+pub(crate) struct Memory {
+    pub(crate) sessions: Known<TokenHash, Session>,
+    /// The short side of photos that exist.
+    pub(crate) photos: Known<PhotoId, u32>,
+    pub(crate) likes: Known<UserId, Arc<Liked>>,
+    feed: AtomicU64,
+}
+
+/// The posts somebody likes, among `since` and all newer ones.
+#[derive(Debug)]
+pub struct Liked {
+    pub(crate) since: PostId,
+    pub(crate) posts: Vec<PostId>,
+}
+
+impl Liked {
+    pub fn contains(&self, post: PostId) -> bool {
+        self.posts.contains(&post)
+    }
+}
+
+impl Memory {
+    pub(crate) fn new() -> Self {
+        Self {
+            sessions: Known::new("sessions", 16_384),
+            photos: Known::new("photos", 65_536),
+            likes: Known::new("likes", 16_384),
+            feed: AtomicU64::new(0),
+        }
+    }
+
+    /// Changes whenever a post looks different to anybody, or a new one comes.
+    pub(crate) fn feed_version(&self) -> u64 {
+        self.feed.load(Ordering::Acquire)
+    }
+
+    /// Forgets what is not true any more.
+    pub(crate) fn hear(&self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Session(token) => self.sessions.forget(token),
+                // Which sessions are theirs is not known here, and it is rare.
+                Change::User(_) => self.sessions.forget_all(),
+                Change::Like(user, _) => self.likes.forget(user),
+                Change::Photo(photo) => self.photos.forget(photo),
+                Change::Post(_) => {}
+            }
+        }
+        let seen = |change: &Change| matches!(change, Change::User(_) | Change::Post(_) | Change::Like(..));
+        if changes.iter().any(seen) {
+            self.feed.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    pub(crate) fn figures(&self) -> Vec<Facts> {
+        vec![self.sessions.figures(), self.photos.figures(), self.likes.figures()]
+    }
+}
