@@ -3,6 +3,7 @@
 mod engine;
 mod error;
 mod measure;
+mod pages;
 mod peers;
 mod photos;
 mod pictures;
@@ -26,6 +27,9 @@ enum Job {
     /// Compare the picture engine with libvips, ImageMagick, Pillow and sharp
     Pictures(pictures::Options),
 
+    /// Let Lighthouse say how fast the pages are for a phone
+    Pages,
+
     /// One thumbnail in a process of its own, as the command-line peers make one
     #[command(hide = true)]
     OneThumbnail { photo: PathBuf, out: PathBuf, side: u16 },
@@ -38,6 +42,7 @@ enum Job {
 fn main() -> ExitCode {
     let done = match Cli::parse().job {
         Job::Pictures(options) => pictures::run(&options),
+        Job::Pages => pages::run(),
         Job::OneThumbnail { photo, out, side } => pictures::thumbnail::one(&photo, &out, side),
         Job::OneUpload { photo } => pictures::memory::one(photo.as_deref()),
     };
