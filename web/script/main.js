@@ -12,8 +12,9 @@ const LOOK_AGAIN = 30_000;
 
 function tellNetwork() {
   const line = /** @type {HTMLElement} */ (document.getElementById("network"));
-  line.hidden = navigator.onLine;
-  line.textContent = navigator.onLine ? "" : say("offline");
+  const old = !navigator.onLine || document.body.dataset.kept !== undefined;
+  line.hidden = !old;
+  line.textContent = old ? say("offline") : "";
 }
 
 /** Posts what waited for the network. */

@@ -75,10 +75,21 @@ async function latest(event) {
     if (answer.ok) event.waitUntil(store(PAGES, request, answer.clone()));
     return answer;
   });
-  const kept = await caches.open(PAGES).then((pages) => pages.match(request, { ignoreVary: true }));
+  // The composer is the same whatever brought somebody there.
+  const ignoreSearch = new URL(request.url).pathname === "/new";
+  const kept = await caches.open(PAGES).then((pages) => pages.match(request, { ignoreVary: true, ignoreSearch }));
   if (!kept) return fresh.catch((error) => offline(request, error));
-  const late = new Promise((resolve) => setTimeout(() => resolve(kept), PATIENCE));
-  return /** @type {Promise<Response>} */ (Promise.race([fresh, late]).catch(() => kept));
+  const late = new Promise((resolve) => setTimeout(() => resolve(undefined), PATIENCE));
+  const first = await Promise.race([fresh, late]).catch(() => undefined);
+  return first ?? marked(request, kept);
+}
+
+/** A page that may be old says so; `main.js` reads the mark. @param {Request} request @param {Response} kept */
+async function marked(request, kept) {
+  if (request.mode !== "navigate") return kept;
+  const headers = new Headers(kept.headers);
+  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
+  return new Response((await kept.text()).replace("<body", "<body data-kept"), { headers });
 }
 
 /** @param {Request} request @param {unknown} error */

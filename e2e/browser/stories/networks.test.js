@@ -73,9 +73,12 @@ story("while the service is away one reads what was kept, and goes on when it is
   await service.down();
   await page.reload();
   await post(page, "First light over the harbour").waitFor();
+  const old = page.getByRole("status").filter({ hasText: "This is what was last seen." });
+  await old.waitFor();
   await page.goto(`/p/${all[2].id}`);
   await page.getByRole("heading", { name: "You are offline" }).waitFor();
   await service.up();
   await page.goto(`/p/${all[2].id}`);
   await posts(page).first().waitFor();
+  assert.equal(await old.count(), 0, "fresh again");
 });
