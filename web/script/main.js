@@ -80,7 +80,18 @@ document.addEventListener(
   "load",
   (event) => {
     const image = /** @type {Element} */ (event.target);
-    if (image.matches?.(".picture")) image.previousElementSibling?.remove();
+    if (!image.matches?.(".picture")) return;
+    image.previousElementSibling?.remove();
+    image.classList.remove("missing");
+  },
+  true,
+);
+// One that does not arrive leaves its haze, not a broken picture.
+document.addEventListener(
+  "error",
+  (event) => {
+    const image = /** @type {Element} */ (event.target);
+    if (image.matches?.(".picture")) image.classList.add("missing");
   },
   true,
 );

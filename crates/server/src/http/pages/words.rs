@@ -77,33 +77,35 @@ macro_rules! words {
 words! {
     /// What stands on the pages themselves.
     Page {
-        tagline, about, skip, main, home, login, logout, join, new, api, newest, to_newest, older,
-        end, photo_by, profile_photo, like, more, close, cancel, save, edit, delete, copy_link,
-        share, open, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
+        tagline, about, skip, main, home, login, logout, join, new, newest, to_newest, older,
+        end, photo_by, profile_photo, like, more, cancel, save, edit, delete, copy_link,
+        share, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
         alt_hint, empty_title, empty_text, empty_join, empty_post, person_empty, person_empty_own,
         since, posts_of, change_photo, remove_photo, username, username_hint, password,
         password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
-        no_account, needs_script, new_lead, choose, camera, drop, formats, post, draft_remove,
+        no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
         retry, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
-        slow_down_text, to_home, offline_title, offline_text, reload,
+        slow_down_text, to_home, offline_title, offline_text,
     }
 }
 
 words! {
     /// What scripts say.
     Script {
-        offline, back_online, no_network, busy, rate_limited, failed, broken, signed_out,
+        offline, no_network, busy, rate_limited, failed, broken, signed_out,
         like_failed, unlike_failed, feed_failed, try_again, loading, end, link_copied, link_here,
         saved, deleted, gone, not_yours, cross_site, wrong_credentials, name_taken, name_rule,
         name_missing, password_missing, password_short, not_an_image, too_large, no_preview,
-        waiting, sending, processing, posted, all_posted, removed_location, queued, queue_note,
-        refused, cancelled, shared_lost, photo_changed, photo_removed, photo_by, profile_photo,
-        message_long, draft,
+        waiting, sending, processing, all_posted, removed_location, queued,         refused, cancelled, shared_lost, photo_changed, photo_removed, photo_by, profile_photo,
+        draft,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use http::HeaderValue;
 
     use super::*;
@@ -130,6 +132,26 @@ mod tests {
                 assert!(!other.is_empty(), "{key} is empty in {}", words.tag);
                 assert_eq!(gaps(text), gaps(other), "{key} in {}", words.tag);
             }
+        }
+    }
+
+    #[test]
+    fn every_word_is_said_somewhere() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let read = |folder: &Path| -> String {
+            let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            files.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap()).collect()
+        };
+        let web = folder.join("../../web");
+        let pages = [web.join("pages"), web.join("pages/parts"), folder.join("src/http/pages")];
+        let pages: String = pages.iter().map(|folder| read(folder)).collect();
+        let scripts = read(&web.join("script"));
+        for (word, _) in SPOKEN[0].page.all() {
+            let said = [format!("page.{word} "), format!("page.{word},"), format!("words.{word}")];
+            assert!(said.iter().any(|said| pages.contains(said)), "no page says {word}");
+        }
+        for (word, _) in SPOKEN[0].script.all() {
+            assert!(scripts.contains(&format!("\"{word}\"")), "no script says {word}");
         }
     }
 
