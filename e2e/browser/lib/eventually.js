@@ -2,6 +2,11 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 
+/** A wait that ran out. */
+export class Vain extends Error {
+  name = Vain.name;
+}
+
 /**
  * Asks again until the answer is true enough, and gives it back.
  * @template T
@@ -15,7 +20,7 @@ export async function eventually(what, probe, patience = 20_000) {
   for (;;) {
     const answer = await probe();
     if (answer) return answer;
-    if (Date.now() > end) throw new Error(`waited ${patience} ms in vain until ${what}`);
+    if (Date.now() > end) throw new Vain(`waited ${patience} ms in vain until ${what}`);
     await pause(25);
   }
 }

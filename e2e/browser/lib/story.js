@@ -4,6 +4,7 @@ import test from "node:test";
 
 import { Person } from "./api.js";
 import { open } from "./browser.js";
+import { Vain } from "./eventually.js";
 import { keep } from "./look.js";
 import { Service } from "./service.js";
 import { assertQuiet } from "./watch.js";
@@ -20,28 +21,43 @@ import { assertQuiet } from "./watch.js";
  * @param {(stage: Stage) => Promise<void>} body
  */
 export function story(title, body) {
-  test(title, { timeout: 120_000 }, async () => {
-    const service = await Service.start();
-    /** @type {import("playwright-core").Page[]} */
-    const pages = [];
+  test(title, { timeout: 240_000 }, async (t) => {
     try {
-      await body({
-        service,
-        join: (username) => Person.join(service.base, username),
-        open: async (way) => {
-          const page = await open(service.base, way);
-          pages.push(page);
-          return page;
-        },
-      });
-      pages.forEach(assertQuiet);
+      await tell(title, body);
     } catch (error) {
-      await Promise.all(pages.map((page, index) => keep(page, `failed--${title}--${index}`)));
-      throw error;
-    } finally {
-      // Browsers first: an orderly end of the service waits for its connections.
-      await Promise.all(pages.map((page) => page.context().close()));
-      await service.end();
+      // A wait that ran out may be a busy machine's fault, and is given one more chance. A wrong answer is given none.
+      if (!(error instanceof Error) || !["TimeoutError", Vain.name].includes(error.name)) throw error;
+      t.diagnostic(`told a second time, because of: ${error.message.split("\n")[0]}`);
+      await tell(title, body);
     }
   });
+}
+
+/**
+ * @param {string} title
+ * @param {(stage: Stage) => Promise<void>} body
+ */
+async function tell(title, body) {
+  const service = await Service.start();
+  /** @type {import("playwright-core").Page[]} */
+  const pages = [];
+  try {
+    await body({
+      service,
+      join: (username) => Person.join(service.base, username),
+      open: async (way) => {
+        const page = await open(service.base, way);
+        pages.push(page);
+        return page;
+      },
+    });
+    pages.forEach(assertQuiet);
+  } catch (error) {
+    await Promise.all(pages.map((page, index) => keep(page, `failed--${title}--${index}`)));
+    throw error;
+  } finally {
+    // Browsers first: an orderly end of the service waits for its connections.
+    await Promise.all(pages.map((page) => page.context().close()));
+    await service.end();
+  }
 }
