@@ -1,4 +1,4 @@
-//! How the service compares with others, measured: `cargo run --release -p bench -- pictures`.
+//! How the service compares with others, measured: `cargo run --release -p bench -- pictures`, or `-- service`.
 
 mod engine;
 mod error;
@@ -9,7 +9,9 @@ mod photos;
 mod pictures;
 mod report;
 mod score;
+mod service;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -30,6 +32,9 @@ enum Job {
     /// Let Lighthouse say how fast the pages are for a phone
     Pages,
 
+    /// Compare the service with bare axum, nginx, SQLite, PocketBase, ipx and thumbor
+    Service(service::Options),
+
     /// One thumbnail in a process of its own, as the command-line peers make one
     #[command(hide = true)]
     OneThumbnail { photo: PathBuf, out: PathBuf, side: u16 },
@@ -37,6 +42,14 @@ enum Job {
     /// Say how much memory one upload took at most; without a photo, how much a process takes anyway
     #[command(hide = true)]
     OneUpload { photo: Option<PathBuf> },
+
+    /// axum with nothing behind it
+    #[command(hide = true)]
+    Bare { address: SocketAddr, lengths: Vec<usize> },
+
+    /// Likes with nothing around them
+    #[command(hide = true)]
+    Likes { address: SocketAddr, database: PathBuf, commit: service::writer::Commit },
 }
 
 fn main() -> ExitCode {
@@ -44,6 +57,9 @@ fn main() -> ExitCode {
         Job::Pictures(options) => pictures::run(&options),
         Job::Pages => pages::run(),
         Job::OneThumbnail { photo, out, side } => pictures::thumbnail::one(&photo, &out, side),
+        Job::Service(options) => service::run(&options),
+        Job::Bare { address, lengths } => service::bare::serve(address, &lengths),
+        Job::Likes { address, database, commit } => service::writer::serve(address, &database, commit),
         Job::OneUpload { photo } => pictures::memory::one(photo.as_deref()),
     };
     match done {

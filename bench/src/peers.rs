@@ -16,7 +16,16 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
 
 /// Installs what is missing and makes the photos.
 pub(crate) fn set_up(home: &Path) -> Result<(), Error> {
-    let script = Path::new(SCRIPTS).join("setup");
+    run("setup", home)
+}
+
+/// The same for the benchmark of the service.
+pub(crate) fn set_up_service(home: &Path) -> Result<(), Error> {
+    run("setup-service", home)
+}
+
+fn run(script: &str, home: &Path) -> Result<(), Error> {
+    let script = Path::new(SCRIPTS).join(script);
     let status = Command::new(&script).arg(home).status().map_err(Error::system(script.display()))?;
     match status.success() {
         true => Ok(()),

@@ -6,7 +6,7 @@ use crate::engine;
 use crate::error::{Error, create_folder, read, write};
 
 /// The 12 MP photos that `peers/photos.py` makes; a quick run takes the first three.
-const NAMES: [&str; 6] = ["dragonfly", "brook", "nuthatch", "dandelion", "sunset", "mountains"];
+pub(crate) const NAMES: [&str; 6] = ["dragonfly", "brook", "nuthatch", "dandelion", "sunset", "mountains"];
 const QUICK: usize = 3;
 
 /// The short side of a 12 MP photo.

@@ -64,14 +64,14 @@ struct Bench {
 
 /// The number means something else to each of them, so bytes and scores are what is compared. With this one
 /// the peers' files are as long as ours.
-const PEERS_QUALITY: u8 = 82;
+pub(crate) const PEERS_QUALITY: u8 = 82;
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let home = home();
     peers::set_up(&home)?;
     let core = stay_on_one_core()?;
     let bench = Bench::open(&home, options)?;
-    let mut report = Report { setting: bench.setting(core)?, sections: Vec::new() };
+    let mut report = Report { title: "Pictures".into(), setting: bench.setting(core)?, sections: Vec::new() };
     println!("{}", report.setting());
 
     for question in Question::value_variants() {
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
 }
 
 /// In the folder that Cargo makes and `cargo clean` empties.
-fn home() -> PathBuf {
+pub(crate) fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("target").join("bench")
 }
 
@@ -172,7 +172,7 @@ impl Bench {
     }
 }
 
-fn cpu_model() -> Result<String, Error> {
+pub(crate) fn cpu_model() -> Result<String, Error> {
     let info = String::from_utf8_lossy(&read(Path::new("/proc/cpuinfo"))?).into_owned();
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));
     Ok(model.map_or("unknown".into(), |model| model.trim_start_matches([' ', '\t', ':']).to_owned()))

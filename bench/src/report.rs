@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::measure::{Ratio, Timing};
+use crate::service::race::{self, Entry};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
+    pub(crate) title: String,
     /// Machine, engine and peers.
     pub(crate) setting: Vec<(String, String)>,
     pub(crate) sections: Vec<Section>,
@@ -20,6 +22,10 @@ pub(crate) struct Section {
     pub(crate) notes: Vec<String>,
     /// Ours first, if we can do it at all.
     pub(crate) timings: Vec<Timing>,
+    /// The same for servers.
+    pub(crate) loads: Vec<Entry>,
+    /// For the JSON only: a table says what matters of them.
+    pub(crate) quiet_loads: Vec<Entry>,
     pub(crate) tables: Vec<Table>,
     pub(crate) bars: Vec<Bar>,
 }
@@ -55,6 +61,13 @@ impl Bar {
     pub(crate) fn ratio(what: &str, ratio: Ratio, limit: f64) -> Self {
         let spread = Some((ratio.min, ratio.max));
         let (measured, met, aim) = (ratio.median, ratio.median <= limit, format!("at most {limit}×"));
+        Self { what: what.into(), measured, spread, limit, met, aim }
+    }
+
+    /// At least such a part of theirs, or so many times as much.
+    pub(crate) fn share(what: &str, ratio: Ratio, limit: f64) -> Self {
+        let spread = Some((ratio.min, ratio.max));
+        let (measured, met, aim) = (ratio.median, ratio.median >= limit, format!("at least {limit}×"));
         Self { what: what.into(), measured, spread, limit, met, aim }
     }
 
@@ -131,6 +144,9 @@ impl Section {
         if !self.timings.is_empty() {
             parts.push(times(&self.timings).markdown());
         }
+        if !self.loads.is_empty() {
+            parts.push(race::table(&self.loads).markdown());
+        }
         parts.extend(self.tables.iter().map(Table::markdown));
         if !self.bars.is_empty() {
             parts.push(bars(self.bars.iter()).markdown());
@@ -141,7 +157,7 @@ impl Section {
 
 impl Report {
     pub(crate) fn markdown(&self) -> String {
-        let mut text = format!("# Pictures\n\n{}", self.setting());
+        let mut text = format!("# {}\n\n{}", self.title, self.setting());
         for section in &self.sections {
             // Writing to a string cannot fail.
             write!(text, "\n{}", section.markdown()).expect("a string takes everything");
@@ -219,7 +235,8 @@ mod tests {
             ],
             ..Section::new("t")
         };
-        let report = Report { setting: vec![("CPU".into(), "one".into())], sections: vec![section] };
+        let setting = vec![("CPU".into(), "one".into())];
+        let report = Report { title: "Pictures".into(), setting, sections: vec![section] };
         let text = report.markdown();
         assert!(text.contains("2 of 3 bars met"), "{text}");
         assert!(text.contains("0.400 (0.300–0.600)"), "{text}");

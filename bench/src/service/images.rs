@@ -1,0 +1,114 @@
+//! A photo as a square of 512: one that was made before, and one that was not.
+
+use std::path::Path;
+
+use super::bare::Bare;
+use super::fill::{Filled, READER};
+use super::ipx::Ipx;
+use super::load::Requests;
+use super::nginx::Nginx;
+use super::ours::Ours;
+use super::race::{Contender, Pace, RATE, THRIFT, race};
+use super::thumbor::Thumbor;
+use super::{Bench, CONNECTIONS, SMALL};
+use crate::error::{Error, write};
+use crate::photos::NAMES;
+use crate::pictures::PEERS_QUALITY;
+use crate::report::{Bar, Section};
+
+/// Fewer than there are photos, so that no two ask for the same picture at the same time: who makes it once for
+/// both would be measured by half.
+const MAKERS: usize = 4;
+
+pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
+    Ok(vec![kept(bench)?, made(bench)?])
+}
+
+fn kept(bench: &Bench) -> Result<Section, Error> {
+    let core = Some(bench.cores.server);
+    let filled = Filled::with(bench, SMALL)?.copy(bench, "images")?;
+    let ours = Ours::start(bench, &filled.folder, core, &[])?;
+    let photo = ours.photo(READER, &bench.photo(NAMES[0]))?;
+    let square = ours.read(&format!("/photos/{photo}/512x512"), None);
+    let bytes = ours.server.talk()?.ask(&square)?.fine()?.body;
+    let files = bench.fresh("files")?;
+    write(&files.join("512.jpg"), &bytes)?;
+
+    let bare = Bare::start(bench, core, &[bytes.len()])?;
+    let nginx = Nginx::start(bench, core, &files, &bench.photos, PEERS_QUALITY)?;
+    if nginx.server.talk()?.ask(&nginx.read("/files/512.jpg"))?.fine()?.body != bytes {
+        return Err(Error::measure("nginx serves another file"));
+    }
+    let thumbor = Thumbor::start(bench, core, &bench.photos, PEERS_QUALITY, true)?;
+    let name = file(NAMES[0]);
+    let asked = |name, server, request| {
+        Contender::new(name, server, CONNECTIONS, Requests::same(request)).loaded_from(bench.cores.load)
+    };
+    let loads = race(
+        bench.pace,
+        &[
+            asked("ours", &ours.server, square),
+            asked("nginx, the same file", &nginx.server, nginx.read("/files/512.jpg")),
+            asked("bare axum", &bare.server, bare.read(bytes.len())),
+            asked("nginx image filter, cached", &nginx.server, nginx.read(&format!("/kept/{name}"))),
+            asked("thumbor, result storage", &thumbor.server, thumbor.read(&name)),
+        ],
+    )?;
+    let bars = vec![
+        Bar::share("a cached 512²: requests/s of nginx", loads[0].against(&loads[1], RATE), 1.0),
+        Bar::share("a cached 512²: per CPU second of nginx", loads[0].against(&loads[1], THRIFT), 1.0),
+        Bar::share(
+            "a cached 512²: requests/s of nginx's image filter",
+            loads[0].against(&loads[3], RATE),
+            1.0,
+        ),
+        Bar::share("a cached 512²: requests/s of thumbor", loads[0].against(&loads[4], RATE), 1.0),
+    ];
+    let section = Section::new("A 512² photo that was made before").note(
+        "nginx sends the very bytes of ours from a file, with `sendfile` and its cache of open files. ipx keeps nothing \
+         and is in the next table only.",
+    );
+    Ok(Section { loads, bars, ..section })
+}
+
+fn made(bench: &Bench) -> Result<Section, Error> {
+    let core = Some(bench.cores.server);
+    let filled = Filled::with(bench, SMALL)?.copy(bench, "images")?;
+    let ours = Ours::start(bench, &filled.folder, core, &["--image-cache", "0", "--cache-disk", "0"])?;
+    let ids = NAMES.iter().map(|name| ours.photo(READER, &bench.photo(name)));
+    let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let nginx = Nginx::start(bench, core, Path::new("/nonexistent"), &bench.photos, PEERS_QUALITY)?;
+    let thumbor = Thumbor::start(bench, core, &bench.photos, PEERS_QUALITY, false)?;
+    let ipx = Ipx::start(bench, core, &bench.photos, PEERS_QUALITY)?;
+    let asked = |name, server, requests: Vec<Vec<u8>>| {
+        Contender::new(name, server, MAKERS, Requests::cycle(requests)).loaded_from(bench.cores.load)
+    };
+    let each = |request: &dyn Fn(&str) -> Vec<u8>| NAMES.iter().map(|name| request(&file(name))).collect();
+    let ours_read = ids.iter().map(|id| ours.read(&format!("/photos/{id}/512x512"), None)).collect();
+    // Some of them need a third of a second for one.
+    let pace = Pace { window: bench.pace.window * 4, ..bench.pace };
+    let loads = race(
+        pace,
+        &[
+            asked("ours", &ours.server, ours_read),
+            asked("ipx", &ipx.server, each(&|name| ipx.read(name))),
+            asked("thumbor", &thumbor.server, each(&|name| thumbor.read(name))),
+            asked("nginx image filter", &nginx.server, each(&|name| nginx.read(&format!("/made/{name}")))),
+        ],
+    )?;
+    let bars = ["ipx", "thumbor", "nginx's image filter"].into_iter().zip(&loads[1..]).map(|(name, peer)| {
+        Bar::share(&format!("a 512² to be made: requests/s of {name}"), loads[0].against(peer, RATE), 1.0)
+    });
+    let bars = bars.collect();
+    let section = Section::new("A 512² photo that has to be made").note(format!(
+        "Of {} photos of 12 MP in turn, {MAKERS} connections, caches turned off. Ours starts from the square of 1024 that \
+         it made at the upload; the others have the photo only, and read it whole or at a fraction of its size. How \
+         the engines compare on the same pixels is told by `bench -- pictures`.",
+        NAMES.len()
+    ));
+    Ok(Section { loads, bars, ..section })
+}
+
+fn file(name: &str) -> String {
+    format!("{name}.jpg")
+}

@@ -1,0 +1,104 @@
+//! Likes that are on the disk when they are answered.
+
+use std::sync::Arc;
+
+use super::fill::{Filled, LIKERS};
+use super::load::Requests;
+use super::ours::Ours;
+use super::pocketbase::PocketBase;
+use super::race::{Contender, RATE, race};
+use super::writer::{Commit, Writer};
+use super::{Bench, CONNECTIONS, SMALL, sqlite};
+use crate::error::Error;
+use crate::report::{Bar, Section};
+
+/// One half likes here and there, the other half all the same post.
+const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
+
+pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
+    let filled = Filled::with(bench, SMALL)?;
+    let syncs = sqlite::syncs(&bench.home)?;
+    let ours_data = filled.copy(bench, "likes")?;
+    let ours = Arc::new(Ours::start(bench, &ours_data.folder, None, &[])?);
+    let peer = PocketBase::start(bench, None)?;
+    let mut writers = Vec::new();
+    for (commit, name) in [(Commit::Each, "each"), (Commit::Full, "full"), (Commit::Normal, "normal")] {
+        let data = filled.copy(bench, name)?;
+        writers.push(Writer::start(bench, &data.database(), commit)?);
+    }
+    let written = |place: usize, name| {
+        let address = writers[place].server.address;
+        let requests = Requests::new(move |number, out| {
+            let (user, post) = spread(number, SMALL);
+            out.extend(Writer::like(address, user, post));
+        });
+        Contender::new(name, &writers[place].server, CONNECTIONS, requests)
+    };
+    let loads = race(
+        bench.pace,
+        &[
+            Contender::new("ours", &ours.server, CONNECTIONS, spread_over(&ours, SMALL)),
+            Contender::new("ours, all on one post", &ours.server, CONNECTIONS, all_on_one(&ours)),
+            written(0, "a transaction each, FULL"),
+            written(1, "grouped, FULL"),
+            written(2, "grouped, NORMAL"),
+            Contender::new("PocketBase", &peer.server, CONNECTIONS, peer.likes()),
+        ],
+    )?;
+    let bars = vec![
+        Bar::share("likes: a second, of one transaction each", loads[0].against(&loads[2], RATE), 5.0),
+        Bar::share("likes, the bare design: FULL of NORMAL", loads[3].against(&loads[4], RATE), 0.85),
+        Bar::share("likes: ours of the bare design with NORMAL", loads[0].against(&loads[4], RATE), 0.85),
+        Bar::share("likes: all on one post of spread", loads[1].against(&loads[0], RATE), 1.0),
+        Bar::share("likes: a second, of PocketBase", loads[0].against(&loads[5], RATE), 1.0),
+    ];
+    let section = Section::new("Likes that are durable when they are answered")
+        .note(format!(
+            "{SMALL} posts, {CONNECTIONS} connections, each like a new one by one of {HALF} members. The disk syncs 4 KiB \
+             {syncs:.0} times a second."
+        ))
+        .note(
+            "The lines in the middle are axum, one thread that writes and SQLite, without sessions, limits or a log: the \
+             first commits for every request, the other two commit what is waiting together, as we do. NORMAL does not \
+             ask the disk at every commit, so a power cut takes acknowledged likes with it; PocketBase works like that.",
+        );
+    Ok(Section { loads, bars, ..section })
+}
+
+/// Never the same pair, and posts far from each other.
+pub(super) fn spread_over(ours: &Arc<Ours>, posts: u64) -> Arc<Requests> {
+    let ours = ours.clone();
+    Requests::new(move |number, out| {
+        let (user, post) = spread(number, posts);
+        out.extend(ours.like(user, post));
+    })
+}
+
+/// When everybody has liked it, the next one has its turn.
+fn all_on_one(ours: &Arc<Ours>) -> Arc<Requests> {
+    let ours = ours.clone();
+    Requests::new(move |number, out| {
+        out.extend(ours.like(LIKERS.start + HALF + number % HALF, 1 + number / HALF));
+    })
+}
+
+fn spread(number: u64, posts: u64) -> (u64, u64) {
+    // A prime that does not divide the number of posts, so nobody comes back to a post before having seen all.
+    const STEP: u64 = 9973;
+    let (user, turn) = (number % HALF, number / HALF);
+    (LIKERS.start + user, 1 + (user * 2_654_435_761 + turn * STEP) % posts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn nobody_likes_a_post_twice() {
+        let pairs: HashSet<(u64, u64)> = (0..200_000).map(|number| spread(number, SMALL)).collect();
+        assert_eq!(pairs.len(), 200_000);
+        assert!(pairs.iter().all(|(_, post)| (1..=SMALL).contains(post)));
+    }
+}

@@ -1,0 +1,124 @@
+//! Our own service, as anybody would run it: the release binary on a folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::Bench;
+use super::fill::token;
+use super::process::{Server, free_address};
+use super::wire::{get, request};
+use crate::error::{Error, read};
+
+/// For a member who signs in with a password.
+const PASSWORD: &str = "correct horse battery";
+
+pub(super) struct Ours {
+    pub(super) server: Server,
+    /// From the start of the process to the first answer of `/readyz`.
+    pub(super) ready_after: Duration,
+}
+
+/// Builds it as it is released.
+pub(super) fn build() -> Result<PathBuf, Error> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--locked", "--package", "server"]).current_dir(&root);
+    match command.status().map_err(Error::system("cargo"))?.success() {
+        true => Ok(root.join("target/release/pinhole")),
+        false => Err(Error::measure("the service could not be built")),
+    }
+}
+
+impl Ours {
+    /// Everything as it comes, except that nobody here is a flood to be turned away and, as with everybody else,
+    /// single requests are not logged.
+    pub(super) fn start(
+        bench: &Bench,
+        folder: &Path,
+        core: Option<usize>,
+        flags: &[&str],
+    ) -> Result<Self, Error> {
+        let address = free_address()?;
+        let mut command = Command::new(&bench.binary);
+        command.args(["serve", "--rate-limits", "off", "--log", "warn", "--listen", &address.to_string()]);
+        command.arg("--data-dir").arg(folder).args(flags);
+        // Settings of whoever runs this are none of the benchmark's.
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PINHOLE_") {
+                command.env_remove(name);
+            }
+        }
+        let mut server = Server::start("ours", &command, address, core, &bench.logs())?;
+        let ready_after = server.ready("/readyz")?;
+        Ok(Self { server, ready_after })
+    }
+
+    /// A read by somebody who is signed in, or by nobody.
+    pub(super) fn read(&self, path: &str, user: Option<u64>) -> Vec<u8> {
+        let bearer = user.map(bearer);
+        let headers: Vec<(&str, &str)> =
+            bearer.iter().map(|value| ("authorization", value.as_str())).collect();
+        get(self.server.address, path, &headers)
+    }
+
+    pub(super) fn like(&self, user: u64, post: u64) -> Vec<u8> {
+        let path = format!("/posts/{post}/likes");
+        request("POST", self.server.address, &path, &[("authorization", &bearer(user))], None)
+    }
+
+    /// A post with this photo, as a form.
+    pub(super) fn upload(&self, user: u64, photo: &Path) -> Result<Vec<u8>, Error> {
+        const EDGE: &str = "bench-7f3a9c51d2";
+        let mut form = format!(
+            "--{EDGE}\r\ncontent-disposition: form-data; name=\"photo\"; filename=\"photo.jpg\"\r\n\
+             content-type: image/jpeg\r\n\r\n"
+        )
+        .into_bytes();
+        form.extend(read(photo)?);
+        form.extend(format!("\r\n--{EDGE}--\r\n").into_bytes());
+        let kind = format!("multipart/form-data; boundary={EDGE}");
+        let headers = [("authorization", &*bearer(user))];
+        Ok(request("POST", self.server.address, "/posts", &headers, Some((&kind, &form))))
+    }
+
+    /// Uploads a photo and says under which id it is served.
+    pub(super) fn photo(&self, user: u64, photo: &Path) -> Result<String, Error> {
+        let post = self.server.talk()?.ask(&self.upload(user, photo)?)?.fine()?.json()?;
+        let id = post["photo"]["id"].as_str();
+        id.map(str::to_owned).ok_or_else(|| Error::measure(format!("a post has no photo: {post}")))
+    }
+
+    /// A login of a member who has joined with a password, again and again.
+    pub(super) fn login(&self, username: &str) -> Result<Vec<u8>, Error> {
+        let form = format!("username={username}&password={}", PASSWORD.replace(' ', "+"));
+        let ask = |path| {
+            let body = Some(("application/x-www-form-urlencoded", form.as_bytes()));
+            request("POST", self.server.address, path, &[], body)
+        };
+        self.server.talk()?.ask(&ask("/join/username"))?.fine()?;
+        Ok(ask("/login/username"))
+    }
+
+    /// The paths of the pages from the second to this one, as `paging.next` leads to them.
+    pub(super) fn walk(&self, pages: usize, user: Option<u64>) -> Result<Vec<String>, Error> {
+        let mut talk = self.server.talk()?;
+        let mut paths = vec!["/feed".to_owned()];
+        while paths.len() < pages {
+            let path = paths.last().map_or("/feed", String::as_str);
+            let page = talk.ask(&self.read(path, user))?.fine()?.json()?;
+            let next =
+                page["paging"]["next"].as_str().and_then(|next| next.find("/feed").map(|at| &next[at..]));
+            match next {
+                Some(next) => paths.push(next.to_owned()),
+                None => break,
+            }
+        }
+        Ok(paths.split_off(1))
+    }
+}
+
+fn bearer(user: u64) -> String {
+    format!("Bearer {}", token(user).reveal())
+}

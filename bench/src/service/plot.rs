@@ -1,0 +1,96 @@
+//! One picture of it: what everybody gets done in a second, on a scale of powers of ten.
+
+use std::fmt::Write as _;
+
+use super::race::RATE;
+use crate::report::Report;
+
+const WIDTH: f64 = 960.0;
+/// Names stand left of the bars.
+const LEFT: f64 = 300.0;
+const RIGHT: f64 = 110.0;
+const LINE: f64 = 22.0;
+
+/// Bars from one request a second to a million, each with the spread over the rounds.
+pub(super) fn svg(report: &Report) -> String {
+    let groups = report.sections.iter().filter(|section| !section.loads.is_empty());
+    let (mut body, mut y) = (String::new(), 60.0);
+    for section in groups {
+        y += LINE;
+        add(
+            &mut body,
+            format_args!(r#"<text x="20" y="{y}" class="head">{}</text>"#, escaped(&section.title)),
+        );
+        y += 8.0;
+        for (place, entry) in section.loads.iter().enumerate() {
+            let rate = entry.of(RATE);
+            let (from, to) = (x(rate.min), x(rate.max));
+            let (middle, class) = (x(rate.median), if place == 0 { "ours" } else { "other" });
+            let (text, line) = (y + 15.0, y + 10.0);
+            add(
+                &mut body,
+                format_args!(
+                    r#"<text x="{}" y="{text}" class="who">{}</text>"#,
+                    LEFT - 10.0,
+                    escaped(&entry.name)
+                ),
+            );
+            let length = middle - LEFT;
+            add(
+                &mut body,
+                format_args!(
+                    r#"<rect x="{LEFT}" y="{}" width="{length:.1}" height="14" class="{class}"/>"#,
+                    y + 3.0
+                ),
+            );
+            add(&mut body, format_args!(r#"<path d="M{from:.1} {line}H{to:.1}"/>"#));
+            add(
+                &mut body,
+                format_args!(
+                    r#"<text x="{:.1}" y="{text}" class="note">{:.0}</text>"#,
+                    to.max(middle) + 6.0,
+                    rate.median
+                ),
+            );
+            y += LINE;
+        }
+    }
+    let height = y + 30.0;
+    let mut scale = String::new();
+    for power in 0..=6 {
+        let at = x(10f64.powi(power));
+        add(&mut scale, format_args!(r#"<path d="M{at:.1} 50V{:.1}" class="grid"/>"#, height - 20.0));
+        add(
+            &mut scale,
+            format_args!(
+                r#"<text x="{at:.1}" y="44" class="note" text-anchor="middle">{}</text>"#,
+                10u64.pow(power as u32)
+            ),
+        );
+    }
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="Requests a second of everybody in every race">
+<style>
+.ours {{ fill: #3d6b4c; }} .other {{ fill: #a9b8cc; }} .note {{ fill: #6b6558; font-size: 12px; }}
+.head {{ font-weight: 600; }} .who {{ text-anchor: end; }} text {{ fill: #22201b; }}
+path {{ stroke: #22201b; stroke-width: 1.5; }} .grid {{ stroke: #e3dfd5; stroke-width: 1; }}
+</style>
+<rect width="{WIDTH}" height="{height}" fill="#fff"/>
+<text x="20" y="24" class="head" font-size="16">Requests a second, each step ten times as many; the line is the spread</text>
+{scale}{body}</svg>
+"##
+    )
+}
+
+fn x(rate: f64) -> f64 {
+    LEFT + (WIDTH - LEFT - RIGHT) * rate.max(1.0).log10().min(6.0) / 6.0
+}
+
+fn add(to: &mut String, line: std::fmt::Arguments) {
+    // Writing to a string cannot fail.
+    writeln!(to, "{line}").expect("a string takes everything");
+}
+
+fn escaped(words: &str) -> String {
+    words.replace('&', "&amp;").replace('<', "&lt;")
+}

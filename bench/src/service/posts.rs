@@ -1,0 +1,48 @@
+//! Reading one post.
+
+use super::bare::Bare;
+use super::fill::{Filled, READER};
+use super::load::Requests;
+use super::ours::Ours;
+use super::race::{Contender, RATE, THRIFT, race};
+use super::{Bench, CONNECTIONS};
+use crate::error::Error;
+use crate::report::{Bar, Section};
+
+/// How many different ones are asked for.
+const MANY: u64 = 100_000;
+
+pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
+    let filled = Filled::with(bench, bench.posts)?;
+    let ours = Ours::start(bench, &filled.folder, Some(bench.cores.server), &[])?;
+    let step = (filled.posts / MANY).max(1);
+    let paths: Vec<String> = (0..MANY).map(|turn| (turn * 7919) % MANY * step + 1).map(path).collect();
+    let first = ours.server.talk()?.ask(&ours.read(&path(filled.posts / 2), Some(READER)))?.fine()?;
+    let bare = Bare::start(bench, Some(bench.cores.server), &[first.body.len()])?;
+    let requests = Requests::cycle(paths.iter().map(|path| ours.read(path, Some(READER))).collect());
+    let loads = race(
+        bench.pace,
+        &[
+            Contender::new("ours", &ours.server, CONNECTIONS, requests).loaded_from(bench.cores.load),
+            Contender::new(
+                "bare axum",
+                &bare.server,
+                CONNECTIONS,
+                Requests::same(bare.read(first.body.len())),
+            )
+            .loaded_from(bench.cores.load),
+        ],
+    )?;
+    let against_bare = |figure| loads[0].against(&loads[1], figure);
+    let bars = vec![
+        Bar::share("one post, signed in: requests/s of bare axum", against_bare(RATE), 0.6),
+        Bar::share("one post, signed in: per CPU second of bare axum", against_bare(THRIFT), 0.6),
+    ];
+    let section =
+        Section::new("One post, signed in").note(format!("{MANY} different ones in a mixed-up order."));
+    Ok(Section { loads, bars, ..section })
+}
+
+fn path(id: u64) -> String {
+    format!("/posts/{id}")
+}

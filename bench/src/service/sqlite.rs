@@ -1,0 +1,69 @@
+//! Limits: SQLite with nothing around it, and the disk itself.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, params};
+
+use super::process::stay_on;
+use crate::error::Error;
+
+const LENGTH: Duration = Duration::from_secs(1);
+
+/// What a page of the feed reads.
+const PAGE: &str = "SELECT p.id, p.message, p.like_count, p.created_at,
+    EXISTS (SELECT 1 FROM likes l WHERE l.user_id = ?1 AND l.post_id = p.id),
+    ph.id, ph.width, ph.height, ph.placeholder, ph.alt, u.id, u.username, u.created_at
+    FROM posts p JOIN photos ph ON ph.id = p.photo_id JOIN users u ON u.id = p.user_id
+    WHERE p.id < ?2 ORDER BY p.id DESC LIMIT 21";
+
+/// Microseconds for the rows of one page, one after another, on one core.
+pub(super) fn pages(database: &Path, user: u64, core: usize) -> Result<f64, Error> {
+    let database = database.to_owned();
+    let thread = std::thread::spawn(move || {
+        stay_on(core)?;
+        read_pages(&database, user).map_err(Error::measure)
+    });
+    thread.join().map_err(|_| Error::measure("reading pages panicked"))?
+}
+
+fn read_pages(database: &Path, user: u64) -> rusqlite::Result<f64> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(database, flags)?;
+    // As the service does: a statement stays prepared.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    let newest: i64 = conn.query_row("SELECT max(id) FROM posts", [], |row| row.get(0))?;
+    let mut page = conn.prepare(PAGE)?;
+    let (started, mut count, mut bytes) = (Instant::now(), 0_i64, 0);
+    while started.elapsed() < LENGTH {
+        let before = newest - count * 7919 % (newest / 2);
+        let mut rows = page.query(params![user as i64, before])?;
+        while let Some(row) = rows.next()? {
+            for column in 0..13 {
+                bytes += row.get_ref(column)?.as_bytes_or_null().ok().flatten().map_or(8, <[u8]>::len);
+            }
+        }
+        count += 1;
+    }
+    std::hint::black_box(bytes);
+    Ok(started.elapsed().as_secs_f64() * 1e6 / count as f64)
+}
+
+/// How often a second the disk takes 4 KiB for good.
+pub(super) fn syncs(folder: &Path) -> Result<f64, Error> {
+    let path = folder.join("syncs");
+    let failed = || Error::system(path.display().to_string());
+    let mut file = File::create(&path).map_err(failed())?;
+    let (started, mut count) = (Instant::now(), 0_u64);
+    while started.elapsed() < LENGTH {
+        file.write_all(&[0; 4096]).map_err(failed())?;
+        file.sync_data().map_err(failed())?;
+        count += 1;
+    }
+    let rate = count as f64 / started.elapsed().as_secs_f64();
+    std::fs::remove_file(&path).map_err(failed())?;
+    Ok(rate)
+}

@@ -1,0 +1,142 @@
+//! A limit for likes: nothing but axum, one thread that writes and SQLite, in the ways one can commit.
+//!
+//! The statements and the order of things are the service's; who likes is taken from the path, and nothing else is
+//! looked at. `Each` is a transaction for every request; `Full` commits whatever is waiting together; `Normal` does
+//! the same without asking the disk at every commit.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use axum::Router;
+use axum::extract::{Path as Segments, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use clap::ValueEnum;
+use rusqlite::{Connection, params};
+use tokio::sync::oneshot;
+
+use super::Bench;
+use super::process::{Server, free_address};
+use super::wire::request;
+use crate::error::Error;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Commit {
+    Each,
+    Full,
+    Normal,
+}
+
+/// As many as the service takes together at most.
+const GROUP: usize = 256;
+
+struct Job {
+    user: i64,
+    post: i64,
+    done: oneshot::Sender<bool>,
+}
+
+/// What the child process does.
+pub(crate) fn serve(address: SocketAddr, database: &Path, commit: Commit) -> Result<(), Error> {
+    let conn = open(database, commit).map_err(Error::measure)?;
+    let (jobs, queue) = channel::<Job>();
+    std::thread::spawn(move || {
+        // Ends the process, so that nobody takes a failure for speed.
+        if let Err(error) = work(&conn, &queue, commit) {
+            eprintln!("the writer failed: {error}");
+            std::process::exit(1);
+        }
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(Error::system("the runtime"))?.block_on(async {
+        let router = Router::new()
+            .route("/", get(|| async { "ready" }))
+            .route("/posts/{post}/likes/{user}", post(like))
+            .with_state(jobs);
+        let listener = tokio::net::TcpListener::bind(address).await.map_err(Error::system(address))?;
+        let listener = listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                eprintln!("likes: {error}");
+            }
+        });
+        axum::serve(listener, router).await.map_err(Error::system(address))
+    })
+}
+
+async fn like(State(jobs): State<Sender<Job>>, Segments((post, user)): Segments<(i64, i64)>) -> StatusCode {
+    let (done, answer) = oneshot::channel();
+    if jobs.send(Job { user, post, done }).is_err() {
+        return StatusCode::SERVICE_UNAVAILABLE;
+    }
+    match answer.await {
+        Ok(true) => StatusCode::CREATED,
+        Ok(false) => StatusCode::CONFLICT,
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+fn open(database: &Path, commit: Commit) -> rusqlite::Result<Connection> {
+    let conn = Connection::open(database)?;
+    let synchronous = if commit == Commit::Normal { "NORMAL" } else { "FULL" };
+    conn.execute_batch(&format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON;
+         PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;"
+    ))?;
+    Ok(conn)
+}
+
+fn work(conn: &Connection, queue: &Receiver<Job>, commit: Commit) -> rusqlite::Result<()> {
+    let group = if commit == Commit::Each { 1 } else { GROUP };
+    while let Ok(first) = queue.recv() {
+        conn.execute_batch("BEGIN IMMEDIATE")?;
+        let mut settled = Vec::new();
+        for job in std::iter::once(first).chain(queue.try_iter()).take(group) {
+            conn.prepare_cached("SAVEPOINT job")?.execute([])?;
+            let new = insert(conn, &job)?;
+            conn.prepare_cached("RELEASE job")?.execute([])?;
+            settled.push((job.done, new));
+        }
+        conn.execute_batch("COMMIT")?;
+        for (done, new) in settled {
+            if done.send(new).is_err() {
+                eprintln!("somebody hung up before the answer");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn insert(conn: &Connection, job: &Job) -> rusqlite::Result<bool> {
+    let mut like = conn.prepare_cached(
+        "INSERT INTO likes (user_id, post_id, created_at) SELECT ?1, id, 1 FROM posts WHERE id = ?2
+         ON CONFLICT (user_id, post_id) DO NOTHING",
+    )?;
+    let new = like.execute(params![job.user, job.post])? > 0;
+    if new {
+        conn.prepare_cached("UPDATE posts SET like_count = like_count + 1 WHERE id = ?1")?
+            .execute([job.post])?;
+    }
+    Ok(new)
+}
+
+pub(super) struct Writer {
+    pub(super) server: Server,
+}
+
+impl Writer {
+    pub(super) fn start(bench: &Bench, database: &PathBuf, commit: Commit) -> Result<Self, Error> {
+        let address = free_address()?;
+        let word = commit.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let mut command = bench.ourselves()?;
+        command.arg("likes").arg(address.to_string()).arg(database).arg(&word);
+        let mut server = Server::start(&format!("likes-{word}"), &command, address, None, &bench.logs())?;
+        server.ready("/")?;
+        Ok(Self { server })
+    }
+
+    pub(super) fn like(address: SocketAddr, user: u64, post: u64) -> Vec<u8> {
+        request("POST", address, &format!("/posts/{post}/likes/{user}"), &[], None)
+    }
+}
