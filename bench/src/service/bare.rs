@@ -1,5 +1,6 @@
 //! A limit: axum with nothing behind it, answering so many bytes from memory.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 use axum::Router;
@@ -20,8 +21,8 @@ pub(crate) fn serve(address: SocketAddr, lengths: &[usize]) -> Result<(), Error>
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(Error::system("the runtime"))?.block_on(async {
         let mut router = Router::new().route("/", get(|| async { "ready" }));
-        for length in lengths {
-            let body = Bytes::from(vec![b'x'; *length]);
+        for length in lengths.iter().copied().collect::<BTreeSet<_>>() {
+            let body = Bytes::from(vec![b'x'; length]);
             let answer =
                 move || async move { ([(CONTENT_TYPE, "application/json")], body.clone()).into_response() };
             router = router.route(&format!("/{length}"), get(answer));

@@ -1,5 +1,6 @@
 //! Joining, signing in and out, and who is calling.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Timestamp, Token, TokenHash, User, Username};
@@ -18,7 +19,7 @@ pub struct Entrance {
 /// Somebody whose session we know.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    pub user: User,
+    pub user: Arc<User>,
     pub is_admin: bool,
     token: TokenHash,
 }

@@ -9,6 +9,7 @@ use app::{Crowd, Inside};
 use axum::Router;
 use axum::body::Body;
 use http::header::EXPECT;
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,7 +22,7 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use crate::config::Config;
-use crate::http::address::{Local, Peer, network};
+use crate::http::address::{Ends, network};
 use crate::linger::Lingering;
 use crate::metrics::Metrics;
 
@@ -109,15 +110,16 @@ fn connection(
     terms: &Terms,
 ) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<>> {
     stream.set_nodelay(true)?;
-    let local = stream.local_addr()?;
+    let ends = Ends { peer, local: stream.local_addr()? };
     let mut stream = TimeoutStream::new(stream);
     // A client that stops reading its answer must not hold us for ever.
     stream.set_write_timeout(Some(terms.write_timeout));
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (mut parts, body) = request.into_parts();
-        parts.extensions.insert(Peer(peer));
-        parts.extensions.insert(Local(local));
+        parts.extensions.insert(ends);
         let body = match Lingering::new(body, parts.headers.contains_key(EXPECT)) {
+            // Most requests have none, and an empty body costs nothing.
+            Ok(lingering) if lingering.is_end_stream() => Body::empty(),
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
         };

@@ -1,12 +1,14 @@
 //! Figures for operators, in the form Prometheus reads, named after the OpenTelemetry conventions.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use app::Stats;
+use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -25,9 +27,43 @@ pub(crate) struct Metrics {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
-    http_request_method: String,
-    http_route: String,
+    http_request_method: &'static str,
+    http_route: Route,
     http_response_status_code: u16,
+}
+
+/// What a request was for, as the router knows it. Its name is shared, so a label costs no copy of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Route(Option<MatchedPath>);
+
+impl Route {
+    pub(crate) fn of(request: &axum::extract::Request) -> Self {
+        Self(request.extensions().get().cloned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.as_ref().map_or("(none)", MatchedPath::as_str)
+    }
+}
+
+impl PartialEq for Route {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Route {}
+
+impl Hash for Route {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl EncodeLabelValue for Route {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        self.as_str().encode(encoder)
+    }
 }
 
 type Labels = Vec<(&'static str, &'static str)>;
@@ -52,10 +88,10 @@ impl Metrics {
         Self { registry, requests, connections, refused_connections }
     }
 
-    pub(crate) fn request(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+    pub(crate) fn request(&self, method: &Method, route: Route, status: StatusCode, took: Duration) {
         let labels = Request {
-            http_request_method: method_label(method).to_owned(),
-            http_route: route.to_owned(),
+            http_request_method: method_label(method),
+            http_route: route,
             http_response_status_code: status.as_u16(),
         };
         self.requests.get_or_create(&labels).observe(took.as_secs_f64());
@@ -72,9 +108,15 @@ impl Metrics {
 }
 
 /// Methods are a fixed set, or anyone could fill our memory with new ones.
-fn method_label(method: &Method) -> &str {
-    match method.as_str() {
-        known @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => known,
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
         _ => "_OTHER",
     }
 }

@@ -1,5 +1,7 @@
 //! Sessions: who a token belongs to, and when it was last used.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
 use model::{Timestamp, TokenHash, User, UserId};
 
@@ -26,7 +28,7 @@ pub struct NewSession {
 
 #[derive(Debug, Clone)]
 pub struct Session {
-    pub user: User,
+    pub user: Arc<User>,
     pub last_used_at: Timestamp,
 }
 
@@ -39,7 +41,7 @@ impl Store {
         self.read(move |tx| {
             async move {
                 tx.first(FIND, &[(&token).into()], |row| {
-                    Ok(Session { user: read_user(row, 0)?, last_used_at: row.moment(USER_COLUMNS)? })
+                    Ok(Session { user: Arc::new(read_user(row, 0)?), last_used_at: row.moment(USER_COLUMNS)? })
                 })
                 .await
             }

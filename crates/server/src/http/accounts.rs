@@ -107,7 +107,7 @@ pub(crate) async fn logout(
     security(("bearer" = []), ("cookie" = [])),
 )]
 pub(crate) async fn me(SignedIn(caller): SignedIn) -> Response {
-    json(StatusCode::OK, &User::from(caller.user))
+    json(StatusCode::OK, &User::from(&*caller.user))
 }
 
 async fn credentials(http: &Http, request: Request<Body>) -> Result<(String, String), Problem> {
@@ -117,6 +117,6 @@ async fn credentials(http: &Http, request: Request<Body>) -> Result<(String, Str
 }
 
 fn let_in(http: &Http, status: StatusCode, entrance: app::Entrance) -> Response {
-    let body = json(status, &User::from(entrance.user));
+    let body = json(status, &User::from(&entrance.user));
     (http.cookie.hand_over(&entrance.token), body).into_response()
 }

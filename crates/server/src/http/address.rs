@@ -9,13 +9,12 @@ use ipnet::IpNet;
 
 use crate::config::{Config, PublicUrl};
 
-/// The other end of the connection, noted by the listener.
+/// The two ends of a connection, noted by the listener.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
-
-/// The address the connection came to, noted by the listener.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Local(pub(crate) SocketAddr);
+pub(crate) struct Ends {
+    pub(crate) peer: SocketAddr,
+    pub(crate) local: SocketAddr,
+}
 
 pub(crate) struct Addresses {
     public_url: Option<PublicUrl>,
@@ -28,8 +27,8 @@ impl Addresses {
     }
 
     /// The client: the peer, or behind a proxy we trust the right-most address that is not one itself.
-    pub(crate) fn client(&self, peer: Peer, headers: &HeaderMap) -> IpAddr {
-        let peer = peer.0.ip().to_canonical();
+    pub(crate) fn client(&self, peer: SocketAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.ip().to_canonical();
         if !self.trusts(peer) {
             return peer;
         }
@@ -54,8 +53,8 @@ impl Addresses {
             return url.as_str().to_owned();
         }
         let (mut scheme, mut host) = ("http", parts.headers.get(HOST).and_then(|host| host.to_str().ok()));
-        let peer = parts.extensions.get::<Peer>();
-        if peer.is_some_and(|peer| self.trusts(peer.0.ip().to_canonical())) {
+        let ends = parts.extensions.get::<Ends>();
+        if ends.is_some_and(|ends| self.trusts(ends.peer.ip().to_canonical())) {
             if first(&parts.headers, "x-forwarded-proto")
                 .is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
             {
@@ -68,8 +67,8 @@ impl Addresses {
         match host.filter(|host| is_authority(host)) {
             Some(host) => format!("{scheme}://{host}"),
             None => {
-                let local = parts.extensions.get::<Local>().map(|local| local.0.to_string());
-                format!("{scheme}://{}", local.unwrap_or_else(|| "localhost".into()))
+                let local = ends.map_or_else(|| "localhost".into(), |ends| ends.local.to_string());
+                format!("{scheme}://{local}")
             }
         }
     }
@@ -155,7 +154,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert("x-forwarded-for", http::HeaderValue::from_bytes(forwarded.as_bytes()).unwrap());
-            let found = proxies.client(Peer(peer.parse().unwrap()), &headers);
+            let found = proxies.client(peer.parse().unwrap(), &headers);
             assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{peer} / {forwarded}");
         }
     }

@@ -10,7 +10,7 @@ use super::Http;
 use super::auth::Reader;
 use super::error::Problem;
 use super::front::Form;
-use super::wire::{FeedPage, Paging, Post, json, json_bytes, written};
+use super::wire::{FeedPage, Paging, Post, json_bytes};
 
 /// Read the feed
 ///
@@ -57,7 +57,7 @@ async fn front(
         None => {
             let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
             let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
-            let json = written(&ask.answer(page, &form.base, "/feed"))?;
+            let json = ask.answer(&page, &form.base, "/feed").written()?;
             http.front.keep(form, version, json, &ids)
         }
     };
@@ -79,7 +79,8 @@ pub(crate) async fn page(
 ) -> Result<Response, Problem> {
     let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
     let page = http.app.feed(caller, whose, start, ask.limit).await?;
-    Ok(json(StatusCode::OK, &ask.answer(page, &http.addresses.base_url(parts), path)))
+    let json = ask.answer(&page, &http.addresses.base_url(parts), path).written()?;
+    Ok(json_bytes(StatusCode::OK, json))
 }
 
 /// What a reader asked for.
@@ -97,13 +98,13 @@ impl Ask {
     }
 
     /// A page with the link to the next one.
-    fn answer(self, page: model::FeedPage, base: &str, path: &str) -> FeedPage {
+    fn answer<'a>(self, page: &'a model::FeedPage, base: &str, path: &str) -> FeedPage<'a> {
         let next = page.next.map(|anchor| {
             let offset = self.offset.saturating_add(page.posts.len() as u64);
             let limit = self.limit_as_sent.unwrap_or_else(|| self.limit.get().to_string());
             format!("{base}{path}?limit={limit}&offset={offset}&after={anchor}")
         });
-        FeedPage { data: page.posts.into_iter().map(Post::from).collect(), paging: Paging { next } }
+        FeedPage { data: page.posts.iter().map(Post::from).collect(), paging: Paging { next } }
     }
 
     pub(crate) fn parse(query: &str) -> Result<Self, Problem> {

@@ -2,30 +2,58 @@
 //! a measurement and a line in the log.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
+use axum::routing::Route;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tower::Service;
+use tower::layer::layer_fn;
 use tracing::Instrument;
 
-use super::address::Peer;
+use super::address::Ends;
 use super::error::Problem;
 use super::pages::Look;
 use super::{Http, auth};
+use crate::metrics::Route as Label;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Puts the layer around a router.
 pub(super) fn around(router: Router, http: Http) -> Router {
-    router.layer(from_fn_with_state(http, attend))
+    router.layer(layer_fn(move |inner| Attended { http: http.clone(), inner }))
+}
+
+/// A route with everything around it. One layer for all of it, and not a function that axum makes one of: each more
+/// would cost every request a few allocations.
+#[derive(Clone)]
+struct Attended {
+    http: Http,
+    inner: Route,
+}
+
+impl Service<Request> for Attended {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Service::<Request>::poll_ready(&mut self.inner, cx)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        Box::pin(attend(self.http.clone(), self.inner.clone(), request).map(Ok))
+    }
 }
 
 /// Turns away floods and writes that other sites started.
@@ -42,22 +70,23 @@ fn guard(http: &Http, request: &Request, client: IpAddr) -> Result<(), Problem> 
     Ok(())
 }
 
-/// Names the request, measures it, and gives every error the same look. One layer for all of it: each more would
-/// cost every request a few allocations.
-async fn attend(State(http): State<Http>, request: Request, next: Next) -> Response {
+/// Names the request, measures it, and gives every error the same look.
+async fn attend(http: Http, mut route: Route, request: Request) -> Response {
     let started = Instant::now();
-    let id = request_id(&http.request_ids, request.headers());
+    let id = RequestId::of(request.headers(), &http.request_ids);
     let method = request.method().clone();
     let client = client(&http, &request);
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let route = route.as_ref().map_or("(none)", MatchedPath::as_str);
+    let label = Label::of(&request);
     let look = Look::of(&request);
-    let span = tracing::info_span!("request", id);
+    let span = tracing::info_span!("request", id = id.as_str());
 
     let response = match guard(&http, &request, client) {
         Ok(()) => {
-            let answered = AssertUnwindSafe(next.run(request)).catch_unwind().instrument(span.clone());
-            answered.await.unwrap_or_else(|panic| panicked(&*panic))
+            let answered = AssertUnwindSafe(route.call(request)).catch_unwind().instrument(span.clone());
+            match answered.await {
+                Ok(Ok(response)) => response,
+                Err(panic) => panicked(&*panic),
+            }
         }
         Err(problem) => problem.into_response(),
     };
@@ -67,17 +96,17 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
     if let Some(problem) = &problem {
         let allow = response.headers_mut().remove(ALLOW);
         // People who open a page are told by a page.
-        response = look.map_or_else(|| problem.respond(&id), |look| look.show(&http, problem, &id));
+        let id = id.as_str();
+        response = look.map_or_else(|| problem.respond(id), |look| look.show(&http, problem, id));
         response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
     }
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(id) = HeaderValue::try_from(&id) {
-        headers.insert(REQUEST_ID, id);
-    }
+    headers.insert(REQUEST_ID, id.0);
 
     let (status, took) = (response.status(), started.elapsed());
-    http.metrics.request(&method, route, status, took);
+    http.metrics.request(&method, label.clone(), status, took);
+    let route = label.as_str();
     let _in_span = span.enter();
     let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
     // Reads that go well are the bulk and say little; whoever wants them asks for debug.
@@ -91,20 +120,29 @@ async fn attend(State(http): State<Http>, request: Request, next: Next) -> Respo
 }
 
 fn client(http: &Http, request: &Request) -> IpAddr {
-    http.client_address(request.extensions().get::<Peer>().copied(), request.headers())
+    http.client_address(request.extensions().get::<Ends>().copied(), request.headers())
 }
 
 fn is_error(response: &Response) -> bool {
     response.status().is_client_error() || response.status().is_server_error()
 }
 
-/// The client's own id when it is well formed, else a new one.
-fn request_id(ids: &RequestIds, headers: &HeaderMap) -> String {
-    let sent = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
-    let fine = |id: &&str| {
-        (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-    };
-    sent.filter(fine).map_or_else(|| ids.next(), str::to_owned)
+/// The name of a request: text that can go into a header, and does.
+struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The client's own when it is well formed, else a new one.
+    fn of(headers: &HeaderMap, ids: &RequestIds) -> Self {
+        let fine = |id: &&HeaderValue| {
+            let allowed = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
+            (1..=64).contains(&id.len()) && id.as_bytes().iter().all(allowed)
+        };
+        Self(headers.get(REQUEST_ID).filter(fine).cloned().unwrap_or_else(|| ids.next()))
+    }
+
+    fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
 }
 
 /// Names that no other process makes, and none of ours twice.
@@ -115,9 +153,15 @@ impl RequestIds {
         Self(AtomicU64::new(getrandom::u64().unwrap_or_default()))
     }
 
-    fn next(&self) -> String {
+    fn next(&self) -> HeaderValue {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
         // An odd step visits every number once, and neighbours do not look alike.
-        format!("{:016x}", self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
+        let mut number = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        let digits: [u8; 16] = std::array::from_fn(|_| {
+            number = number.rotate_left(4);
+            HEX[(number & 15) as usize]
+        });
+        HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("none"))
     }
 }
 

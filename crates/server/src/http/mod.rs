@@ -40,7 +40,7 @@ use utoipa_axum::routes;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
-use address::{Addresses, Peer};
+use address::{Addresses, Ends};
 use answers::Answers;
 use auth::Cookie;
 use form::{Bounds, FileSink, Form, FormError};
@@ -161,8 +161,8 @@ impl FromRequestParts<Http> for ClientAddress {
 }
 
 impl Shared {
-    fn client_address(&self, peer: Option<Peer>, headers: &HeaderMap) -> IpAddr {
-        // The listener notes the peer of every connection; without one nobody can be told apart.
-        peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| self.addresses.client(peer, headers))
+    fn client_address(&self, ends: Option<Ends>, headers: &HeaderMap) -> IpAddr {
+        // The listener notes the ends of every connection; without them nobody can be told apart.
+        ends.map_or(IpAddr::from([0, 0, 0, 0]), |ends| self.addresses.client(ends.peer, headers))
     }
 }

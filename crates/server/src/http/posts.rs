@@ -80,12 +80,12 @@ pub(crate) async fn create(
 fn created(posted: Posted) -> Result<Response, Problem> {
     match posted {
         Posted::Before(post) => {
-            let mut response = json(StatusCode::CREATED, &Post::from(post));
+            let mut response = json(StatusCode::CREATED, &Post::from(&post));
             response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
             Ok(response)
         }
         Posted::New { post, removed } => {
-            let mut response = json(StatusCode::CREATED, &Post::from(post));
+            let mut response = json(StatusCode::CREATED, &Post::from(&post));
             tell_removed(&mut response, removed)?;
             Ok(response)
         }
@@ -105,7 +105,7 @@ pub(crate) async fn get(
     PathId(id): PathId<PostId>,
 ) -> Result<Response, Problem> {
     let post = http.app.post(caller.as_ref(), id).await?;
-    Ok(json(StatusCode::OK, &Post::from(post)))
+    Ok(json(StatusCode::OK, &Post::from(&post)))
 }
 
 /// Edit a post's words
@@ -140,7 +140,7 @@ pub(crate) async fn edit(
     } else {
         http.app.edit_post(&caller, id, edit).await?
     };
-    Ok(json(StatusCode::OK, &Post::from(post)))
+    Ok(json(StatusCode::OK, &Post::from(&post)))
 }
 
 /// Delete a post

@@ -44,7 +44,7 @@ pub(crate) async fn set(
     let _room = http.app.begin_upload(&caller)?;
     let (upload, _) = read_upload(&http, &parts.headers, body, &["alt"]).await?;
     let (user, removed) = http.app.set_profile_photo(&caller, upload).await?;
-    let mut response = json(StatusCode::OK, &User::from(user));
+    let mut response = json(StatusCode::OK, &User::from(&user));
     tell_removed(&mut response, removed)?;
     Ok(response)
 }

@@ -26,7 +26,7 @@ pub(crate) async fn get(
     State(http): State<Http>,
     PathId(username): PathId<Username>,
 ) -> Result<Response, Problem> {
-    Ok(json(StatusCode::OK, &User::from(http.app.user(&username).await?)))
+    Ok(json(StatusCode::OK, &User::from(&http.app.user(&username).await?)))
 }
 
 /// Read a user's posts

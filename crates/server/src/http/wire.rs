@@ -1,35 +1,39 @@
-//! The shapes that go over the wire.
+//! The shapes that go over the wire. They borrow what they show: writing a page copies each word once, into the answer.
+
+use std::fmt::Display;
 
 use axum::response::{IntoResponse, Response};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::display::Base64Display;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use serde::Serialize;
+use model::{Alt, Message, PhotoId, Timestamp};
+use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 use super::error::Problem;
 
 /// A member of the service.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct User {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct User<'a> {
     #[schema(example = 1, minimum = 1)]
     id: i64,
     /// Unique among users, whatever its case.
     #[schema(example = "ada", min_length = 1, max_length = 64)]
-    username: String,
+    username: &'a str,
     /// Profile photo; null when the user has none.
-    photo: Option<Photo>,
-    #[schema(example = "2026-11-14T09:30:00+0000", pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
-    created_at: String,
+    photo: Option<Photo<'a>>,
+    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
+        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
+    created_at: Shown<Timestamp>,
 }
 
 /// A photo, served at `/photos/{id}/{width}x{height}`.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Photo {
-    #[schema(example = "0199b1c4-7e2a-7d10-9a55-3f1e6c0d2b48", format = "uuid")]
-    id: String,
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Photo<'a> {
+    #[schema(value_type = String, example = "0199b1c4-7e2a-7d10-9a55-3f1e6c0d2b48", format = "uuid")]
+    id: Shown<PhotoId>,
     /// Width of the upright original, in pixels.
     #[schema(example = 4032, minimum = 1)]
     width: u32,
@@ -37,27 +41,28 @@ pub(crate) struct Photo {
     #[schema(example = 3024, minimum = 1)]
     height: u32,
     /// A thumbhash, in base64: what to draw until the picture arrives.
-    #[schema(example = "1QcSHQRnh493V4dIh4eXh1h4kJUI")]
-    placeholder: String,
+    #[schema(value_type = String, example = "1QcSHQRnh493V4dIh4eXh1h4kJUI")]
+    placeholder: Shown<Base64Display<'a, 'static, GeneralPurpose>>,
     /// What the photo shows, for those who do not see it; absent when nobody wrote it down.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
-    alt: Option<String>,
+    alt: Option<&'a str>,
 }
 
 /// A photo with an optional message.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Post {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Post<'a> {
     #[schema(example = 42, minimum = 1)]
     id: i64,
-    photo: Photo,
+    photo: Photo<'a>,
     /// Absent when the post has no message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "First light", max_length = 5000, nullable = false)]
-    message: Option<String>,
-    user: User,
-    #[schema(example = "2026-11-14T09:30:00+0000", pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
-    created_at: String,
+    message: Option<&'a str>,
+    user: User<'a>,
+    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
+        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
+    created_at: Shown<Timestamp>,
     /// Whether the caller has liked the post; false for an anonymous caller.
     is_liked: bool,
     #[schema(example = 3, minimum = 0)]
@@ -65,9 +70,9 @@ pub(crate) struct Post {
 }
 
 /// A page of posts, newest first.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct FeedPage {
-    pub(crate) data: Vec<Post>,
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FeedPage<'a> {
+    pub(crate) data: Vec<Post<'a>>,
     pub(crate) paging: Paging,
 }
 
@@ -100,54 +105,77 @@ pub(crate) struct ErrorDetail {
     pub(crate) field: Option<String>,
 }
 
-impl From<model::User> for User {
-    fn from(user: model::User) -> Self {
+/// What is written as it is printed.
+struct Shown<T>(T);
+
+impl<T: Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'a> From<&'a model::User> for User<'a> {
+    fn from(user: &'a model::User) -> Self {
         Self {
             id: user.id.0,
-            username: user.username.to_string(),
-            photo: user.photo.map(Photo::from),
-            created_at: user.created_at.to_string(),
+            username: user.username.as_str(),
+            photo: user.photo.as_ref().map(Photo::from),
+            created_at: Shown(user.created_at),
         }
     }
 }
 
-impl From<model::Photo> for Photo {
-    fn from(photo: model::Photo) -> Self {
+impl<'a> From<&'a model::Photo> for Photo<'a> {
+    fn from(photo: &'a model::Photo) -> Self {
         Self {
-            id: photo.id.to_string(),
+            id: Shown(photo.id),
             width: photo.width,
             height: photo.height,
-            placeholder: STANDARD.encode(photo.placeholder),
-            alt: photo.alt.map(|alt| alt.to_string()),
+            placeholder: Shown(Base64Display::new(&photo.placeholder, &STANDARD)),
+            alt: photo.alt.as_ref().map(Alt::as_str),
         }
     }
 }
 
-impl From<model::Post> for Post {
-    fn from(post: model::Post) -> Self {
+impl<'a> From<&'a model::Post> for Post<'a> {
+    fn from(post: &'a model::Post) -> Self {
         Self {
             id: post.id.0,
-            photo: post.photo.into(),
-            message: post.message.map(|message| message.to_string()),
-            user: post.user.into(),
-            created_at: post.created_at.to_string(),
+            photo: Photo::from(&post.photo),
+            message: post.message.as_ref().map(Message::as_str),
+            user: User::from(&post.user),
+            created_at: Shown(post.created_at),
             is_liked: post.is_liked,
             like_count: post.like_count,
         }
     }
 }
 
-/// A JSON answer.
-pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    written(body).map_or_else(IntoResponse::into_response, |json| json_bytes(status, json))
+/// What most objects take; a page takes as much for each of its posts.
+const ROOM: usize = 512;
+
+impl FeedPage<'_> {
+    /// The JSON of this page.
+    pub(crate) fn written(&self) -> Result<Bytes, Problem> {
+        written(self, (self.data.len() + 1) * ROOM)
+    }
 }
 
-/// An answer's JSON.
-pub(crate) fn written(body: &impl Serialize) -> Result<Bytes, Problem> {
-    serde_json::to_vec(body).map(Bytes::from).map_err(|error| {
-        tracing::error!(%error, "an answer could not be written");
-        Problem::internal()
-    })
+/// A JSON answer.
+pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    written(body, ROOM).map_or_else(IntoResponse::into_response, |json| json_bytes(status, json))
+}
+
+/// With so much room to begin with that it rarely has to grow.
+fn written(body: &impl Serialize, room: usize) -> Result<Bytes, Problem> {
+    let mut json = Vec::with_capacity(room);
+    match serde_json::to_writer(&mut json, body) {
+        Ok(()) => Ok(json.into()),
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written");
+            Err(Problem::internal())
+        }
+    }
 }
 
 /// JSON that is written already. Its length goes into the head so that HEAD can repeat it.
