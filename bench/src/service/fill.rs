@@ -161,7 +161,8 @@ fn insert_posts(
         "INSERT INTO photos (id, width, height, placeholder, bytes, created_at) VALUES (?1, 4032, 3024, ?2, 3000000, ?3)",
     )?;
     let mut post = tx.prepare(
-        "INSERT INTO posts (id, user_id, photo_id, message, like_count, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO posts (id, user_id, photo_id, width, height, placeholder, message, like_count, created_at)
+         VALUES (?1, ?2, ?3, 4032, 3024, ?4, ?5, ?6, ?7)",
     )?;
     for place in places {
         // A second apart, the newest one a second old.
@@ -172,7 +173,8 @@ fn insert_posts(
         photo.execute(params![id, placeholder, at])?;
         let author = place.wrapping_mul(2_654_435_761) % AUTHORS + 1;
         let message = format!("Post {place}: morning light over the harbour, and nobody else awake yet");
-        post.execute(params![place as i64 + 1, author as i64, id, message, counts[place as usize], at])?;
+        let (post_id, likes) = (place as i64 + 1, counts[place as usize]);
+        post.execute(params![post_id, author as i64, id, placeholder, message, likes, at])?;
     }
     Ok(())
 }

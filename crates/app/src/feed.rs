@@ -14,7 +14,13 @@ impl App {
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {
-        Ok(self.0.store.feed(caller.map(|caller| caller.user.id), whose, start, limit).await?)
+        let viewer = caller.map(|caller| caller.user.id);
+        let page = self.0.store.feed(viewer, whose, start, limit).await?;
+        let mut posts = Vec::with_capacity(page.posts.len());
+        for post in page.posts {
+            posts.push(self.signed(post).await?);
+        }
+        Ok(FeedPage { posts, next: page.next })
     }
 
     /// Changes whenever a post looks different to anybody, or a new one comes. Whoever keeps a page notes this before

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{PhotoId, PostId, TokenHash, UserId};
+use model::{PhotoId, PostId, TokenHash, User, UserId};
 use store::{Change, Session};
 
 use crate::Facts;
@@ -14,11 +14,13 @@ pub(crate) struct Memory {
     pub(crate) sessions: Known<TokenHash, Session>,
     /// The short side of photos that exist.
     pub(crate) photos: Known<PhotoId, u32>,
+    /// Whoever wrote the posts that are read.
+    pub(crate) users: Known<UserId, Arc<User>>,
     pub(crate) likes: Known<UserId, Arc<Liked>>,
     feed: AtomicU64,
 }
 
-/// The posts somebody likes, among `since` and all newer ones.
+/// The posts somebody likes, among `since` and all newer ones, oldest first.
 #[derive(Debug)]
 pub struct Liked {
     pub(crate) since: PostId,
@@ -27,7 +29,7 @@ pub struct Liked {
 
 impl Liked {
     pub fn contains(&self, post: PostId) -> bool {
-        self.posts.contains(&post)
+        self.posts.binary_search(&post).is_ok()
     }
 }
 
@@ -36,6 +38,7 @@ impl Memory {
         Self {
             sessions: Known::new("sessions", 16_384),
             photos: Known::new("photos", 65_536),
+            users: Known::new("users", 32_768),
             likes: Known::new("likes", 16_384),
             feed: AtomicU64::new(0),
         }
@@ -51,8 +54,11 @@ impl Memory {
         for change in changes {
             match change {
                 Change::Session(token) => self.sessions.forget(token),
-                // Which sessions are theirs is not known here, and it is rare.
-                Change::User(_) => self.sessions.forget_all(),
+                Change::User(user) => {
+                    self.users.forget(user);
+                    // Which sessions are theirs is not known here, and it is rare.
+                    self.sessions.forget_all();
+                }
                 Change::Like(user, _) => self.likes.forget(user),
                 Change::Photo(photo) => self.photos.forget(photo),
                 Change::Post(_) => {}
@@ -65,6 +71,6 @@ impl Memory {
     }
 
     pub(crate) fn figures(&self) -> Vec<Facts> {
-        vec![self.sessions.figures(), self.photos.figures(), self.likes.figures()]
+        vec![self.sessions.figures(), self.photos.figures(), self.users.figures(), self.likes.figures()]
     }
 }

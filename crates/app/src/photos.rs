@@ -7,7 +7,7 @@ use imaging::Format;
 use model::{PhotoId, Size, master_for};
 
 use crate::variants::Variant;
-use crate::{App, Error};
+use crate::{App, Error, Image};
 
 const NO_SUCH_PHOTO: Error = Error::NotFound("there is no such photo");
 
@@ -28,7 +28,7 @@ impl App {
     }
 
     /// The photo as a square image.
-    pub async fn image(&self, photo: &Picture, size: Size, format: Format) -> Result<Bytes, Error> {
+    pub async fn image(&self, photo: &Picture, size: Size, format: Format) -> Result<Image, Error> {
         let variant = Variant { photo: photo.id, size, format };
         let (app, short_side) = (self.clone(), photo.short_side);
         self.0

@@ -1,7 +1,7 @@
 //! Posting a photo, reading, editing and deleting posts.
 
 use imaging::Removed;
-use model::{Message, Post, PostEdit, PostId};
+use model::{Message, Post, PostEdit, PostId, UserId};
 use store::{Access, Created, NewPost, Repeat};
 
 use crate::upload::{CLAIM_LOST, Prepared};
@@ -30,14 +30,17 @@ pub enum Posted {
 
 impl App {
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
-        self.0.store.post(id, caller.map(|caller| caller.user.id)).await?.ok_or(NO_SUCH_POST)
+        let post = self.0.store.post(id, caller.map(|caller| caller.user.id)).await?;
+        self.signed(post.ok_or(NO_SUCH_POST)?).await
     }
 
     /// What an earlier upload with this key made: saves a retry the work of sending it all again.
     pub async fn repeated(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
         let since = self.0.clock.now().minus(Settings::KEY_LIFE);
-        let repeat = self.0.store.repeat(caller.user.id, key.to_owned(), since).await?;
-        repeat.map(first_made).transpose()
+        match self.0.store.repeat(caller.user.id, key.to_owned(), since).await? {
+            Some(repeat) => self.signed(first_made(repeat)?).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
@@ -51,8 +54,8 @@ impl App {
             app.keep(files, at, app.0.store.create_post(new), made).await
         });
         match created.await? {
-            Created::New(post) => Ok(Posted::New { post, removed }),
-            Created::Repeated(repeat) => first_made(repeat).map(Posted::Before),
+            Created::New(post) => Ok(Posted::New { post: self.signed(post).await?, removed }),
+            Created::Repeated(repeat) => self.signed(first_made(repeat)?).await.map(Posted::Before),
             Created::ClaimLost => Err(CLAIM_LOST),
         }
     }
@@ -67,7 +70,7 @@ impl App {
     }
 
     pub async fn edit_post(&self, caller: &Caller, id: PostId, edit: PostEdit) -> Result<Post, Error> {
-        granted(self.0.store.edit_post(id, caller.user.id, edit).await?)
+        self.signed(granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?).await
     }
 
     /// Deletes a post with its likes, its photo and every image made of it.
@@ -84,7 +87,7 @@ impl App {
     }
 }
 
-fn first_made(repeat: Repeat) -> Result<Post, Error> {
+fn first_made(repeat: Repeat) -> Result<Post<UserId>, Error> {
     match repeat {
         Repeat::Here(post) => Ok(post),
         Repeat::Deleted => Err(Error::Conflict {

@@ -12,6 +12,7 @@ use model::{PhotoId, Size};
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter};
 
+use crate::hot::{ImageFile, Kept, Room};
 use crate::{CacheLevel, Error, detached};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,12 +22,22 @@ pub(crate) struct Variant {
     pub(crate) format: Format,
 }
 
+/// A finished image.
+#[derive(Debug, Clone)]
+pub struct Image {
+    pub bytes: Bytes,
+    /// The same bytes where the kernel can send them from; only images asked for often have one.
+    pub file: Option<Arc<ImageFile>>,
+}
+
 type Making = Shared<BoxFuture<'static, Result<Bytes, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Variants {
-    kept: Cache<Variant, Bytes, ByLength, DefaultHashBuilder, Evictions>,
+    kept: Cache<Variant, Arc<Kept>, ByLength, DefaultHashBuilder, Evictions>,
     evictions: Evictions,
+    /// What those asked for most take on top.
+    files: Arc<Room>,
     making: Arc<Mutex<HashMap<Variant, Making>>>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -36,10 +47,10 @@ pub(crate) struct Variants {
 #[derive(Debug, Clone, Default)]
 struct Evictions(Arc<AtomicU64>);
 
-impl Lifecycle<Variant, Bytes> for Evictions {
+impl Lifecycle<Variant, Arc<Kept>> for Evictions {
     type RequestState = ();
 
-    fn on_evict(&self, (): &mut (), _: Variant, _: Bytes) {
+    fn on_evict(&self, (): &mut (), _: Variant, _: Arc<Kept>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -47,10 +58,10 @@ impl Lifecycle<Variant, Bytes> for Evictions {
 #[derive(Debug, Clone)]
 struct ByLength;
 
-impl Weighter<Variant, Bytes> for ByLength {
-    fn weight(&self, _: &Variant, bytes: &Bytes) -> u64 {
+impl Weighter<Variant, Arc<Kept>> for ByLength {
+    fn weight(&self, _: &Variant, kept: &Arc<Kept>) -> u64 {
         // The entry itself takes room as well.
-        bytes.len() as u64 + 128
+        kept.bytes.len() as u64 + 192
     }
 }
 
@@ -68,6 +79,7 @@ impl Variants {
                 evictions.clone(),
             ),
             evictions,
+            files: Arc::default(),
             making: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -80,29 +92,33 @@ impl Variants {
         &self,
         variant: Variant,
         make: impl FnOnce() -> F,
-    ) -> Result<Bytes, Error>
+    ) -> Result<Image, Error>
     where
         F: Future<Output = Result<Bytes, Error>> + Send + 'static,
     {
-        if let Some(bytes) = self.kept.get(&variant) {
-            self.hits.fetch_add(1, Ordering::Relaxed);
-            return Ok(bytes);
+        if let Some(image) = self.find(&variant) {
+            return Ok(image);
         }
         let making = {
             let mut making = self.lock();
             // Who kept it struck it off this list afterwards, under this lock: it may have come between.
-            if let Some(bytes) = self.kept.get(&variant) {
-                self.hits.fetch_add(1, Ordering::Relaxed);
-                return Ok(bytes);
+            if let Some(image) = self.find(&variant) {
+                return Ok(image);
             }
             making.entry(variant).or_insert_with(|| self.start(variant, make())).clone()
         };
         self.misses.fetch_add(1, Ordering::Relaxed);
-        making.await
+        Ok(Image { bytes: making.await?, file: None })
+    }
+
+    fn find(&self, variant: &Variant) -> Option<Image> {
+        let kept = self.kept.get(variant)?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(Image { bytes: kept.bytes.clone(), file: kept.ask(&self.files) })
     }
 
     pub(crate) fn keep(&self, variant: Variant, bytes: Bytes) {
-        self.kept.insert(variant, bytes);
+        self.kept.insert(variant, Arc::new(Kept::new(bytes)));
     }
 
     /// Drops every variant of a photo.
@@ -110,16 +126,17 @@ impl Variants {
         self.kept.retain(|variant, _| variant.photo != photo);
     }
 
-    pub(crate) fn level(&self) -> CacheLevel {
+    pub(crate) fn levels(&self) -> [CacheLevel; 2] {
         let of = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
-        CacheLevel {
+        let memory = CacheLevel {
             name: "memory",
             bytes: self.kept.weight(),
             entries: self.kept.len() as u64,
             hits: of(&self.hits),
             misses: of(&self.misses),
             evictions: of(&self.evictions.0),
-        }
+        };
+        [self.files.level(), memory]
     }
 
     fn start<F>(&self, variant: Variant, work: F) -> Making

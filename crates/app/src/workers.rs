@@ -149,6 +149,15 @@ impl Workers {
     }
 }
 
+/// Whoever answers requests goes first where both want a core: their work is microseconds, ours is long.
+fn step_back() {
+    // Elsewhere this would slow down the whole process, not this thread.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 5) {
+        tracing::debug!(%error, "long work runs at the same priority as requests");
+    }
+}
+
 impl Crew {
     fn spawn(self: &Arc<Self>) -> io::Result<()> {
         let crew = self.clone();
@@ -156,6 +165,7 @@ impl Crew {
     }
 
     fn work(&self) {
+        step_back();
         while let Ok(job) = self.work.recv() {
             if job() == Ended::TooLate && !self.is_missed() {
                 return;

@@ -1,8 +1,9 @@
 //! A page of the feed: where it starts, how long it is, what is on it.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
-use crate::{Anchor, Invalid, Post, UserId};
+use crate::{Anchor, Invalid, Post, User, UserId};
 
 /// How many posts a page holds: 1 to 100, 20 unless asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +56,8 @@ pub enum FeedStart {
 
 /// Posts, newest first, and the place behind them if more follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedPage {
-    pub posts: Vec<Post>,
+pub struct FeedPage<By = Arc<User>> {
+    pub posts: Vec<Post<By>>,
     pub next: Option<Anchor>,
 }
 

@@ -11,6 +11,7 @@ mod linger;
 mod listener;
 mod metrics;
 mod service;
+mod stream;
 pub mod telemetry;
 
 pub use announcement::announce;

@@ -13,18 +13,18 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use ipnet::IpNet;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio_io_timeout::TimeoutStream;
-use tower::ServiceExt;
+use tower::Service;
 
 use crate::config::Config;
 use crate::http::address::{Ends, network};
 use crate::linger::Lingering;
 use crate::metrics::Metrics;
+use crate::stream::{Patience, Stream, Talk};
 
 /// What a connection may do, and how many there may be.
 #[derive(Debug, Clone)]
@@ -33,8 +33,7 @@ pub(crate) struct Terms {
     max_per_address: usize,
     /// Proxies bring many people over one address.
     exempt: Vec<IpNet>,
-    header_timeout: Duration,
-    write_timeout: Duration,
+    patience: Patience,
     shutdown_timeout: Duration,
 }
 
@@ -44,8 +43,7 @@ impl Terms {
             max: config.max_connections as usize,
             max_per_address: config.max_connections_per_address as usize,
             exempt: config.trusted_proxies.clone(),
-            header_timeout: config.header_timeout,
-            write_timeout: config.write_timeout,
+            patience: Patience { head: config.header_timeout, write: config.write_timeout },
             shutdown_timeout: config.shutdown_timeout,
         }
     }
@@ -111,9 +109,8 @@ fn connection(
 ) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<>> {
     stream.set_nodelay(true)?;
     let ends = Ends { peer, local: stream.local_addr()? };
-    let mut stream = TimeoutStream::new(stream);
-    // A client that stops reading its answer must not hold us for ever.
-    stream.set_write_timeout(Some(terms.write_timeout));
+    let talk = Arc::new(Talk::default());
+    let stream = Stream::new(stream, terms.patience, talk.clone());
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (mut parts, body) = request.into_parts();
         parts.extensions.insert(ends);
@@ -123,14 +120,21 @@ fn connection(
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
         };
-        router.clone().oneshot(http::Request::from_parts(parts, body))
+        let (mut router, talk) = (router.clone(), talk.clone());
+        talk.begin_answer();
+        let answer = router.call(http::Request::from_parts(parts, body));
+        async move {
+            let mut answered = answer.await;
+            let in_file = answered.as_mut().ok().and_then(|response| response.extensions_mut().remove());
+            talk.end_answer(in_file);
+            answered
+        }
     });
     Ok(http1::Builder::new()
-        .timer(TokioTimer::new())
-        // Covers a slow head and an idle kept-alive connection alike.
-        .header_read_timeout(terms.header_timeout)
+        // Slow heads and idle connections are the stream's business.
+        .header_read_timeout(None)
         .max_buf_size(64 * 1024)
-        .serve_connection(TokioIo::new(Box::pin(stream)), service))
+        .serve_connection(TokioIo::new(stream), service))
 }
 
 /// Says why in passing; a client we have no room for gets no more of our time.

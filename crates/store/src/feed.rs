@@ -5,17 +5,17 @@
 //! down a narrow index; a large one is counted apart from everybody else.
 
 use futures_util::FutureExt;
-use model::{Anchor, FeedPage, FeedStart, Limit, PostId, UserId, Whose};
+use model::{Anchor, FeedPage, FeedStart, Limit, Post, PostId, UserId, Whose};
 
-use crate::posts::{NOBODY, read_post, select_posts};
+use crate::likes;
+use crate::posts::{NOBODY, liked_by_first, read_post, select_posts};
 use crate::statements::statements;
 use crate::tx::Tx;
-use crate::users::user_columns;
 use crate::{Error, Store};
 
 statements! {
-    PAGE = concat!(select_posts!(), "WHERE p.id < $2 ORDER BY p.id DESC LIMIT $3");
-    PAGE_OF = concat!(select_posts!(), "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
+    PAGE = concat!(select_posts!("0"), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
+    PAGE_OF = concat!(select_posts!(liked_by_first!()), "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     AT_OFFSET_OF = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
@@ -30,14 +30,13 @@ impl Store {
         whose: Whose,
         start: FeedStart,
         limit: Limit,
-    ) -> Result<FeedPage, Error> {
+    ) -> Result<FeedPage<UserId>, Error> {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
             FeedStart::After(Anchor(id)) => Some(id),
             FeedStart::Offset(skipped) => self.at_offset(whose, skipped).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
-        let viewer = viewer.unwrap_or(NOBODY);
         self.read(move |tx| async move { page(tx, viewer, whose, before, limit.get()).await }.boxed()).await
     }
 
@@ -62,22 +61,40 @@ async fn id_at(tx: &mut Tx, whose: Whose, offset: i64) -> Result<Option<i64>, Er
 
 async fn page(
     tx: &mut Tx,
-    viewer: UserId,
+    viewer: Option<UserId>,
     whose: Whose,
     before: PostId,
     limit: usize,
-) -> Result<FeedPage, Error> {
+) -> Result<FeedPage<UserId>, Error> {
     // One more than shown tells whether anything follows.
     let asked = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let (viewer, before, asked) = (viewer.into(), before.into(), asked.into());
-    let mut posts = match whose {
-        Whose::Everyones => tx.all(PAGE, &[viewer, before, asked], read_post).await?,
-        Whose::Only(user) => tx.all(PAGE_OF, &[viewer, user.into(), before, asked], read_post).await?,
+    let (before, asked) = (before.into(), asked.into());
+    let mut posts = match (whose, viewer) {
+        (Whose::Everyones, None) => tx.all(PAGE, &[before, asked], read_post).await?,
+        (Whose::Everyones, Some(viewer)) => {
+            let mut posts = tx.all(PAGE, &[before, asked], read_post).await?;
+            mark_liked(tx, &mut posts, viewer).await?;
+            posts
+        }
+        (Whose::Only(user), viewer) => {
+            let viewer = viewer.unwrap_or(NOBODY).into();
+            tx.all(PAGE_OF, &[viewer, user.into(), before, asked], read_post).await?
+        }
     };
     let more = posts.len() > limit;
     posts.truncate(limit);
     let next = posts.last().filter(|_| more).map(|post| Anchor(post.id));
     Ok(FeedPage { posts, next })
+}
+
+/// Posts that follow each other have their likes by one user in one place: one look there instead of one for each.
+async fn mark_liked(tx: &mut Tx, posts: &mut [Post<UserId>], viewer: UserId) -> Result<(), Error> {
+    let (Some(newest), Some(oldest)) = (posts.first(), posts.last()) else { return Ok(()) };
+    let liked = likes::between(tx, viewer, oldest.id, newest.id).await?;
+    for post in posts {
+        post.is_liked = liked.binary_search(&post.id).is_ok();
+    }
+    Ok(())
 }
 
 #[cfg(test)]

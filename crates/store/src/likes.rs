@@ -14,7 +14,7 @@ statements! {
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
     COUNT_UP = "UPDATE posts SET like_count = like_count + 1 WHERE id = $1";
     COUNT_DOWN = "UPDATE posts SET like_count = like_count - 1 WHERE id = $1";
-    SINCE = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id >= $2";
+    BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
@@ -60,13 +60,20 @@ impl Store {
 }
 
 impl Store {
-    /// The posts that somebody likes, among `oldest` and all newer ones.
+    /// The posts that somebody likes, among `oldest` and all newer ones, oldest first.
     pub async fn likes_since(&self, user: UserId, oldest: PostId) -> Result<Vec<PostId>, Error> {
-        self.read(move |tx| {
-            async move { tx.all(SINCE, &[user.into(), oldest.into()], |row| row.post_id(0)).await }.boxed()
-        })
-        .await
+        self.read(move |tx| between(tx, user, oldest, PostId(i64::MAX)).boxed()).await
     }
+}
+
+/// The posts from `oldest` to `newest` that somebody likes, oldest first.
+pub(crate) async fn between(
+    tx: &mut Tx,
+    user: UserId,
+    oldest: PostId,
+    newest: PostId,
+) -> Result<Vec<PostId>, Error> {
+    tx.all(BETWEEN, &[user.into(), oldest.into(), newest.into()], |row| row.post_id(0)).await
 }
 
 /// Nothing changed: because it was so already, or because there is nothing to like?

@@ -7,7 +7,7 @@
 //! nothing ever has to search the blob store.
 
 use futures_util::FutureExt;
-use model::{Alt, Photo, PhotoId, PostId, Timestamp};
+use model::{Alt, Photo, PhotoId, Timestamp};
 
 use crate::statements::statements;
 use crate::tx::{Row, Tx};
@@ -18,7 +18,6 @@ statements! {
     INSERT = "INSERT INTO photos
         (id, width, height, placeholder, alt, bytes, original, orientation, created_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    DESCRIBE = "UPDATE photos SET alt = $1 WHERE id = (SELECT photo_id FROM posts WHERE id = $2)";
     DELETE = "DELETE FROM photos WHERE id = $1";
     CLAIM = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)";
     REDEEM = "DELETE FROM uploads WHERE photo_id = $1";
@@ -99,8 +98,14 @@ impl Store {
     }
 }
 
-/// Turns a claim into a photo; `false` when the claim was given up meanwhile, and the bytes with it.
-pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Result<bool, Error> {
+/// Turns a claim into a photo; `false` when the claim was given up meanwhile, and the bytes with it. The words for a
+/// photo come along where it has no post to keep them.
+pub(crate) async fn redeem(
+    tx: &mut Tx,
+    new: &NewPhoto,
+    alt: Option<&Alt>,
+    now: Timestamp,
+) -> Result<bool, Error> {
     let NewPhoto { photo, bytes, original } = new;
     if tx.execute(REDEEM, &[(&photo.id).into()]).await? == 0 {
         return Ok(false);
@@ -111,7 +116,7 @@ pub(crate) async fn redeem(tx: &mut Tx, new: &NewPhoto, now: Timestamp) -> Resul
         photo.width.into(),
         photo.height.into(),
         photo.placeholder.as_slice().into(),
-        photo.alt.as_ref().map(Alt::as_str).into(),
+        alt.map(Alt::as_str).into(),
         bytes.into(),
         original.map(|original| original.format).into(),
         original.map(|original| i64::from(original.orientation)).into(),
@@ -127,11 +132,6 @@ pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<
         note_removal(tx, id, now).await?;
     }
     Ok(held)
-}
-
-/// Replaces the words that stand for a post's photo.
-pub(crate) async fn describe(tx: &mut Tx, post: PostId, alt: Option<&Alt>) -> Result<(), Error> {
-    tx.execute(DESCRIBE, &[alt.map(Alt::as_str).into(), post.into()]).await.map(drop)
 }
 
 /// Deletes the row and notes that the bytes must follow.

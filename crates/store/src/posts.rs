@@ -1,35 +1,40 @@
 //! Posts: made, read, edited, deleted.
 
 use futures_util::FutureExt;
-use model::{Message, PhotoId, Post, PostEdit, PostId, Timestamp, UserId};
+use model::{Alt, Message, PhotoId, Post, PostEdit, PostId, Timestamp, UserId};
 
 use crate::photos::{self, NewPhoto, read_photo};
 use crate::statements::statements;
 use crate::tx::{Row, Tx};
-use crate::users::{read_user, user_columns};
 use crate::{Change, Error, Store};
 
-/// Selects what makes a [`Post`], as seen by the user `$1` (0 for nobody).
+/// Selects what makes a [`Post`]; `$liked` says whether the one who asks likes it.
 macro_rules! select_posts {
-    () => {
+    ($liked:expr) => {
         concat!(
-            "SELECT p.id, p.message, p.like_count, p.created_at,
-            EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id),
-            ph.id, ph.width, ph.height, ph.placeholder, ph.alt, ",
-            user_columns!(),
-            " FROM posts p JOIN photos ph ON ph.id = p.photo_id JOIN users u ON u.id = p.user_id
-            LEFT JOIN photos up ON up.id = u.photo_id "
+            "SELECT p.id, p.message, p.like_count, p.created_at, ",
+            $liked,
+            ", p.photo_id, p.width, p.height, p.placeholder, p.alt, p.user_id FROM posts p "
         )
     };
 }
 pub(crate) use select_posts;
 
+/// Whether the user `$1` (0 for nobody) likes it.
+macro_rules! liked_by_first {
+    () => {
+        "EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id)"
+    };
+}
+pub(crate) use liked_by_first;
+
 statements! {
-    FIND = concat!(select_posts!(), "WHERE p.id = $2");
+    FIND = concat!(select_posts!(liked_by_first!()), "WHERE p.id = $2");
     AUTHOR = "SELECT user_id FROM posts WHERE id = $1";
-    INSERT = "INSERT INTO posts (user_id, photo_id, message, like_count, created_at)
-        VALUES ($1, $2, $3, 0, $4) RETURNING id";
+    INSERT = "INSERT INTO posts (user_id, photo_id, width, height, placeholder, alt, message, like_count, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) RETURNING id";
     EDIT = "UPDATE posts SET message = $1 WHERE id = $2";
+    DESCRIBE = "UPDATE posts SET alt = $1 WHERE id = $2";
     DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
     FIND_KEY = "SELECT post_id FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3";
     REMEMBER_KEY = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, $3, $4)
@@ -52,7 +57,7 @@ pub struct NewPost {
 /// How making a post went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
-    New(Post),
+    New(Post<UserId>),
     /// The same upload had come before; this one's bytes are noted for removal.
     Repeated(Repeat),
     /// The claim on the photo had been given up: the upload took too long.
@@ -61,9 +66,8 @@ pub enum Created {
 
 /// What became of the post an idempotency key had made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one for a retried upload, answered at once")]
 pub enum Repeat {
-    Here(Post),
+    Here(Post<UserId>),
     Deleted,
 }
 
@@ -90,7 +94,7 @@ impl Store {
         self.read(move |tx| async move { find_repeat(tx, author, &key, since).await }.boxed()).await
     }
 
-    pub async fn post(&self, id: PostId, viewer: Option<UserId>) -> Result<Option<Post>, Error> {
+    pub async fn post(&self, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
         self.read(move |tx| async move { find(tx, id, viewer).await }.boxed()).await
     }
 
@@ -99,7 +103,7 @@ impl Store {
     }
 
     /// Changes a post that `editor` wrote.
-    pub async fn edit_post(&self, id: PostId, editor: UserId, edit: PostEdit) -> Result<Access<Post>, Error> {
+    pub async fn edit_post(&self, id: PostId, editor: UserId, edit: PostEdit) -> Result<Access<Post<UserId>>, Error> {
         self.write(move |tx| {
             async move {
                 match author(tx, id).await? {
@@ -112,7 +116,7 @@ impl Store {
                     tx.execute(EDIT, &[message.as_ref().map(Message::as_str).into(), id.into()]).await?;
                 }
                 if let Some(alt) = &edit.alt {
-                    photos::describe(tx, id, alt.as_ref()).await?;
+                    tx.execute(DESCRIBE, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
                 }
                 Ok(find(tx, id, Some(editor)).await?.map_or(Access::Missing, Access::Granted))
             }
@@ -158,11 +162,21 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(Created::Repeated(repeat));
     }
-    if !photos::redeem(tx, &new.photo, now).await? {
+    // The words for the photo are the post's, and lie there only.
+    if !photos::redeem(tx, &new.photo, None, now).await? {
         return Ok(Created::ClaimLost);
     }
-    let message = new.message.as_ref().map(Message::as_str);
-    let values = [new.author.into(), (&new.photo.photo.id).into(), message.into(), now.into()];
+    let photo = &new.photo.photo;
+    let values = [
+        new.author.into(),
+        (&photo.id).into(),
+        photo.width.into(),
+        photo.height.into(),
+        photo.placeholder.as_slice().into(),
+        photo.alt.as_ref().map(Alt::as_str).into(),
+        new.message.as_ref().map(Message::as_str).into(),
+        now.into(),
+    ];
     let id = tx.first(INSERT, &values, |row| row.post_id(0)).await?;
     let id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
     tx.note(Change::Post(id));
@@ -173,7 +187,7 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
     post.map(Created::New).ok_or_else(|| Error::Corrupt(format!("post {id} is not there after its insert")))
 }
 
-async fn find(tx: &mut Tx, id: PostId, viewer: Option<UserId>) -> Result<Option<Post>, Error> {
+async fn find(tx: &mut Tx, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
     tx.first(FIND, &[viewer.unwrap_or(NOBODY).into(), id.into()], read_post).await
 }
 
@@ -204,7 +218,7 @@ pub(crate) async fn sweep_keys(tx: &mut Tx, before: Timestamp) -> Result<usize, 
 pub(crate) const NOBODY: UserId = UserId(0);
 
 /// Reads what [`select_posts!`] selects.
-pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post, Error> {
+pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
     Ok(Post {
         id: row.post_id(0)?,
         message: row.optional_text(1)?.map(Message::stored),
@@ -212,6 +226,6 @@ pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post, Error> {
         created_at: row.moment(3)?,
         is_liked: row.bool(4)?,
         photo: read_photo(row, 5)?,
-        user: read_user(row, 10)?,
+        user: row.user_id(10)?,
     })
 }

@@ -6,12 +6,10 @@ use model::{PhotoId, Timestamp, User, UserId};
 use crate::photos::{self, NewPhoto};
 use crate::statements::statements;
 use crate::tx::Tx;
-use crate::users::{read_user, user_columns};
+use crate::users::by_id;
 use crate::{Change, Error, Store};
 
 statements! {
-    FIND = concat!("SELECT ", user_columns!(), "
-        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.id = $1");
     SHOW = "UPDATE users SET photo_id = $1 WHERE id = $2";
     HIDE = "UPDATE users SET photo_id = NULL WHERE id = $1";
 }
@@ -34,7 +32,7 @@ impl Store {
     ) -> Result<Option<Portrait>, Error> {
         self.write(move |tx| {
             async move {
-                if !photos::redeem(tx, &photo, now).await? {
+                if !photos::redeem(tx, &photo, photo.photo.alt.as_ref(), now).await? {
                     return Ok(None);
                 }
                 let replaced = shown(tx, user).await?;
@@ -43,7 +41,7 @@ impl Store {
                 if let Some(old) = replaced {
                     photos::delete(tx, old, now).await?;
                 }
-                Ok(Some(Portrait { user: find(tx, user).await?, replaced }))
+                Ok(Some(Portrait { user: by_id(tx, user).await?, replaced }))
             }
             .boxed()
         })
@@ -67,11 +65,5 @@ impl Store {
 }
 
 async fn shown(tx: &mut Tx, user: UserId) -> Result<Option<PhotoId>, Error> {
-    Ok(find(tx, user).await?.photo.map(|photo| photo.id))
-}
-
-/// Members never leave, so one who is missing is not the caller's mistake.
-async fn find(tx: &mut Tx, id: UserId) -> Result<User, Error> {
-    let user = tx.first(FIND, &[id.into()], |row| read_user(row, 0)).await?;
-    user.ok_or_else(|| Error::Corrupt(format!("user {id} is not there")))
+    Ok(by_id(tx, user).await?.photo.map(|photo| photo.id))
 }

@@ -22,6 +22,8 @@ statements! {
         VALUES ($1, $2, $3, $4) ON CONFLICT (username_key) DO NOTHING RETURNING id";
     FIND = concat!("SELECT ", user_columns!(), "
         FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
+    BY_ID = concat!("SELECT ", user_columns!(), "
+        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.id = $1");
     CREDENTIALS = concat!("SELECT ", user_columns!(), ", u.password_hash
         FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
 }
@@ -65,6 +67,11 @@ impl Store {
         .await
     }
 
+    /// The member with this id.
+    pub async fn author(&self, id: UserId) -> Result<User, Error> {
+        self.read(move |tx| by_id(tx, id).boxed()).await
+    }
+
     pub async fn credentials(&self, username: &Username) -> Result<Option<Credentials>, Error> {
         let key = username.key();
         self.read(move |tx| {
@@ -89,6 +96,12 @@ async fn insert(tx: &mut Tx, new: &NewUser) -> Result<Option<UserId>, Error> {
         new.created_at.into(),
     ];
     tx.first(INSERT, &values, |row| row.user_id(0)).await
+}
+
+/// Members never leave, so one who is missing is nobody's mistake but ours.
+pub(crate) async fn by_id(tx: &mut Tx, id: UserId) -> Result<User, Error> {
+    let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
+    user.ok_or_else(|| Error::Corrupt(format!("user {id} is not there")))
 }
 
 pub(crate) const USER_COLUMNS: usize = 8;

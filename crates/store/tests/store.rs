@@ -36,7 +36,7 @@ impl Case {
         self.store.join(new, session(seed(name))).await.unwrap()
     }
 
-    async fn post(&self, author: UserId, number: u8) -> Post {
+    async fn post(&self, author: UserId, number: u8) -> Post<UserId> {
         self.store.claim_photo(photo(number).id, NOW).await.unwrap();
         match self.store.create_post(new_post(author, number, None)).await.unwrap() {
             Created::New(post) => post,

@@ -126,6 +126,8 @@ fn a_session_that_ended_is_over_everywhere_and_a_new_face_is_seen_at_once() {
                 assert_eq!(reader.get("/me").expect(200).json()["photo"], shown, "round {round}");
                 let post = in_feed(&reader.get("/feed").expect(200).json(), id).unwrap();
                 assert_eq!(post["user"]["photo"], shown, "round {round}");
+                let post = reader.get(&format!("/posts/{id}")).expect(200).json();
+                assert_eq!(post["user"]["photo"], shown, "round {round}");
             }
         }
     });

@@ -212,3 +212,37 @@ fn images_of_photos_that_a_restored_database_does_not_know_are_cleared() {
     assert!(!stranger.exists());
     until_kept(&admin, 1);
 }
+
+#[test]
+fn an_image_asked_for_often_is_sent_from_a_file_of_its_own_until_its_photo_goes() {
+    const FROM_FILE: &str = "pinhole_image_cache_lookups_total{level=\"file\",result=\"hit\"}";
+    const FILES: &str = "pinhole_image_cache_entries{level=\"file\"}";
+    const OFTEN: usize = 100;
+    let (service, admin) = watched(&[]);
+    let ada = service.newcomer("ada");
+    let (post, photo) = share(&ada, &picture::photograph(900, 900));
+    let (small, large) = (get(&ada, &photo, 400), get(&ada, &photo, 800));
+    assert!(small.bytes.len() > 16 << 10 && large.bytes.len() > 64 << 10, "{}", small.bytes.len());
+
+    // Whoever sends all requests before reading an answer gets them in pieces, as the connection takes them.
+    let mut wire = Wire::connect(&service);
+    let ask = |method, side| format!("{method} /photos/{photo}/{side}x{side} HTTP/1.1\r\nHost: e2e\r\n\r\n");
+    for _ in 0..OFTEN {
+        wire.send(ask("GET", 400) + &ask("GET", 800) + &ask("HEAD", 800)).unwrap();
+    }
+    for round in 0..OFTEN {
+        for (image, is_head) in [(&small, false), (&large, false), (&large, true)] {
+            let reply = wire.receive(is_head).expect("an answer to each");
+            let expected: &[u8] = if is_head { &[] } else { &image.bytes };
+            assert!(reply.status == 200 && reply.body == expected, "round {round}, HEAD {is_head}");
+        }
+    }
+    assert_eq!(figure(&admin, FILES), 2.0);
+    assert!(figure(&admin, FROM_FILE) > OFTEN as f64 / 2.0);
+
+    ada.delete(&format!("/posts/{post}")).expect(200);
+    ada.get(&format!("/photos/{photo}/400x400")).expect(404);
+    // The connection above may hold the last one until it is used again.
+    drop(wire);
+    eventually("their files are gone", LONG, || (figure(&admin, FILES) == 0.0).then_some(()));
+}

@@ -52,6 +52,30 @@ impl Addresses {
         if let Some(url) = &self.public_url {
             return url.as_str().to_owned();
         }
+        let Named { scheme, host } = self.named(parts);
+        match host.filter(|host| is_authority(host)) {
+            Some(host) => format!("{scheme}://{host}"),
+            None => {
+                let ends = parts.extensions.get::<Ends>();
+                let local = ends.map_or_else(|| "localhost".into(), |ends| ends.local.to_string());
+                format!("{scheme}://{local}")
+            }
+        }
+    }
+
+    /// What [`Addresses::base_url`] makes of this request, if it is `base`. Found out without making it.
+    pub(crate) fn is_base_url(&self, base: &str, parts: &Parts) -> bool {
+        if let Some(url) = &self.public_url {
+            return url.as_str() == base;
+        }
+        let Named { scheme, host } = self.named(parts);
+        // Only what is an authority is ever part of one.
+        let after_scheme = base.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
+        host.is_some() && after_scheme == host
+    }
+
+    /// The scheme and host that a request names, itself or through a proxy we trust.
+    fn named<'a>(&self, parts: &'a Parts) -> Named<'a> {
         let (mut scheme, mut host) = ("http", parts.headers.get(HOST).and_then(|host| host.to_str().ok()));
         let ends = parts.extensions.get::<Ends>();
         if ends.is_some_and(|ends| self.trusts(ends.peer.ip().to_canonical())) {
@@ -63,14 +87,7 @@ impl Addresses {
             host = first(&parts.headers, "x-forwarded-host").or(host);
         }
         // A request in absolute form names its host in its target.
-        let host = parts.uri.authority().map(|authority| authority.as_str()).or(host);
-        match host.filter(|host| is_authority(host)) {
-            Some(host) => format!("{scheme}://{host}"),
-            None => {
-                let local = ends.map_or_else(|| "localhost".into(), |ends| ends.local.to_string());
-                format!("{scheme}://{local}")
-            }
-        }
+        Named { scheme, host: parts.uri.authority().map(|authority| authority.as_str()).or(host) }
     }
 
     /// Whether this is a write in somebody's name that a page of another site started.
@@ -96,6 +113,12 @@ impl Addresses {
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|net| net.contains(&address))
     }
+}
+
+/// Where a request says it goes to; nobody has looked at the host yet.
+struct Named<'a> {
+    scheme: &'static str,
+    host: Option<&'a str>,
 }
 
 /// What counts as one address: an IPv6 household usually owns a /64.

@@ -2,6 +2,7 @@
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
 use model::{Anchor, FeedStart, Limit, Whose};
@@ -10,7 +11,8 @@ use super::Http;
 use super::auth::Reader;
 use super::error::Problem;
 use super::front::Form;
-use super::wire::{FeedPage, Paging, Post, json_bytes};
+use super::wire::{FeedPage, json_bytes};
+use super::written;
 
 /// Read the feed
 ///
@@ -49,15 +51,18 @@ async fn front(
     caller: Option<&app::Caller>,
     ask: Ask,
 ) -> Result<Response, Problem> {
-    let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(parts) };
     // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
     let version = http.app.feed_version();
-    let page = match http.front.find(&form, version) {
+    let asked = |form: &Form| {
+        form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts)
+    };
+    let page = match http.front.find(version, asked) {
         Some(page) => page,
         None => {
+            let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(parts) };
             let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
             let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
-            let json = ask.answer(&page, &form.base, "/feed").written()?;
+            let json = ask.answer(&page, &form.base, "/feed");
             http.front.keep(form, version, json, &ids)
         }
     };
@@ -79,7 +84,7 @@ pub(crate) async fn page(
 ) -> Result<Response, Problem> {
     let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
     let page = http.app.feed(caller, whose, start, ask.limit).await?;
-    let json = ask.answer(&page, &http.addresses.base_url(parts), path).written()?;
+    let json = ask.answer(&page, &http.addresses.base_url(parts), path);
     Ok(json_bytes(StatusCode::OK, json))
 }
 
@@ -97,14 +102,14 @@ impl Ask {
         self.offset == 0 && self.after.is_none()
     }
 
-    /// A page with the link to the next one.
-    fn answer<'a>(self, page: &'a model::FeedPage, base: &str, path: &str) -> FeedPage<'a> {
+    /// A page with the link to the next one, as JSON.
+    fn answer(self, page: &model::FeedPage, base: &str, path: &str) -> Bytes {
         let next = page.next.map(|anchor| {
             let offset = self.offset.saturating_add(page.posts.len() as u64);
             let limit = self.limit_as_sent.unwrap_or_else(|| self.limit.get().to_string());
             format!("{base}{path}?limit={limit}&offset={offset}&after={anchor}")
         });
-        FeedPage { data: page.posts.iter().map(Post::from).collect(), paging: Paging { next } }
+        written::page(page, next.as_deref())
     }
 
     pub(crate) fn parse(query: &str) -> Result<Self, Problem> {

@@ -13,10 +13,11 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use axum::routing::Route;
+use axum::routing::future::RouteFuture;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use tower::Service;
 use tower::layer::layer_fn;
 use tracing::Instrument;
@@ -52,7 +53,13 @@ impl Service<Request> for Attended {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        Box::pin(attend(self.http.clone(), self.inner.clone(), request).map(Ok))
+        let attention = Attention::to(&self.http, &request);
+        let answer = match guard(&self.http, &request, attention.client) {
+            Ok(()) => Ok(self.inner.call(request)),
+            Err(problem) => Err(problem),
+        };
+        let http = self.http.clone();
+        Box::pin(async move { Ok(attention.pay(&http, answer).await) })
     }
 }
 
@@ -61,7 +68,7 @@ fn guard(http: &Http, request: &Request, client: IpAddr) -> Result<(), Problem> 
     // Whoever watches over us must not take a crowd for an outage.
     let watcher = matches!(request.uri().path(), "/livez" | "/readyz");
     if !watcher {
-        http.limits.request(client, http.clock.now())?;
+        http.limits.request(client, &http.clock)?;
     }
     let (method, headers) = (request.method(), request.headers());
     if http.addresses.is_foreign_write(method, headers, http.cookie.name) && auth::bearer(headers).is_none() {
@@ -70,57 +77,70 @@ fn guard(http: &Http, request: &Request, client: IpAddr) -> Result<(), Problem> 
     Ok(())
 }
 
-/// Names the request, measures it, and gives every error the same look.
-async fn attend(http: Http, mut route: Route, request: Request) -> Response {
-    let started = Instant::now();
-    let id = RequestId::of(request.headers(), &http.request_ids);
-    let method = request.method().clone();
-    let client = client(&http, &request);
-    let label = Label::of(&request);
-    let look = Look::of(&request);
-    let span = tracing::info_span!("request", id = id.as_str());
-
-    let response = match guard(&http, &request, client) {
-        Ok(()) => {
-            let answered = AssertUnwindSafe(route.call(request)).catch_unwind().instrument(span.clone());
-            match answered.await {
-                Ok(Ok(response)) => response,
-                Err(panic) => panicked(&*panic),
-            }
-        }
-        Err(problem) => problem.into_response(),
-    };
-    let mut response = http.answers.hold(response).await;
-    let problem = response.extensions_mut().remove::<Problem>();
-    let problem = problem.or_else(|| is_error(&response).then(|| Problem::of_status(response.status())));
-    if let Some(problem) = &problem {
-        let allow = response.headers_mut().remove(ALLOW);
-        // People who open a page are told by a page.
-        let id = id.as_str();
-        response = look.map_or_else(|| problem.respond(id), |look| look.show(&http, problem, id));
-        response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
-    }
-    let headers = response.headers_mut();
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REQUEST_ID, id.0);
-
-    let (status, took) = (response.status(), started.elapsed());
-    http.metrics.request(&method, label.clone(), status, took);
-    let route = label.as_str();
-    let _in_span = span.enter();
-    let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
-    // Reads that go well are the bulk and say little; whoever wants them asks for debug.
-    match problem.as_ref().map(|problem| (problem.is_failure(), problem.code())) {
-        Some((true, code)) => tracing::error!(%method, route, status, code, %client, took_ms, "answered"),
-        Some((false, code)) => tracing::info!(%method, route, status, code, %client, took_ms, "answered"),
-        None if method.is_safe() => tracing::debug!(%method, route, status, %client, took_ms, "answered"),
-        None => tracing::info!(%method, route, status, %client, took_ms, "answered"),
-    }
-    response
+/// What is known of a request before it is answered.
+struct Attention {
+    started: Instant,
+    id: RequestId,
+    method: Method,
+    client: IpAddr,
+    label: Label,
+    look: Option<Look>,
 }
 
-fn client(http: &Http, request: &Request) -> IpAddr {
-    http.client_address(request.extensions().get::<Ends>().copied(), request.headers())
+impl Attention {
+    fn to(http: &Http, request: &Request) -> Self {
+        Self {
+            started: Instant::now(),
+            id: RequestId::of(request.headers(), &http.request_ids),
+            method: request.method().clone(),
+            client: http.client_address(request.extensions().get::<Ends>().copied(), request.headers()),
+            label: Label::of(request),
+            look: Look::of(request),
+        }
+    }
+
+    /// Names the request, measures it, and gives every error the same look.
+    async fn pay(self, http: &Http, answer: Result<RouteFuture<Infallible>, Problem>) -> Response {
+        let Self { started, id, method, client, label, look } = self;
+        let span = tracing::info_span!("request", id = id.as_str());
+        let response = match answer {
+            Ok(answer) => {
+                let answered = AssertUnwindSafe(answer).catch_unwind().instrument(span.clone());
+                match answered.await {
+                    Ok(Ok(response)) => response,
+                    Err(panic) => panicked(&*panic),
+                }
+            }
+            Err(problem) => problem.into_response(),
+        };
+        let mut response = http.answers.hold(response).await;
+        let problem = response.extensions_mut().remove::<Problem>();
+        let problem = problem.or_else(|| is_error(&response).then(|| Problem::of_status(response.status())));
+        if let Some(problem) = &problem {
+            let allow = response.headers_mut().remove(ALLOW);
+            // People who open a page are told by a page.
+            let id = id.as_str();
+            response = look.map_or_else(|| problem.respond(id), |look| look.show(http, problem, id));
+            response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
+        }
+        let headers = response.headers_mut();
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(REQUEST_ID, id.0);
+
+        let (status, took) = (response.status(), started.elapsed());
+        http.metrics.request(&method, label.clone(), status, took);
+        let _in_span = span.enter();
+        let route = label.as_str();
+        let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
+        // Reads that go well are the bulk and say little; whoever wants them asks for debug.
+        match problem.as_ref().map(|problem| (problem.is_failure(), problem.code())) {
+            Some((true, code)) => tracing::error!(%method, route, status, code, %client, took_ms, "answered"),
+            Some((false, code)) => tracing::info!(%method, route, status, code, %client, took_ms, "answered"),
+            None if method.is_safe() => tracing::debug!(%method, route, status, %client, took_ms, "answered"),
+            None => tracing::info!(%method, route, status, %client, took_ms, "answered"),
+        }
+        response
+    }
 }
 
 fn is_error(response: &Response) -> bool {

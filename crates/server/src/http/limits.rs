@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use app::{Crowd, Inside};
 use http::{HeaderName, HeaderValue};
-use model::Timestamp;
+use model::{Clock, Timestamp};
 
 use super::address::network;
 use crate::config::Config;
@@ -43,8 +43,11 @@ impl Limits {
         self.hashing.enter(network(from)).ok_or(app::Error::Busy("hash"))
     }
 
-    pub(crate) fn request(&self, from: IpAddr, now: Timestamp) -> Result<(), Exceeded> {
-        self.take(&self.requests, network(from), now).map(drop)
+    pub(crate) fn request(&self, from: IpAddr, clock: &Clock) -> Result<(), Exceeded> {
+        if !self.on {
+            return Ok(());
+        }
+        self.take(&self.requests, network(from), clock.now()).map(drop)
     }
 
     /// Counts an account about to be made, unless forgiven because it was not.

@@ -22,6 +22,7 @@ mod profile;
 mod upload;
 mod users;
 mod wire;
+mod written;
 
 use std::convert::Infallible;
 use std::net::IpAddr;

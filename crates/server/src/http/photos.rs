@@ -1,7 +1,7 @@
 //! Photos as square images.
 
-use app::{App, Format};
-use axum::extract::{Path, State};
+use app::{App, Format, Image};
+use axum::extract::{RawPathParams, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -9,6 +9,7 @@ use model::{PhotoId, Size};
 
 use super::Http;
 use super::error::Problem;
+use crate::stream::InFile;
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
@@ -37,15 +38,18 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 )]
 pub(crate) async fn image(
     State(http): State<Http>,
-    path: Result<Path<(String, String)>, axum::extract::rejection::PathRejection>,
-    headers: HeaderMap,
+    path: Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
+    request: Request,
 ) -> Result<Response, Problem> {
     let missing = || Problem::not_found("there is no such photo");
-    let Path((id, size)) = path.map_err(|_| missing())?;
+    let path = path.map_err(|_| missing())?;
+    let part = |wanted| path.iter().find_map(|(name, part)| (name == wanted).then_some(part)).unwrap_or_default();
+    let (id, size) = (part("photo_id"), part("size"));
     let id: PhotoId = id.parse().map_err(|_| missing())?;
     let photo = http.app.photo(id).await?;
+    let headers = request.headers();
     let size: Size = size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
-    let format = negotiate(&headers);
+    let format = negotiate(headers);
 
     let tag = format!("\"{}\"", App::image_tag(id, size, format));
     let validators = [
@@ -53,15 +57,20 @@ pub(crate) async fn image(
         (CACHE_CONTROL, FOR_EVER),
         (VARY, HeaderValue::from_static("Accept")),
     ];
-    if is_known(&headers, &tag) {
+    if is_known(headers, &tag) {
         return Ok((StatusCode::NOT_MODIFIED, validators).into_response());
     }
-    let bytes = http.app.image(&photo, size, format).await?;
+    let Image { bytes, file } = http.app.image(&photo, size, format).await?;
     let content = [
         (CONTENT_TYPE, HeaderValue::from_static(format.media_type())),
         (CONTENT_LENGTH, HeaderValue::from(bytes.len())),
     ];
-    Ok((validators, content, bytes).into_response())
+    let in_file = file.map(|file| InFile { bytes: bytes.clone(), file });
+    let mut response = (validators, content, bytes).into_response();
+    if let Some(in_file) = in_file {
+        response.extensions_mut().insert(in_file);
+    }
+    Ok(response)
 }
 
 /// The best format the client names: a wildcard is no name, since old clients send it without meaning it.

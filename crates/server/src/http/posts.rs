@@ -12,7 +12,8 @@ use super::auth::{Reader, SignedIn};
 use super::error::Problem;
 use super::path::PathId;
 use super::upload::{self, parse_alt, read_upload, tell_removed};
-use super::wire::{Empty, Post, json};
+use super::wire::{Empty, Post, json, json_bytes};
+use super::written;
 
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents the form; it is read by upload.rs")]
@@ -80,12 +81,12 @@ pub(crate) async fn create(
 fn created(posted: Posted) -> Result<Response, Problem> {
     match posted {
         Posted::Before(post) => {
-            let mut response = json(StatusCode::CREATED, &Post::from(&post));
+            let mut response = json_bytes(StatusCode::CREATED, written::post(&post));
             response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
             Ok(response)
         }
         Posted::New { post, removed } => {
-            let mut response = json(StatusCode::CREATED, &Post::from(&post));
+            let mut response = json_bytes(StatusCode::CREATED, written::post(&post));
             tell_removed(&mut response, removed)?;
             Ok(response)
         }
@@ -105,7 +106,7 @@ pub(crate) async fn get(
     PathId(id): PathId<PostId>,
 ) -> Result<Response, Problem> {
     let post = http.app.post(caller.as_ref(), id).await?;
-    Ok(json(StatusCode::OK, &Post::from(&post)))
+    Ok(json_bytes(StatusCode::OK, written::post(&post)))
 }
 
 /// Edit a post's words
@@ -140,7 +141,7 @@ pub(crate) async fn edit(
     } else {
         http.app.edit_post(&caller, id, edit).await?
     };
-    Ok(json(StatusCode::OK, &Post::from(&post)))
+    Ok(json_bytes(StatusCode::OK, written::post(&post)))
 }
 
 /// Delete a post

@@ -9,11 +9,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::schema;
 use crate::OpenError;
 
+/// What a connection keeps of the database in memory that writes, or reads seldom.
+pub(crate) const WRITE_CACHE: u64 = 16 << 20;
+
 /// The connection that writes: makes the file if it is missing and brings its schema up to date.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     let opened = || {
         let conn = Connection::open(path)?;
-        configure(&conn)?;
+        configure(&conn, WRITE_CACHE)?;
         // FULL, not NORMAL: in WAL mode NORMAL forgets acknowledged commits when the power goes.
         conn.execute_batch(
             "PRAGMA journal_mode = WAL;
@@ -31,22 +34,23 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     Ok(conn)
 }
 
-/// A connection that only reads.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenError> {
+/// A connection that only reads, and keeps so many bytes of what it read.
+pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = || {
         let conn = Connection::open_with_flags(path, flags)?;
-        configure(&conn)?;
+        configure(&conn, cache)?;
         Ok(conn)
     };
     opened().map_err(|cause| OpenError::Open { path: path.to_owned(), cause })
 }
 
-fn configure(conn: &Connection) -> rusqlite::Result<()> {
+fn configure(conn: &Connection, cache: u64) -> rusqlite::Result<()> {
     conn.busy_timeout(Duration::from_secs(5))?;
     // Keeps a prepared statement prepared: without it every cleared binding plans the query anew.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(128);
-    conn.execute_batch("PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;")
+    let kibibytes = cache >> 10;
+    conn.execute_batch(&format!("PRAGMA cache_size = -{kibibytes}; PRAGMA temp_store = MEMORY;"))
 }

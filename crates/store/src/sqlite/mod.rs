@@ -7,6 +7,7 @@ mod schema;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::{Error, Listener, OpenError, Work};
 
@@ -14,13 +15,16 @@ use pool::Pool;
 use readers::Readers;
 use writer::Writer;
 
+/// What all readers may keep of the database in memory.
+const READ_CACHE: u64 = 96 << 20;
+
 /// Slow reads that may wait.
 const SLOW_QUEUE: usize = 32;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     // Dropped in this order: the last connection to close tidies the write-ahead log away.
-    readers: Pool,
+    readers: Arc<Pool>,
     /// One thread for reads that take long, so that they only hold up each other.
     slow_reader: Readers,
     writer: Writer,
@@ -29,8 +33,8 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     pub(crate) fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
         let conn = connection::open(path)?;
-        let writer = Writer::start(conn, listener)?;
-        let readers = Pool::open(path, read_connections)?;
+        let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
+        let writer = Writer::start(conn, Arc::downgrade(&readers), listener)?;
         let slow_reader = Readers::start(path, "store-slow", 1, SLOW_QUEUE)?;
         Ok(Self { readers, slow_reader, writer })
     }

@@ -1,9 +1,13 @@
 //! Connections for reads that take microseconds. They run right where they are asked for: handing them to another
 //! thread would cost more than the reads themselves.
+//!
+//! A connection keeps its view of the database as long as nothing is committed: to take a new one costs four calls to
+//! the system, as much as reading a post.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::connection;
 use crate::tx::{Tx, ready};
@@ -11,34 +15,100 @@ use crate::{Error, OpenError, Work};
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    idle: Mutex<Vec<Tx>>,
+    shelf: Mutex<Shelf>,
     returned: Condvar,
+    /// Counts commits; those it counts are in every view taken afterwards.
+    commits: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Shelf {
+    idle: Vec<Reader>,
+    /// Who waits for one to come back. Telling nobody that it did would be a call to the system for nothing.
+    waiting: usize,
+}
+
+#[derive(Debug)]
+struct Reader {
+    tx: Tx,
+    /// How many commits there were when the view it has open was taken.
+    commits: u64,
+}
+
+impl Reader {
+    /// Takes a view that holds everything committed so far, unless it has such a one.
+    fn look(&mut self, commits: u64) -> Result<(), Error> {
+        if self.tx.is_open() && self.commits == commits {
+            return Ok(());
+        }
+        self.look_away()?;
+        self.commits = commits;
+        self.tx.control("BEGIN")
+    }
+
+    fn look_away(&mut self) -> Result<(), Error> {
+        if self.tx.is_open() { self.tx.control("ROLLBACK") } else { Ok(()) }
+    }
 }
 
 impl Pool {
-    /// `size` should be no less than there are threads that ask, so that none of them waits.
-    pub(super) fn open(path: &Path, size: usize) -> Result<Self, OpenError> {
-        let idle = (0..size.max(1)).map(|_| Ok(Tx::new(connection::open_reader(path)?)));
-        let idle = idle.collect::<Result<Vec<_>, OpenError>>()?;
-        Ok(Self { idle: Mutex::new(idle), returned: Condvar::new() })
+    /// `size` should be no less than there are threads that ask, so that none of them waits. They share `cache` bytes.
+    pub(super) fn open(path: &Path, size: usize, cache: u64) -> Result<Self, OpenError> {
+        let size = size.max(1);
+        let each = cache / size as u64;
+        let open = |_| Ok(Reader { tx: Tx::new(connection::open_reader(path, each)?), commits: 0 });
+        let idle = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
+        let shelf = Mutex::new(Shelf { idle, waiting: 0 });
+        Ok(Self { shelf, returned: Condvar::new(), commits: AtomicU64::new(0) })
     }
 
     pub(super) fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
-        let mut tx = self.take();
-        let outcome = catch_unwind(AssertUnwindSafe(|| ready(work(&mut tx)))).unwrap_or(Err(Error::Panicked));
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(tx);
-        self.returned.notify_one();
+        let mut reader = self.take();
+        let outcome = self.run_on(&mut reader, work);
+        let mut shelf = self.lock();
+        shelf.idle.push(reader);
+        if shelf.waiting > 0 {
+            self.returned.notify_one();
+        }
         outcome
     }
 
-    fn take(&self) -> Tx {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match idle.pop() {
-                Some(tx) => return tx,
-                None => idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner),
+    fn run_on<T>(&self, reader: &mut Reader, work: impl Work<T>) -> Result<T, Error> {
+        reader.look(self.commits.load(Ordering::Acquire))?;
+        let outcome =
+            catch_unwind(AssertUnwindSafe(|| ready(work(&mut reader.tx)))).unwrap_or(Err(Error::Panicked));
+        // A view that grew old meanwhile is of no use to the next one, and in the way of the log.
+        if outcome.is_err() || reader.commits != self.commits.load(Ordering::Acquire) {
+            reader.look_away()?;
+        }
+        outcome
+    }
+
+    /// Something was committed: nobody may read an older view from here on, and idle connections let go of theirs. The
+    /// log could not begin anew behind them.
+    pub(super) fn outdate(&self) {
+        self.commits.fetch_add(1, Ordering::Release);
+        for reader in &mut self.lock().idle {
+            if let Err(error) = reader.look_away() {
+                tracing::warn!(%error, "a reader holds on to an old view of the database");
             }
         }
+    }
+
+    fn take(&self) -> Reader {
+        let mut shelf = self.lock();
+        loop {
+            if let Some(reader) = shelf.idle.pop() {
+                return reader;
+            }
+            shelf.waiting += 1;
+            shelf = self.returned.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+            shelf.waiting -= 1;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -53,7 +123,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         drop(connection::open(&path).unwrap());
-        let pool = Pool::open(&path, 1).unwrap();
+        let pool = Pool::open(&path, 1, 1 << 20).unwrap();
         let one = || pool.run(|tx| tx.first("SELECT 1", &[], |row| row.int(0)).boxed());
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -63,5 +133,25 @@ mod tests {
         let broken = pool.run(|_| async { if true { panic!("on purpose") } else { Ok(()) } }.boxed());
         assert!(matches!(broken, Err(Error::Panicked)));
         assert_eq!(one().unwrap(), Some(1));
+    }
+
+    #[test]
+    fn a_view_lasts_until_something_is_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        let writer = connection::open(&path).unwrap();
+        writer.execute_batch("CREATE TABLE notes (n INTEGER)").unwrap();
+        let pool = Pool::open(&path, 1, 1 << 20).unwrap();
+        let count = || pool.run(|tx| tx.first("SELECT count(*) FROM notes", &[], |row| row.int(0)).boxed());
+        assert_eq!(count().unwrap(), Some(0));
+        writer.execute_batch("INSERT INTO notes VALUES (1)").unwrap();
+        assert_eq!(count().unwrap(), Some(0), "not told yet");
+        pool.outdate();
+        assert_eq!(count().unwrap(), Some(1));
+
+        // Nobody looks at an old view, so the log can be emptied.
+        pool.outdate();
+        let left = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(left, 0, "a reader was in the way");
     }
 }

@@ -10,6 +10,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0001_foundation.sql"),
     include_str!("../../migrations/0002_originals.sql"),
     include_str!("../../migrations/0003_alt.sql"),
+    include_str!("../../migrations/0004_posts_whole.sql"),
 ];
 
 /// The version the last step leads to.
@@ -85,6 +86,36 @@ mod tests {
             })
             .unwrap();
         assert_eq!(kept, (40, None, None, None));
+    }
+
+    /// What a post shows of its photo, and the words for it, are the post's own from the fourth step on.
+    #[test]
+    fn a_post_takes_what_it_shows_from_its_photo() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        let mut conn = Connection::open(&path).unwrap();
+        for (step, version) in STEPS[..3].iter().zip(1..) {
+            apply(&mut conn, step, version).unwrap();
+        }
+        let before = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at, alt)
+                VALUES (x'01', 40, 30, x'02', 1000, 5, 'a cat'), (x'03', 20, 20, x'04', 1000, 5, 'a face');
+            INSERT INTO users (username, username_key, password_hash, photo_id, created_at)
+                VALUES ('ada', 'ada', '', x'03', 5);
+            INSERT INTO posts (user_id, photo_id, like_count, created_at) VALUES (1, x'01', 0, 5)";
+        conn.execute_batch(before).unwrap();
+        drop(conn);
+
+        let conn = connection::open(&path).unwrap();
+        let post: (i64, i64, Vec<u8>, String) = conn
+            .query_row("SELECT width, height, placeholder, alt FROM posts", [], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
+            .unwrap();
+        assert_eq!(post, (40, 30, vec![2], "a cat".into()));
+        let mut alts = conn.prepare("SELECT alt FROM photos ORDER BY id").unwrap();
+        let alts: Vec<Option<String>> =
+            alts.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(alts, [None, Some("a face".into())], "a face has no post to keep its words");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! disk, and everyone is answered after it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
@@ -10,7 +11,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::tx::{Tx, ready};
-use crate::{Error, Listener, Work};
+use crate::{Change, Error, Listener, Work};
+
+use super::pool::Pool;
 
 /// Writes that may wait; past that, callers are told to come back.
 const QUEUE: usize = 1024;
@@ -31,13 +34,24 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `listener` hears of every change once it is committed, and before its maker does.
-    pub(super) fn start(conn: Connection, listener: Listener) -> std::io::Result<Self> {
+    /// `readers` and `listener` hear of every change once it is committed, and before its maker does.
+    pub(super) fn start(
+        conn: Connection,
+        readers: Weak<Pool>,
+        listener: Listener,
+    ) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
             let mut tx = Tx::new(conn);
             while let Ok(first) = queue.recv() {
-                commit_group(&mut tx, first, &queue, &listener);
+                commit_group(&mut tx, first, &queue, &|changes| {
+                    if let Some(readers) = readers.upgrade() {
+                        readers.outdate();
+                    }
+                    if !changes.is_empty() {
+                        listener(changes);
+                    }
+                });
             }
         })?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread), shed: AtomicU64::new(0) })
@@ -81,7 +95,7 @@ impl Drop for Writer {
     }
 }
 
-fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, listener: &Listener) {
+fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, committed: &dyn Fn(&[Change])) {
     if let Err(error) = begin(tx) {
         first(Err(error))(Ok(()));
         return;
@@ -105,10 +119,7 @@ fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, listener: &Liste
         }
     }
     // Even after a failed commit, which may have held: to forget what is still right costs one read.
-    let changes = tx.take_changes();
-    if !changes.is_empty() {
-        listener(&changes);
-    }
+    committed(&tx.take_changes());
     for settle in settles {
         settle(fate.clone());
     }
@@ -148,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
         conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
-        (folder, Writer::start(conn, Box::new(|_| {})).unwrap())
+        (folder, Writer::start(conn, Weak::new(), Box::new(|_| {})).unwrap())
     }
 
     async fn note(writer: &Writer, n: i64) -> Result<usize, Error> {

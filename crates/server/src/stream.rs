@@ -1,0 +1,242 @@
+//! A connection's stream: it does not wait for ever, and sends what lies in a file straight from there.
+//!
+//! One timer a connection, moved only when it goes off: setting and clearing one for every request cost each of them
+//! as much as finding its route.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use app::ImageFile;
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// Until the head of a request is there, from when we began to wait for it.
+    pub(crate) head: Duration,
+    /// For a client to take more of an answer.
+    pub(crate) write: Duration,
+}
+
+/// A body whose bytes lie in a file as well. Goes with an answer, as an extension of it.
+#[derive(Debug, Clone)]
+pub(crate) struct InFile {
+    /// Held, so that nothing else can come to lie at their place.
+    pub(crate) bytes: Bytes,
+    pub(crate) file: Arc<ImageFile>,
+}
+
+/// What the one who answers tells the stream.
+#[derive(Debug, Default)]
+pub(crate) struct Talk {
+    /// Odd while a request is being answered.
+    turn: AtomicU64,
+    next: Mutex<Option<InFile>>,
+}
+
+impl Talk {
+    pub(crate) fn begin_answer(&self) {
+        self.turn.fetch_add(1, Ordering::Release);
+    }
+
+    pub(crate) fn end_answer(&self, body: Option<InFile>) {
+        if body.is_some() {
+            *self.next.lock().unwrap_or_else(PoisonError::into_inner) = body;
+        }
+        self.turn.fetch_add(1, Ordering::Release);
+    }
+}
+
+pub(crate) struct Stream {
+    tcp: TcpStream,
+    patience: Patience,
+    talk: Arc<Talk>,
+    /// The wait for a head that `since` and the timer are about.
+    turn: Option<u64>,
+    since: Instant,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// Goes off when the client has taken nothing for too long.
+    stalled: Option<Pin<Box<Sleep>>>,
+    in_file: Option<InFile>,
+}
+
+impl Stream {
+    pub(crate) fn new(tcp: TcpStream, patience: Patience, talk: Arc<Talk>) -> Self {
+        let since = Instant::now();
+        Self { tcp, patience, talk, turn: None, since, timer: None, stalled: None, in_file: None }
+    }
+
+    /// Whether a head should have come by now. Nothing is due while a request is being answered.
+    fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
+        let turn = self.talk.turn.load(Ordering::Acquire);
+        if turn % 2 == 1 {
+            return false;
+        }
+        if self.turn != Some(turn) {
+            (self.turn, self.since) = (Some(turn), Instant::now());
+        }
+        let due = self.since + self.patience.head;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        while timer.as_mut().poll(cx).is_ready() {
+            // Set for an earlier wait, it moves on to this one.
+            if timer.deadline() >= due {
+                return true;
+            }
+            timer.as_mut().reset(due);
+        }
+        false
+    }
+
+    /// Takes note of how a write went.
+    fn watched(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            // Whoever still receives an answer need not have sent the next request yet.
+            self.turn = None;
+            return written;
+        }
+        let limit = self.patience.write;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
+        stalled.as_mut().poll(cx).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+
+    /// Writes a body from its file, and what stands before it so that both go out together.
+    fn poll_write_file(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Option<Poll<io::Result<usize>>> {
+        if let Some(next) = self.talk.next.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.in_file = Some(next);
+        }
+        let InFile { bytes, file } = self.in_file.as_ref()?;
+        let place = |buf: &IoSlice<'_>| {
+            let offset = (buf.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
+            (offset + buf.len() <= bytes.len() && !buf.is_empty()).then_some(offset)
+        };
+        let (index, offset) = bufs.iter().enumerate().find_map(|(at, buf)| Some((at, place(buf)?)))?;
+        let sent = match index {
+            0 => poll_io(&self.tcp, cx, || os::send_file(&self.tcp, &**file, offset, bufs[0].len())),
+            _ => poll_io(&self.tcp, cx, || os::send_more(&self.tcp, &bufs[0])),
+        };
+        match sent {
+            // A system that cannot do this can still copy; any other trouble comes back there.
+            Poll::Ready(Err(_)) => {
+                self.in_file = None;
+                None
+            }
+            Poll::Ready(Ok(count)) => {
+                if index == 0 && offset + count == bytes.len() {
+                    self.in_file = None;
+                }
+                Some(sent)
+            }
+            Poll::Pending => Some(sent),
+        }
+    }
+}
+
+/// Tries until it is done or the stream takes no more.
+fn poll_io(
+    tcp: &TcpStream,
+    cx: &mut Context<'_>,
+    mut send: impl FnMut() -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(tcp.poll_write_ready(cx))?;
+        match tcp.try_io(Interest::WRITABLE, &mut send) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            done => return Poll::Ready(done),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod os {
+    use std::io;
+    use std::os::fd::AsFd;
+
+    use rustix::fs::sendfile;
+    use rustix::net::{SendFlags, send};
+
+    pub(super) fn send_file(
+        socket: impl AsFd,
+        file: impl AsFd,
+        offset: usize,
+        length: usize,
+    ) -> io::Result<usize> {
+        Ok(sendfile(socket, file, Some(&mut (offset as u64)), length)?)
+    }
+
+    /// More follows at once: the network shall get both in one piece.
+    pub(super) fn send_more(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(socket, bytes, SendFlags::MORE | SendFlags::NOSIGNAL)?)
+    }
+}
+
+/// There are no such files elsewhere.
+#[cfg(not(target_os = "linux"))]
+mod os {
+    use std::io::{self, ErrorKind};
+    use std::os::fd::AsFd;
+
+    pub(super) fn send_file(_: impl AsFd, _: impl AsFd, _: usize, _: usize) -> io::Result<usize> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn send_more(_: impl AsFd, _: &[u8]) -> io::Result<usize> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let stream = self.get_mut();
+        match Pin::new(&mut stream.tcp).poll_read(cx, buf) {
+            Poll::Pending if stream.is_overdue(cx) => Poll::Ready(Err(ErrorKind::TimedOut.into())),
+            read => read,
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let stream = self.get_mut();
+        let written = match stream.poll_write_file(cx, bufs) {
+            Some(written) => written,
+            None => Pin::new(&mut stream.tcp).poll_write_vectored(cx, bufs),
+        };
+        stream.watched(cx, written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().tcp).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().tcp).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,9 @@
+-- A post shows its photo, so what it shows lies in its own row: a page of the feed is read in one place. The words that
+-- stand for the photo are the post's from now on; photos keep those of members' faces only.
+ALTER TABLE posts ADD COLUMN width INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE posts ADD COLUMN height INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE posts ADD COLUMN placeholder BLOB NOT NULL DEFAULT x'';
+ALTER TABLE posts ADD COLUMN alt TEXT;
+UPDATE posts SET (width, height, placeholder, alt) =
+    (SELECT width, height, placeholder, alt FROM photos WHERE photos.id = posts.photo_id);
+UPDATE photos SET alt = NULL WHERE alt IS NOT NULL AND id IN (SELECT photo_id FROM posts);
