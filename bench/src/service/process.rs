@@ -111,14 +111,14 @@ impl Server {
         }
     }
 
-    /// The CPU time of all its threads so far, user and system.
+    /// The CPU time of all its threads so far, user and system, and that of programs it called which have ended.
     pub(super) fn cpu(&self) -> Result<Duration, Error> {
         let stat = read(&self.proc("stat"))?;
         let stat = String::from_utf8_lossy(&stat);
         // The name in brackets may hold anything; numbers follow the last bracket.
         let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let ticks: Option<Vec<u64>> = fields.skip(11).take(2).map(|field| field.parse().ok()).collect();
-        let ticks = ticks.filter(|ticks| ticks.len() == 2).map(|ticks| ticks.iter().sum::<u64>());
+        let ticks: Option<Vec<u64>> = fields.skip(11).take(4).map(|field| field.parse().ok()).collect();
+        let ticks = ticks.filter(|ticks| ticks.len() == 4).map(|ticks| ticks.iter().sum::<u64>());
         let ticks = ticks.ok_or_else(|| Error::measure("the system does not tell the time of a process"))?;
         let second = sysconf(SysconfVar::CLK_TCK).map_err(Error::measure)?.unwrap_or(100);
         Ok(Duration::from_secs_f64(ticks as f64 / second as f64))
