@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Bench;
 use super::fill::token;
 use super::process::{Server, free_address};
-use super::wire::{get, request};
+use super::wire::{form, get, request};
 use crate::error::{Error, read};
 
 /// For a member who signs in with a password.
@@ -70,15 +70,7 @@ impl Ours {
 
     /// A post with this photo, as a form.
     pub(super) fn upload(&self, user: u64, photo: &Path) -> Result<Vec<u8>, Error> {
-        const EDGE: &str = "bench-7f3a9c51d2";
-        let mut form = format!(
-            "--{EDGE}\r\ncontent-disposition: form-data; name=\"photo\"; filename=\"photo.jpg\"\r\n\
-             content-type: image/jpeg\r\n\r\n"
-        )
-        .into_bytes();
-        form.extend(read(photo)?);
-        form.extend(format!("\r\n--{EDGE}--\r\n").into_bytes());
-        let kind = format!("multipart/form-data; boundary={EDGE}");
+        let (kind, form) = form("photo", &read(photo)?);
         let headers = [("authorization", &*bearer(user))];
         Ok(request("POST", self.server.address, "/posts", &headers, Some((&kind, &form))))
     }

@@ -106,6 +106,19 @@ pub(super) fn request(
     bytes
 }
 
+/// A form with one photo in it, and its type.
+pub(super) fn form(field: &str, photo: &[u8]) -> (String, Vec<u8>) {
+    const EDGE: &str = "bench-7f3a9c51d2";
+    let mut form = format!(
+        "--{EDGE}\r\ncontent-disposition: form-data; name=\"{field}\"; filename=\"photo.jpg\"\r\n\
+         content-type: image/jpeg\r\n\r\n"
+    )
+    .into_bytes();
+    form.extend_from_slice(photo);
+    form.extend(format!("\r\n--{EDGE}--\r\n").into_bytes());
+    (format!("multipart/form-data; boundary={EDGE}"), form)
+}
+
 /// One connection for everything that is set up, looked at or walked through; load comes from `load`.
 pub(super) struct Talk {
     pub(super) address: SocketAddr,
