@@ -1,6 +1,6 @@
 //! The engine under test, by its public face. When that changes, this is the file to change.
 
-use imaging::{Format, Ingested, Limits};
+use imaging::{Format, Ingested, Limits, Source};
 use libjpeg_turbo_rs::{PixelFormat, Subsampling};
 use model::Size;
 
@@ -34,6 +34,12 @@ pub(crate) fn reads(file: &[u8]) -> Result<bool, Error> {
         Err(imaging::Error::Unsupported(_)) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether this is a JPEG of so many pixels each way.
+pub(crate) fn is_square(file: &[u8], side: u16) -> Result<bool, Error> {
+    let (found, side) = (imaging::probe(file, &LIMITS)?, u32::from(side));
+    Ok((found.format, found.width, found.height) == (Source::Jpeg, side, side))
 }
 
 /// The sides of the squares an upload is kept in.

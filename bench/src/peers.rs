@@ -16,17 +16,18 @@ const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers");
 
 /// Installs what is missing and makes the photos.
 pub(crate) fn set_up(home: &Path) -> Result<(), Error> {
-    run("setup", home)
+    run("setup", home, &[])
 }
 
-/// The same for the benchmark of the service.
-pub(crate) fn set_up_service(home: &Path) -> Result<(), Error> {
-    run("setup-service", home)
+/// The same for the benchmark of the service; a full one has a peer more.
+pub(crate) fn set_up_service(home: &Path, full: bool) -> Result<(), Error> {
+    run("setup-service", home, if full { &["full"] } else { &[] })
 }
 
-fn run(script: &str, home: &Path) -> Result<(), Error> {
+fn run(script: &str, home: &Path, more: &[&str]) -> Result<(), Error> {
     let script = Path::new(SCRIPTS).join(script);
-    let status = Command::new(&script).arg(home).status().map_err(Error::system(script.display()))?;
+    let status =
+        Command::new(&script).arg(home).args(more).status().map_err(Error::system(script.display()))?;
     match status.success() {
         true => Ok(()),
         false => Err(Error::Peer("a peer is missing (see above), and nothing is compared without it".into())),

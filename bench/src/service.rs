@@ -13,6 +13,7 @@ mod load;
 mod mixed;
 mod nginx;
 mod ours;
+mod pictrs;
 mod plot;
 mod pocketbase;
 mod posts;
@@ -42,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
-    /// Shorter and fewer rounds, and nothing of 10 million posts
+    /// Shorter and fewer rounds, without pict-rs and without 10 million posts
     #[arg(long)]
     quick: bool,
 
@@ -90,7 +91,7 @@ struct Bench {
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let started = Instant::now();
-    peers::set_up_service(&home())?;
+    peers::set_up_service(&home(), !options.quick)?;
     let binary = options.binary.clone().map_or_else(ours::build, Ok)?;
     let bench = Bench::open(binary, options)?;
     let mut report = Report { title: "The service".into(), setting: bench.setting()?, sections: Vec::new() };
@@ -148,7 +149,7 @@ impl Bench {
 
     fn setting(&self) -> Result<Vec<(String, String)>, Error> {
         let Pace { rounds, window, .. } = self.pace;
-        let setting = [
+        let mut setting = vec![
             ("CPU", cpu_model()?),
             (
                 "Cores",
@@ -161,6 +162,9 @@ impl Bench {
             ("thumbor", thumbor::version(self)?),
             ("ipx", ipx::version(self)?),
         ];
+        if self.full {
+            setting.push(("pict-rs", pictrs::version(self)?));
+        }
         Ok(setting.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 

@@ -6,6 +6,7 @@ use super::ipx::Ipx;
 use super::load::Requests;
 use super::nginx::Nginx;
 use super::ours::Ours;
+use super::pictrs::PictRs;
 use super::race::{Contender, Pace, RATE, THRIFT, race};
 use super::thumbor::Thumbor;
 use super::{Bench, CONNECTIONS, SMALL};
@@ -38,6 +39,7 @@ fn kept(bench: &Bench) -> Result<Section, Error> {
         return Err(Error::measure("nginx serves another file"));
     }
     let thumbor = Thumbor::start(bench, core, &bench.photos, PEERS_QUALITY, true)?;
+    let pict_rs = pict_rs(bench)?;
     let name = file(NAMES[0]);
     let (filtered, stored) = (nginx.read(&format!("/kept/{name}")), thumbor.read(&name));
     // Made before anybody is measured, and by one request: 64 at once would each make it.
@@ -46,17 +48,20 @@ fn kept(bench: &Bench) -> Result<Section, Error> {
     let asked = |name, server, request| {
         Contender::new(name, server, CONNECTIONS, Requests::same(request)).loaded_from(bench.cores.load)
     };
-    let loads = race(
-        bench.pace,
-        &[
-            asked("ours", &ours.server, square),
-            asked("nginx, the same file", &nginx.server, nginx.read("/files/512.jpg")),
-            asked("bare axum", &bare.server, bare.read(bytes.len())),
-            asked("nginx image filter, cached", &nginx.server, filtered),
-            asked("thumbor, result storage", &thumbor.server, stored),
-        ],
-    )?;
-    let bars = vec![
+    let mut contenders = vec![
+        asked("ours", &ours.server, square),
+        asked("nginx, the same file", &nginx.server, nginx.read("/files/512.jpg")),
+        asked("bare axum", &bare.server, bare.read(bytes.len())),
+        asked("nginx image filter, cached", &nginx.server, filtered),
+        asked("thumbor, result storage", &thumbor.server, stored),
+    ];
+    if let Some(pict_rs) = &pict_rs {
+        let name = pict_rs.upload(&bench.photo(NAMES[0]))?;
+        pict_rs.check(&name)?;
+        contenders.push(asked("pict-rs", &pict_rs.server, pict_rs.read(&name)));
+    }
+    let loads = race(bench.pace, &contenders)?;
+    let mut bars = vec![
         Bar::share("a cached 512²: requests/s of nginx", loads[0].against(&loads[1], RATE), 1.0),
         Bar::share("a cached 512²: per CPU second of nginx", loads[0].against(&loads[1], THRIFT), 1.0),
         Bar::share(
@@ -66,10 +71,19 @@ fn kept(bench: &Bench) -> Result<Section, Error> {
         ),
         Bar::share("a cached 512²: requests/s of thumbor", loads[0].against(&loads[4], RATE), 1.0),
     ];
-    let section = Section::new("A 512² photo that was made before").note(
+    bars.extend(loads.get(5).map(|pict_rs| {
+        Bar::share("a cached 512²: requests/s of pict-rs", loads[0].against(pict_rs, RATE), 1.0)
+    }));
+    let mut section = Section::new("A 512² photo that was made before").note(
         "nginx sends the very bytes of ours from a file, with `sendfile` and its cache of open files. ipx keeps nothing \
          and is in the next table only.",
     );
+    if bench.full {
+        section = section.note(
+            "pict-rs leaves Nagle's algorithm on, so that the end of an answer waits about 40 ms for a delayed \
+             acknowledgement. That is most of its latency; for what an answer costs it, see its CPU time.",
+        );
+    }
     Ok(Section { loads, bars, ..section })
 }
 
@@ -82,33 +96,52 @@ fn made(bench: &Bench) -> Result<Section, Error> {
     let nginx = Nginx::start(bench, core, &bench.photos, &bench.photos, PEERS_QUALITY)?;
     let thumbor = Thumbor::start(bench, core, &bench.photos, PEERS_QUALITY, false)?;
     let ipx = Ipx::start(bench, core, &bench.photos, PEERS_QUALITY)?;
-    let asked = |name, server, requests: Vec<Vec<u8>>| {
-        Contender::new(name, server, MAKERS, Requests::cycle(requests)).loaded_from(bench.cores.load)
+    let pict_rs = pict_rs(bench)?;
+    let asked =
+        |name, server, requests| Contender::new(name, server, MAKERS, requests).loaded_from(bench.cores.load);
+    let each = |request: &dyn Fn(&str) -> Vec<u8>| {
+        Requests::cycle(NAMES.iter().map(|name| request(&file(name))).collect())
     };
-    let each = |request: &dyn Fn(&str) -> Vec<u8>| NAMES.iter().map(|name| request(&file(name))).collect();
     let ours_read = ids.iter().map(|id| ours.read(&format!("/photos/{id}/512x512"), None)).collect();
+    let mut contenders = vec![
+        asked("ours", &ours.server, Requests::cycle(ours_read)),
+        asked("ipx", &ipx.server, each(&|name| ipx.read(name))),
+        asked("thumbor", &thumbor.server, each(&|name| thumbor.read(name))),
+        asked("nginx image filter", &nginx.server, each(&|name| nginx.read(&format!("/made/{name}")))),
+    ];
+    if let Some(pict_rs) = &pict_rs {
+        let names = NAMES.iter().map(|name| pict_rs.upload(&bench.photo(name)));
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        pict_rs.check(&names[0])?;
+        contenders.push(asked("pict-rs", &pict_rs.server, pict_rs.read_new(&names)));
+    }
     // Some of them need a third of a second for one.
     let pace = Pace { window: bench.pace.window * 4, ..bench.pace };
-    let loads = race(
-        pace,
-        &[
-            asked("ours", &ours.server, ours_read),
-            asked("ipx", &ipx.server, each(&|name| ipx.read(name))),
-            asked("thumbor", &thumbor.server, each(&|name| thumbor.read(name))),
-            asked("nginx image filter", &nginx.server, each(&|name| nginx.read(&format!("/made/{name}")))),
-        ],
-    )?;
-    let bars = ["ipx", "thumbor", "nginx's image filter"].into_iter().zip(&loads[1..]).map(|(name, peer)| {
+    let loads = race(pace, &contenders)?;
+    let peers = ["ipx", "thumbor", "nginx's image filter", "pict-rs"];
+    let bars = peers.into_iter().zip(&loads[1..]).map(|(name, peer)| {
         Bar::share(&format!("a 512² to be made: requests/s of {name}"), loads[0].against(peer, RATE), 1.0)
     });
     let bars = bars.collect();
-    let section = Section::new("A 512² photo that has to be made").note(format!(
+    let mut section = Section::new("A 512² photo that has to be made").note(format!(
         "Of {} photos of 12 MP in turn, {MAKERS} connections, caches turned off. Ours starts from the square of 1024 that \
          it made at the upload; the others have the photo only, and read it whole or at a fraction of its size. How \
          the engines compare on the same pixels is told by `bench -- pictures`.",
         NAMES.len()
     ));
+    if bench.full {
+        section = section.note(
+            "pict-rs cannot be told to keep nothing, so every request asks for something new: the same square with a \
+             second, larger limit to its size, which changes no byte of it. Its time includes ImageMagick, ffprobe and \
+             exiftool, which it calls for each, and a file and a record of it in its database.",
+        );
+    }
     Ok(Section { loads, bars, ..section })
+}
+
+/// It takes long to build, so a quick run does without.
+fn pict_rs(bench: &Bench) -> Result<Option<PictRs>, Error> {
+    bench.full.then(|| PictRs::start(bench, Some(bench.cores.server), PEERS_QUALITY)).transpose()
 }
 
 fn file(name: &str) -> String {
