@@ -18,6 +18,8 @@ const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
 pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
     let filled = Filled::with(bench, SMALL)?;
     let syncs = sqlite::syncs(&bench.home)?;
+    let one_each = sqlite::likes(&filled.copy(bench, "alone")?.database(), 1)?;
+    let together = sqlite::likes(&filled.copy(bench, "alone")?.database(), CONNECTIONS)?;
     let ours_data = filled.copy(bench, "likes")?;
     let ours = Arc::new(Ours::start(bench, &ours_data.folder, None, &[])?);
     let peer = PocketBase::start(bench, None)?;
@@ -57,6 +59,11 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
             "{SMALL} posts, {CONNECTIONS} connections, each like a new one by one of {HALF} members. The disk syncs 4 KiB \
              {syncs:.0} times a second."
         ))
+        .note(format!(
+            "SQLite alone, one thread in a loop, writes {one_each:.0} likes a second with a transaction for each, and \
+             {together:.0} with {CONNECTIONS} to a transaction. Where the disk is this quick, a commit of one's own costs \
+             little, and sharing it gains little; the slower the disk, the more."
+        ))
         .note(
             "The lines in the middle are axum, one thread that writes and SQLite, without sessions, limits or a log: the \
              first commits for every request, the other two commit what is waiting together, as we do. NORMAL does not \
@@ -82,7 +89,7 @@ fn all_on_one(ours: &Arc<Ours>) -> Arc<Requests> {
     })
 }
 
-fn spread(number: u64, posts: u64) -> (u64, u64) {
+pub(super) fn spread(number: u64, posts: u64) -> (u64, u64) {
     // A prime that does not divide the number of posts, so nobody comes back to a post before having seen all.
     const STEP: u64 = 9973;
     let (user, turn) = (number % HALF, number / HALF);

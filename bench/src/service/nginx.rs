@@ -16,7 +16,7 @@ pub(super) struct Nginx {
 }
 
 impl Nginx {
-    /// One process; `files` are served as they are under `/files/`, `photos` as squares of 512 under `/made/` and,
+    /// One process; `files` are served as they are under `/files/`, and under `/open/` with files kept open; `photos` as squares of 512 under `/made/` and,
     /// kept by its cache, under `/kept/`.
     pub(super) fn start(
         bench: &Bench,
@@ -48,7 +48,6 @@ http {{
     tcp_nopush on;
     tcp_nodelay on;
     keepalive_requests 1000000000;
-    open_file_cache max=1000 inactive=10m;
     types {{ image/jpeg jpg; }}
     proxy_cache_path {home}/cache keys_zone=kept:1m max_size=1g inactive=1d;
     upstream itself {{ server {address}; keepalive 64; }}
@@ -56,6 +55,7 @@ http {{
         listen {address} backlog=1024;
         location = /ready {{ return 204; }}
         location /files/ {{ alias {files}/; }}
+        location /open/ {{ alias {files}/; open_file_cache max=1000 inactive=10m; }}
         location /made/ {{
             alias {photos}/;
             image_filter crop 512 512;

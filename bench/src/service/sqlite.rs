@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::SMALL;
+use super::likes::spread;
 use super::process::stay_on;
+use super::writer::{self, Commit};
 use crate::error::Error;
 
 const LENGTH: Duration = Duration::from_secs(1);
@@ -50,6 +53,26 @@ fn read_pages(database: &Path, user: u64) -> rusqlite::Result<f64> {
     }
     std::hint::black_box(bytes);
     Ok(started.elapsed().as_secs_f64() * 1e6 / count as f64)
+}
+
+/// Likes a second, one after another with so many to a transaction, each transaction on the disk before the next.
+pub(super) fn likes(database: &Path, together: usize) -> Result<f64, Error> {
+    write_likes(database, together).map_err(Error::measure)
+}
+
+fn write_likes(database: &Path, together: usize) -> rusqlite::Result<f64> {
+    let conn = writer::open(database, Commit::Full)?;
+    let (started, mut count) = (Instant::now(), 0);
+    while started.elapsed() < LENGTH {
+        conn.execute_batch("BEGIN IMMEDIATE")?;
+        for _ in 0..together {
+            let (user, post) = spread(count, SMALL);
+            writer::insert(&conn, user as i64, post as i64)?;
+            count += 1;
+        }
+        conn.execute_batch("COMMIT")?;
+    }
+    Ok(count as f64 / started.elapsed().as_secs_f64())
 }
 
 /// How often a second the disk takes 4 KiB for good.

@@ -77,7 +77,7 @@ async fn like(State(jobs): State<Sender<Job>>, Segments((post, user)): Segments<
     }
 }
 
-fn open(database: &Path, commit: Commit) -> rusqlite::Result<Connection> {
+pub(super) fn open(database: &Path, commit: Commit) -> rusqlite::Result<Connection> {
     let conn = Connection::open(database)?;
     let synchronous = if commit == Commit::Normal { "NORMAL" } else { "FULL" };
     conn.execute_batch(&format!(
@@ -94,7 +94,7 @@ fn work(conn: &Connection, queue: &Receiver<Job>, commit: Commit) -> rusqlite::R
         let mut settled = Vec::new();
         for job in std::iter::once(first).chain(queue.try_iter()).take(group) {
             conn.prepare_cached("SAVEPOINT job")?.execute([])?;
-            let new = insert(conn, &job)?;
+            let new = insert(conn, job.user, job.post)?;
             conn.prepare_cached("RELEASE job")?.execute([])?;
             settled.push((job.done, new));
         }
@@ -108,15 +108,16 @@ fn work(conn: &Connection, queue: &Receiver<Job>, commit: Commit) -> rusqlite::R
     Ok(())
 }
 
-fn insert(conn: &Connection, job: &Job) -> rusqlite::Result<bool> {
+/// Whether it is a new one.
+pub(super) fn insert(conn: &Connection, user: i64, post: i64) -> rusqlite::Result<bool> {
     let mut like = conn.prepare_cached(
         "INSERT INTO likes (user_id, post_id, created_at) SELECT ?1, id, 1 FROM posts WHERE id = ?2
          ON CONFLICT (user_id, post_id) DO NOTHING",
     )?;
-    let new = like.execute(params![job.user, job.post])? > 0;
+    let new = like.execute(params![user, post])? > 0;
     if new {
         conn.prepare_cached("UPDATE posts SET like_count = like_count + 1 WHERE id = ?1")?
-            .execute([job.post])?;
+            .execute([post])?;
     }
     Ok(new)
 }
