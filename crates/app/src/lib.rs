@@ -31,11 +31,11 @@ pub use imaging::{Format, Removed};
 pub use memory::Liked;
 pub use open::OpenError;
 pub use photos::Picture;
-pub use variants::Image;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;
 pub use stats::{CacheLevel, Facts, Queue, Stats};
 pub use upload::Upload;
+pub use variants::Image;
 
 use std::fs::File;
 use std::sync::Arc;

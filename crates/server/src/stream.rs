@@ -58,8 +58,7 @@ pub(crate) struct Stream {
     tcp: TcpStream,
     patience: Patience,
     talk: Arc<Talk>,
-    /// The wait for a head that `since` and the timer are about.
-    turn: Option<u64>,
+    /// When the client last took something, or came: the wait for its next request begins there.
     since: Instant,
     timer: Option<Pin<Box<Sleep>>>,
     /// Goes off when the client has taken nothing for too long.
@@ -70,26 +69,24 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(tcp: TcpStream, patience: Patience, talk: Arc<Talk>) -> Self {
         let since = Instant::now();
-        Self { tcp, patience, talk, turn: None, since, timer: None, stalled: None, in_file: None }
+        Self { tcp, patience, talk, since, timer: None, stalled: None, in_file: None }
     }
 
-    /// Whether a head should have come by now. Nothing is due while a request is being answered.
+    /// Whether a head should have come by now. Nothing is due while a request is being answered, or its answer is on
+    /// its way.
     fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
-        let turn = self.talk.turn.load(Ordering::Acquire);
-        if turn % 2 == 1 {
-            return false;
-        }
-        if self.turn != Some(turn) {
-            (self.turn, self.since) = (Some(turn), Instant::now());
-        }
+        let waiting = self.talk.turn.load(Ordering::Acquire).is_multiple_of(2) && self.stalled.is_none();
         let due = self.since + self.patience.head;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
         while timer.as_mut().poll(cx).is_ready() {
-            // Set for an earlier wait, it moves on to this one.
-            if timer.deadline() >= due {
+            // It is set again and again, also while nothing is due: nobody asks once more when the answer has gone.
+            if !waiting {
+                timer.as_mut().reset(Instant::now() + self.patience.head);
+            } else if timer.deadline() < due {
+                timer.as_mut().reset(due);
+            } else {
                 return true;
             }
-            timer.as_mut().reset(due);
         }
         false
     }
@@ -97,9 +94,7 @@ impl Stream {
     /// Takes note of how a write went.
     fn watched(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
-            self.stalled = None;
-            // Whoever still receives an answer need not have sent the next request yet.
-            self.turn = None;
+            (self.stalled, self.since) = (None, Instant::now());
             return written;
         }
         let limit = self.patience.write;
@@ -197,11 +192,7 @@ mod os {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
         match Pin::new(&mut stream.tcp).poll_read(cx, buf) {
             Poll::Pending if stream.is_overdue(cx) => Poll::Ready(Err(ErrorKind::TimedOut.into())),

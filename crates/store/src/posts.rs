@@ -103,7 +103,12 @@ impl Store {
     }
 
     /// Changes a post that `editor` wrote.
-    pub async fn edit_post(&self, id: PostId, editor: UserId, edit: PostEdit) -> Result<Access<Post<UserId>>, Error> {
+    pub async fn edit_post(
+        &self,
+        id: PostId,
+        editor: UserId,
+        edit: PostEdit,
+    ) -> Result<Access<Post<UserId>>, Error> {
         self.write(move |tx| {
             async move {
                 match author(tx, id).await? {

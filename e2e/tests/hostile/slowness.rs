@@ -1,6 +1,6 @@
 //! Guests who take a connection and then take their time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use e2e::{Body, Form, Service, Wire, picture};
 
@@ -27,6 +27,34 @@ fn headers_that_never_end_are_cut_off() {
         let status = reply.map_or(408, |reply| reply.status);
         assert!((400..500).contains(&status), "{start:?} answered {status}");
     }
+}
+
+#[test]
+fn who_keeps_asking_may_stay_and_who_stops_may_not() {
+    let service = Service::start(&["--header-timeout", "1s"]);
+    let mut wire = Wire::connect(&service);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        wire.send("GET /livez HTTP/1.1\r\nHost: e2e\r\n\r\n").unwrap();
+        assert_eq!(wire.receive(false).expect("an answer to each").status, 200);
+    }
+    let (took, reply) = wire.drip_until_cut_off(b"");
+    assert!(took < PROMPT && reply.is_none(), "an idle connection was kept for {took:?}: {reply:?}");
+}
+
+#[test]
+fn who_does_not_read_is_cut_off() {
+    let service = Service::start(&["--write-timeout", "1s"]);
+    let post = service.newcomer("eve").share(&picture::photograph(1200, 1200), "");
+    let photo = post["photo"]["id"].as_str().unwrap();
+    let request = format!("GET /photos/{photo}/1200x1200 HTTP/1.1\r\nHost: e2e\r\n\r\n");
+    beside(&service, || {
+        let mut wire = Wire::connect(&service);
+        let began = Instant::now();
+        // Sending goes on until nothing fits in anywhere, and then until we are hung up on.
+        while wire.send(&request).is_ok() {}
+        assert!(began.elapsed() < PROMPT, "borne for {:?}", began.elapsed());
+    });
 }
 
 #[test]

@@ -220,15 +220,15 @@ fn an_image_asked_for_often_is_sent_from_a_file_of_its_own_until_its_photo_goes(
     const OFTEN: usize = 100;
     let (service, admin) = watched(&[]);
     let ada = service.newcomer("ada");
-    let (post, photo) = share(&ada, &picture::photograph(900, 900));
-    let (small, large) = (get(&ada, &photo, 400), get(&ada, &photo, 800));
+    let (post, photo) = share(&ada, &picture::photograph(1600, 1600));
+    let (small, large) = (get(&ada, &photo, 800), get(&ada, &photo, 1600));
     assert!(small.bytes.len() > 16 << 10 && large.bytes.len() > 64 << 10, "{}", small.bytes.len());
 
     // Whoever sends all requests before reading an answer gets them in pieces, as the connection takes them.
     let mut wire = Wire::connect(&service);
     let ask = |method, side| format!("{method} /photos/{photo}/{side}x{side} HTTP/1.1\r\nHost: e2e\r\n\r\n");
     for _ in 0..OFTEN {
-        wire.send(ask("GET", 400) + &ask("GET", 800) + &ask("HEAD", 800)).unwrap();
+        wire.send(ask("GET", 800) + &ask("GET", 1600) + &ask("HEAD", 1600)).unwrap();
     }
     for round in 0..OFTEN {
         for (image, is_head) in [(&small, false), (&large, false), (&large, true)] {
@@ -241,7 +241,7 @@ fn an_image_asked_for_often_is_sent_from_a_file_of_its_own_until_its_photo_goes(
     assert!(figure(&admin, FROM_FILE) > OFTEN as f64 / 2.0);
 
     ada.delete(&format!("/posts/{post}")).expect(200);
-    ada.get(&format!("/photos/{photo}/400x400")).expect(404);
+    ada.get(&format!("/photos/{photo}/800x800")).expect(404);
     // The connection above may hold the last one until it is used again.
     drop(wire);
     eventually("their files are gone", LONG, || (figure(&admin, FILES) == 0.0).then_some(()));

@@ -53,9 +53,8 @@ async fn front(
 ) -> Result<Response, Problem> {
     // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
     let version = http.app.feed_version();
-    let asked = |form: &Form| {
-        form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts)
-    };
+    let asked =
+        |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts);
     let page = match http.front.find(version, asked) {
         Some(page) => page,
         None => {
