@@ -68,7 +68,7 @@ impl App {
         let bytes = lengths.map(|file| file.len() as u64).sum();
         memory.shrink_to(bytes);
 
-        let photo = Photo { id, width, height, placeholder, alt: upload.alt };
+        let photo = Photo { id, width, height, placeholder: placeholder.into(), alt: upload.alt };
         Ok(Prepared {
             photo: NewPhoto { photo, bytes, original: described },
             files: Files { photo: id, squares, original, memory },

@@ -153,7 +153,7 @@ impl Workers {
 fn step_back() {
     // Elsewhere this would slow down the whole process, not this thread.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 5) {
+    if let Err(error) = rustix::process::setpriority_process(None, 10) {
         tracing::debug!(%error, "long work runs at the same priority as requests");
     }
 }

@@ -1,5 +1,7 @@
 //! A photo as clients know it, and the squares kept of it.
 
+use smallvec::SmallVec;
+
 use crate::{Alt, PhotoId, Size};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,8 +10,8 @@ pub struct Photo {
     /// Of the upright picture as it was sent.
     pub width: u32,
     pub height: u32,
-    /// A thumbhash: what to draw until the picture arrives.
-    pub placeholder: Vec<u8>,
+    /// A thumbhash: what to draw until the picture arrives. Short enough to lie right here.
+    pub placeholder: SmallVec<[u8; 32]>,
     pub alt: Option<Alt>,
 }
 

@@ -10,11 +10,6 @@ use server::config::Config;
 use server::{Demo, DemoError, Service, StartError, announce, healthcheck, openapi_document, telemetry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// A page of the feed takes a hundred small pieces of memory and gives them back: a sixth of its time with the
-/// system's own allocator.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let invocation = match cli::parse(std::env::args_os()) {
         Ok(invocation) => invocation,

@@ -12,6 +12,9 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 
 use crate::{Change, Error};
 
+/// Who finds anything finds a page mostly: twenty posts, and the one that tells whether more follow.
+const A_PAGE: usize = 21;
+
 #[derive(Debug)]
 pub(crate) struct Tx {
     conn: Connection,
@@ -77,6 +80,9 @@ impl Tx {
         let mut rows = statement.query(params_from_iter(params))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
+            if found.is_empty() {
+                found.reserve(A_PAGE);
+            }
             found.push(read(&Row(row))?);
         }
         Ok(found)
@@ -213,8 +219,9 @@ impl Row<'_, '_> {
         Ok(self.0.get(column)?)
     }
 
-    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, Error> {
-        Ok(self.0.get(column)?)
+    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], Error> {
+        let value = self.0.get_ref(column)?;
+        value.as_bytes().map_err(|_| Error::Corrupt(format!("column {column} holds {}", value.data_type())))
     }
 
     pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, Error> {

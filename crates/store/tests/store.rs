@@ -70,7 +70,7 @@ fn photo(number: u8) -> Photo {
         id: PhotoId::new(NOW, [number; 10]),
         width: 40,
         height: 30,
-        placeholder: vec![1, 2, 3],
+        placeholder: vec![1, 2, 3].into(),
         alt: None,
     }
 }

@@ -41,7 +41,8 @@ pub(crate) async fn feed(
     if ask.is_front() {
         return front(&http, &parts, caller.as_ref(), ask).await;
     }
-    page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed", ask).await
+    // In a box, as below: what is seldom needed must not make every request larger.
+    Box::pin(page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed", ask)).await
 }
 
 /// The newest posts: written once for all readers, as long as nothing changes.
@@ -59,7 +60,8 @@ async fn front(
         Some(page) => page,
         None => {
             let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(parts) };
-            let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
+            let newest = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit);
+            let page = Box::pin(newest).await?;
             let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
             let json = ask.answer(&page, &form.base, "/feed");
             http.front.keep(form, version, json, &ids)

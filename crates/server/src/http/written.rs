@@ -132,7 +132,7 @@ mod tests {
             id: PhotoId::from_bytes([0xa7; 16]),
             width: 4032,
             height: 1,
-            placeholder: placeholder.to_vec(),
+            placeholder: placeholder.into(),
             alt: alt.map(|alt| Alt::stored(alt.into())),
         }
     }
