@@ -22,10 +22,14 @@ pub(super) fn svg(report: &Report) -> String {
             format_args!(r#"<text x="20" y="{y}" class="head">{}</text>"#, escaped(&section.title)),
         );
         y += 8.0;
-        for (place, entry) in section.loads.iter().enumerate() {
+        // Where nobody is called ours, everybody is: the feed beside other work, or with more posts.
+        let is_ours = |name: &str| name.starts_with("ours");
+        let all_ours = !section.loads.iter().any(|entry| is_ours(&entry.name));
+        for entry in &section.loads {
             let rate = entry.of(RATE);
             let (from, to) = (x(rate.min), x(rate.max));
-            let (middle, class) = (x(rate.median), if place == 0 { "ours" } else { "other" });
+            let class = if all_ours || is_ours(&entry.name) { "ours" } else { "other" };
+            let middle = x(rate.median);
             let (text, line) = (y + 15.0, y + 10.0);
             add(
                 &mut body,
@@ -47,9 +51,9 @@ pub(super) fn svg(report: &Report) -> String {
             add(
                 &mut body,
                 format_args!(
-                    r#"<text x="{:.1}" y="{text}" class="note">{:.0}</text>"#,
+                    r#"<text x="{:.1}" y="{text}" class="note">{}</text>"#,
                     to.max(middle) + 6.0,
-                    rate.median
+                    thousands(rate.median as u64)
                 ),
             );
             y += LINE;
@@ -64,7 +68,7 @@ pub(super) fn svg(report: &Report) -> String {
             &mut scale,
             format_args!(
                 r#"<text x="{at:.1}" y="44" class="note" text-anchor="middle">{}</text>"#,
-                10u64.pow(power as u32)
+                thousands(10u64.pow(power as u32))
             ),
         );
     }
@@ -82,6 +86,15 @@ path {{ stroke: #22201b; stroke-width: 1.5; }} .grid {{ stroke: #e3dfd5; stroke-
     )
 }
 
+/// As people write numbers: 12,345.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let commas = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
+    let pieces =
+        digits.char_indices().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit]));
+    pieces.collect()
+}
+
 fn x(rate: f64) -> f64 {
     LEFT + (WIDTH - LEFT - RIGHT) * rate.max(1.0).log10().min(6.0) / 6.0
 }
@@ -93,4 +106,16 @@ fn add(to: &mut String, line: std::fmt::Arguments) {
 
 fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_commas() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
 }

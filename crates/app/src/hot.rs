@@ -26,13 +26,14 @@ const MAX_FILES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) bytes: Bytes,
+    pub(crate) tag: Bytes,
     asked: AtomicUsize,
     file: OnceLock<Option<Arc<ImageFile>>>,
 }
 
 impl Kept {
-    pub(crate) fn new(bytes: Bytes) -> Self {
-        Self { bytes, asked: AtomicUsize::new(0), file: OnceLock::new() }
+    pub(crate) fn new(bytes: Bytes, tag: Bytes) -> Self {
+        Self { bytes, tag, asked: AtomicUsize::new(0), file: OnceLock::new() }
     }
 
     /// Counts a request; from some number on there is a file, if there is room for one.
@@ -146,7 +147,8 @@ mod tests {
     #[test]
     fn a_picture_asked_for_often_gets_a_file_and_gives_its_room_back() {
         let room = Arc::new(Room::default());
-        let (large, small) = (Kept::new(vec![7; WORTH_IT].into()), Kept::new(vec![7; WORTH_IT - 1].into()));
+        let kept = |length| Kept::new(vec![7; length].into(), Bytes::new());
+        let (large, small) = (kept(WORTH_IT), kept(WORTH_IT - 1));
         for _ in 0..OFTEN {
             assert!(large.ask(&room).is_none());
         }

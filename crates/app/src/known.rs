@@ -72,6 +72,14 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         Ok(fact)
     }
 
+    /// The fact if it is in memory and will do.
+    pub(crate) fn peek(&self, key: &K, will_do: impl Fn(&V) -> bool) -> Option<V> {
+        let fact = self.shelf(key).facts.get(key).filter(|fact| will_do(fact)).cloned();
+        let count = if fact.is_some() { &self.hits } else { &self.misses };
+        count.fetch_add(1, Ordering::Relaxed);
+        fact
+    }
+
     pub(crate) fn forget(&self, key: &K) {
         let mut shelf = self.shelf(key);
         shelf.forgotten += 1;

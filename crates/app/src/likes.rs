@@ -1,6 +1,6 @@
 //! Liking and unliking.
 
-use model::PostId;
+use model::{PostId, UserId};
 use store::Like;
 
 use crate::posts::NO_SUCH_POST;
@@ -14,6 +14,14 @@ impl App {
                 Err(Error::Conflict { field: None, message: "you have liked this post already" })
             }
             Like::NoSuchPost => Err(NO_SUCH_POST),
+        }
+    }
+
+    /// Whether somebody likes a post.
+    pub(crate) async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
+        match self.0.memory.likes.peek(&user, |liked| liked.since <= post) {
+            Some(liked) => Ok(liked.contains(post)),
+            None => Ok(self.0.store.likes(user, post).await?),
         }
     }
 

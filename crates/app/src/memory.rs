@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{PhotoId, PostId, TokenHash, User, UserId};
+use model::{PhotoId, Post, PostId, TokenHash, User, UserId};
 use store::{Change, Session};
 
 use crate::Facts;
@@ -14,6 +14,8 @@ pub(crate) struct Memory {
     pub(crate) sessions: Known<TokenHash, Session>,
     /// The short side of photos that exist.
     pub(crate) photos: Known<PhotoId, u32>,
+    /// Posts as somebody sees them who likes none, without their authors.
+    pub(crate) posts: Known<PostId, Arc<Post<UserId>>>,
     /// Whoever wrote the posts that are read.
     pub(crate) users: Known<UserId, Arc<User>>,
     pub(crate) likes: Known<UserId, Arc<Liked>>,
@@ -38,6 +40,8 @@ impl Memory {
         Self {
             sessions: Known::new("sessions", 16_384),
             photos: Known::new("photos", 65_536),
+            // Few, because a message may be long.
+            posts: Known::new("posts", 2_048),
             users: Known::new("users", 32_768),
             likes: Known::new("likes", 16_384),
             feed: AtomicU64::new(0),
@@ -59,9 +63,12 @@ impl Memory {
                     // Which sessions are theirs is not known here, and it is rare.
                     self.sessions.forget_all();
                 }
-                Change::Like(user, _) => self.likes.forget(user),
+                Change::Like(user, post) => {
+                    self.likes.forget(user);
+                    self.posts.forget(post);
+                }
                 Change::Photo(photo) => self.photos.forget(photo),
-                Change::Post(_) => {}
+                Change::Post(post) => self.posts.forget(post),
             }
         }
         let seen = |change: &Change| matches!(change, Change::User(_) | Change::Post(_) | Change::Like(..));
@@ -71,6 +78,7 @@ impl Memory {
     }
 
     pub(crate) fn figures(&self) -> Vec<Facts> {
-        vec![self.sessions.figures(), self.photos.figures(), self.users.figures(), self.likes.figures()]
+        let Self { sessions, photos, posts, users, likes, feed: _ } = self;
+        vec![sessions.figures(), photos.figures(), posts.figures(), users.figures(), likes.figures()]
     }
 }

@@ -37,9 +37,9 @@ impl App {
             .await
     }
 
-    /// Names the exact bytes that [`App::image`] returns.
+    /// Names the exact bytes that [`App::image`] returns, in quotes.
     pub fn image_tag(photo: PhotoId, size: Size, format: Format) -> String {
-        format!("{photo}-{}-{}-{}", size.side(), format.name(), imaging::REVISION)
+        Variant { photo, size, format }.tag()
     }
 
     /// Takes a photo that is noted for removal off the disk and out of memory. Trouble is logged, not

@@ -1,5 +1,7 @@
 //! Posting a photo, reading, editing and deleting posts.
 
+use std::sync::Arc;
+
 use imaging::Removed;
 use model::{Message, Post, PostEdit, PostId, UserId};
 use store::{Access, Created, NewPost, Repeat};
@@ -30,8 +32,21 @@ pub enum Posted {
 
 impl App {
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
-        let post = self.0.store.post(id, caller.map(|caller| caller.user.id)).await?;
-        self.signed(post.ok_or(NO_SUCH_POST)?).await
+        let (parts, viewer) = (&self.0, caller.map(|caller| caller.user.id));
+        // Who has to look for the post sees along the way whether the viewer likes it.
+        let mut seen = None;
+        let read = async {
+            let post = parts.store.post(id, viewer).await?;
+            seen = post.as_ref().map(|post| post.is_liked);
+            Ok::<_, Error>(post.map(|post| Arc::new(Post { is_liked: false, ..post })))
+        };
+        let post = parts.memory.posts.get(id, |_| true, read).await?.ok_or(NO_SUCH_POST)?;
+        let is_liked = match (seen, viewer) {
+            (Some(seen), _) => seen,
+            (None, Some(viewer)) => self.likes(viewer, id).await?,
+            (None, None) => false,
+        };
+        self.signed(Post { is_liked, ..Post::clone(&post) }).await
     }
 
     /// What an earlier upload with this key made: saves a retry the work of sending it all again.

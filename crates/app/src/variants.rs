@@ -22,10 +22,20 @@ pub(crate) struct Variant {
     pub(crate) format: Format,
 }
 
+impl Variant {
+    /// Names its exact bytes, in quotes.
+    pub(crate) fn tag(self) -> String {
+        let Self { photo, size, format } = self;
+        format!("\"{photo}-{}-{}-{}\"", size.side(), format.name(), imaging::REVISION)
+    }
+}
+
 /// A finished image.
 #[derive(Debug, Clone)]
 pub struct Image {
     pub bytes: Bytes,
+    /// Names these bytes, in quotes.
+    pub tag: Bytes,
     /// The same bytes where the kernel can send them from; only images asked for often have one.
     pub file: Option<Arc<ImageFile>>,
 }
@@ -108,17 +118,17 @@ impl Variants {
             making.entry(variant).or_insert_with(|| self.start(variant, make())).clone()
         };
         self.misses.fetch_add(1, Ordering::Relaxed);
-        Ok(Image { bytes: making.await?, file: None })
+        Ok(Image { bytes: making.await?, tag: variant.tag().into(), file: None })
     }
 
     fn find(&self, variant: &Variant) -> Option<Image> {
         let kept = self.kept.get(variant)?;
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Image { bytes: kept.bytes.clone(), file: kept.ask(&self.files) })
+        Some(Image { bytes: kept.bytes.clone(), tag: kept.tag.clone(), file: kept.ask(&self.files) })
     }
 
     pub(crate) fn keep(&self, variant: Variant, bytes: Bytes) {
-        self.kept.insert(variant, Arc::new(Kept::new(bytes)));
+        self.kept.insert(variant, Arc::new(Kept::new(bytes, variant.tag().into())));
     }
 
     /// Drops every variant of a photo.

@@ -60,6 +60,11 @@ impl Store {
 }
 
 impl Store {
+    /// Whether somebody likes a post.
+    pub async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
+        self.read(move |tx| async move { Ok(!between(tx, user, post, post).await?.is_empty()) }.boxed()).await
+    }
+
     /// The posts that somebody likes, among `oldest` and all newer ones, oldest first.
     pub async fn likes_since(&self, user: UserId, oldest: PostId) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| between(tx, user, oldest, PostId(i64::MAX)).boxed()).await

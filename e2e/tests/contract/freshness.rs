@@ -88,11 +88,13 @@ fn posts_come_change_and_go_at_once() {
                 (&"other words".into(), &"a dot".into()),
                 "round {round}"
             );
+            assert_eq!(anyone.get(&format!("/posts/{id}")).expect(200).json(), seen, "round {round}");
 
             let image = format!("/photos/{}/8x8", post["photo"]["id"].as_str().unwrap());
             anyone.get(&image).expect(200);
             ada.delete(&format!("/posts/{id}")).expect(200);
             assert_eq!(in_feed(&anyone.get("/feed").expect(200).json(), id), None, "round {round}");
+            anyone.get(&format!("/posts/{id}")).expect(404);
             anyone.get(&image).expect(404);
             images.push(image);
         }

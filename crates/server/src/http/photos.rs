@@ -3,6 +3,7 @@
 use app::{App, Format, Image};
 use axum::extract::{RawPathParams, Request, State};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{PhotoId, Size};
@@ -52,22 +53,24 @@ pub(crate) async fn image(
     let size: Size = size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
     let format = negotiate(headers);
 
-    let tag = format!("\"{}\"", App::image_tag(id, size, format));
-    let validators = [
-        (ETAG, HeaderValue::try_from(&tag).map_err(|_| Problem::internal())?),
-        (CACHE_CONTROL, FOR_EVER),
-        (VARY, HeaderValue::from_static("Accept")),
-    ];
-    if is_known(headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, validators).into_response());
+    let validators = |tag: Bytes| {
+        let tag = HeaderValue::from_maybe_shared(tag).map_err(|_| Problem::internal())?;
+        Ok::<_, Problem>([(ETAG, tag), (CACHE_CONTROL, FOR_EVER), (VARY, HeaderValue::from_static("Accept"))])
+    };
+    // Whoever has it already need not wait for it to be made.
+    if headers.contains_key(IF_NONE_MATCH) {
+        let tag = App::image_tag(id, size, format);
+        if is_known(headers, &tag) {
+            return Ok((StatusCode::NOT_MODIFIED, validators(tag.into())?).into_response());
+        }
     }
-    let Image { bytes, file } = http.app.image(&photo, size, format).await?;
+    let Image { bytes, tag, file } = http.app.image(&photo, size, format).await?;
     let content = [
         (CONTENT_TYPE, HeaderValue::from_static(format.media_type())),
         (CONTENT_LENGTH, HeaderValue::from(bytes.len())),
     ];
     let in_file = file.map(|file| InFile { bytes: bytes.clone(), file });
-    let mut response = (validators, content, bytes).into_response();
+    let mut response = (validators(tag)?, content, bytes).into_response();
     if let Some(in_file) = in_file {
         response.extensions_mut().insert(in_file);
     }
