@@ -162,7 +162,9 @@ async fn wrong_passwords_run_out_and_come_back_with_time() {
     }
     let (status, answer) = house.form("/login/username", "username=ADA&password=secret1").await;
     assert_eq!(status, 429, "the sixth, even if right, in any spelling");
-    assert_eq!(header(&answer, "retry-after"), Some("60"), "{answer}");
+    // A minute, less what the guesses took.
+    let wait: Option<u64> = header(&answer, "retry-after").and_then(|wait| wait.parse().ok());
+    assert!(wait.is_some_and(|wait| (1..=60).contains(&wait)), "{answer}");
     assert!(header(&answer, "ratelimit").is_some_and(|v| v.starts_with("\"login\";r=0;t=")), "{answer}");
     assert_eq!(header(&answer, "x-error-code"), Some("rate_limited"));
     house.token("/join/username", "username=bob&password=secret1").await;

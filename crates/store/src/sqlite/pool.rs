@@ -2,11 +2,12 @@
 //! thread would cost more than the reads themselves.
 //!
 //! A connection keeps its view of the database as long as nothing is committed: to take a new one costs four calls to
-//! the system, as much as reading a post.
+//! the system, as much as reading a post. While somebody writes, nobody keeps one: the log begins anew only when a write
+//! finds no view of it, and would grow for ever under readers who always hold one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::connection;
@@ -19,6 +20,7 @@ pub(super) struct Pool {
     returned: Condvar,
     /// Counts commits; those it counts are in every view taken afterwards.
     commits: AtomicU64,
+    writing: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -59,7 +61,8 @@ impl Pool {
         let open = |_| Ok(Reader { tx: Tx::new(connection::open_reader(path, each)?), commits: 0 });
         let idle = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
         let shelf = Mutex::new(Shelf { idle, waiting: 0 });
-        Ok(Self { shelf, returned: Condvar::new(), commits: AtomicU64::new(0) })
+        let (commits, writing) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Self { shelf, returned: Condvar::new(), commits, writing })
     }
 
     pub(super) fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
@@ -77,17 +80,27 @@ impl Pool {
         reader.look(self.commits.load(Ordering::Acquire))?;
         let outcome =
             catch_unwind(AssertUnwindSafe(|| ready(work(&mut reader.tx)))).unwrap_or(Err(Error::Panicked));
-        // A view that grew old meanwhile is of no use to the next one, and in the way of the log.
-        if outcome.is_err() || reader.commits != self.commits.load(Ordering::Acquire) {
+        let outdated = reader.commits != self.commits.load(Ordering::Acquire);
+        if outcome.is_err() || outdated || self.writing.load(Ordering::Acquire) {
             reader.look_away()?;
         }
         outcome
     }
 
-    /// Something was committed: nobody may read an older view from here on, and idle connections let go of theirs. The
-    /// log could not begin anew behind them.
-    pub(super) fn outdate(&self) {
+    /// A write begins: views are let go of.
+    pub(super) fn write_begins(&self) {
+        self.writing.store(true, Ordering::Release);
+        self.let_go();
+    }
+
+    /// It was committed: nobody may read an older view from here on.
+    pub(super) fn write_ended(&self) {
         self.commits.fetch_add(1, Ordering::Release);
+        self.writing.store(false, Ordering::Release);
+        self.let_go();
+    }
+
+    fn let_go(&self) {
         for reader in &mut self.lock().idle {
             if let Err(error) = reader.look_away() {
                 tracing::warn!(%error, "a reader holds on to an old view of the database");
@@ -146,11 +159,12 @@ mod tests {
         assert_eq!(count().unwrap(), Some(0));
         writer.execute_batch("INSERT INTO notes VALUES (1)").unwrap();
         assert_eq!(count().unwrap(), Some(0), "not told yet");
-        pool.outdate();
+        pool.write_ended();
         assert_eq!(count().unwrap(), Some(1));
 
-        // Nobody looks at an old view, so the log can be emptied.
-        pool.outdate();
+        // Nobody looks at an old view while somebody writes, so the log can be emptied.
+        pool.write_begins();
+        assert_eq!(count().unwrap(), Some(1));
         let left =
             writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(left, 0, "a reader was in the way");

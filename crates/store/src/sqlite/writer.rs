@@ -40,9 +40,12 @@ impl Writer {
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
             let mut tx = Tx::new(conn);
             while let Ok(first) = queue.recv() {
+                if let Some(readers) = readers.upgrade() {
+                    readers.write_begins();
+                }
                 commit_group(&mut tx, first, &queue, &|changes| {
                     if let Some(readers) = readers.upgrade() {
-                        readers.outdate();
+                        readers.write_ended();
                     }
                     if !changes.is_empty() {
                         listener(changes);
