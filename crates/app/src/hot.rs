@@ -1,5 +1,5 @@
 //! Images asked for again and again, in files that live in memory: the kernel sends them from there as they are, where
-//! bytes of ours would be copied first. A copy of a 512² costs about as much as everything else about the request.
+//! bytes of ours would be copied first. Of a 512² that was two fifths of the time of a server that does nothing else.
 //!
 //! These files come on top of the memory that images are kept in, so they are few.
 

@@ -38,8 +38,7 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = jiff::Timestamp::from_microsecond(self.0).map_err(|_| fmt::Error)?;
         let at = jiff::tz::Offset::UTC.to_datetime(moment);
-        // Digit by digit: a page of the feed has forty of these, and reading a pattern for each took longer than
-        // finding its posts.
+        // Digit by digit: a page of the feed has forty of these, and reading a pattern for each shows there.
         let mut text = *b"0000-00-00T00:00:00+0000";
         put(&mut text[0..4], at.year())?;
         put(&mut text[5..7], at.month().into())?;

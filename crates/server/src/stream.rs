@@ -1,7 +1,6 @@
 //! A connection's stream: it does not wait for ever, and sends what lies in a file straight from there.
 //!
-//! One timer a connection, moved only when it goes off: setting and clearing one for every request cost each of them
-//! as much as finding its route.
+//! One timer a connection, moved only when it goes off, instead of one that is set and cleared for every request.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;

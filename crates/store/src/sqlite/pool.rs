@@ -1,8 +1,8 @@
 //! Connections for reads that take microseconds. They run right where they are asked for: handing them to another
 //! thread would cost more than the reads themselves.
 //!
-//! A connection keeps its view of the database as long as nothing is committed: to take a new one costs four calls to
-//! the system, as much as reading a post. While somebody writes, nobody keeps one: the log begins anew only when a write
+//! A connection keeps its view of the database as long as nothing is committed: to take a new one costs three calls
+//! to the system. While somebody writes, nobody keeps one: the log begins anew only when a write
 //! finds no view of it, and would grow for ever under readers who always hold one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
