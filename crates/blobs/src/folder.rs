@@ -11,13 +11,12 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use bytes::Bytes;
 use model::PhotoId;
 
-use crate::{Error, Square, Stored};
-
-/// The name of the file beside the squares.
-const ORIGINAL: &str = "original";
+use crate::{Error, Kept, Part, Square, Stored};
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -27,7 +26,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn open(data_dir: &Path) -> Result<Self, Error> {
-        let folder = Self { photos: data_dir.join("photos"), tmp: data_dir.join("tmp") };
+        let folder = Self::at(data_dir);
         if folder.tmp.exists() {
             fs::remove_dir_all(&folder.tmp).map_err(Error::at(&folder.tmp))?;
         }
@@ -42,6 +41,11 @@ impl Folder {
         Ok(folder)
     }
 
+    /// As it is found, if it is there at all.
+    pub(crate) fn at(data_dir: &Path) -> Self {
+        Self { photos: data_dir.join("photos"), tmp: data_dir.join("tmp") }
+    }
+
     pub(crate) fn tmp(&self) -> &Path {
         &self.tmp
     }
@@ -54,15 +58,15 @@ impl Folder {
     ) -> Result<(), Error> {
         let staged =
             tempfile::Builder::new().prefix("put-").tempdir_in(&self.tmp).map_err(Error::at(&self.tmp))?;
-        let write = |name: &str, bytes: &[u8]| {
-            let path = staged.path().join(name);
+        let write = |part: Part, bytes: &[u8]| {
+            let path = staged.path().join(part.to_string());
             write_synced(&path, bytes).map_err(Error::at(&path))
         };
         for square in squares {
-            write(&square.side.to_string(), &square.bytes)?;
+            write(Part::Square(square.side), &square.bytes)?;
         }
         if let Some(original) = original {
-            write(ORIGINAL, original)?;
+            write(Part::Original, original)?;
         }
         sync_folder(staged.path())?;
 
@@ -80,6 +84,36 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::at(&path)(error)),
         }
+    }
+
+    pub(crate) fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
+        let place = self.place(photo);
+        let mut files = Vec::new();
+        for (part, path) in parts(&place)? {
+            match fs::read(&path) {
+                Ok(bytes) => files.push((part, bytes.into())),
+                // It is being deleted.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::at(&path)(error)),
+            }
+        }
+        Ok(files)
+    }
+
+    pub(crate) fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
+        let shelf = self.photos.join(format!("{last_byte:02x}"));
+        let mut found = Vec::new();
+        for (name, path) in entries(&shelf)? {
+            // Whatever else lies here (a disk's lost+found, say) is none of ours.
+            let Ok(photo) = name.parse::<PhotoId>() else { continue };
+            let Some((_, since)) = about(&path)? else { continue };
+            let mut kept = Kept { photo, since, parts: Vec::new() };
+            for (part, path) in parts(&path)? {
+                kept.parts.extend(about(&path)?.map(|(length, _)| (part, length)));
+            }
+            found.push(kept);
+        }
+        Ok(found)
     }
 
     pub(crate) fn delete(&self, photo: PhotoId) -> Result<(), Error> {
@@ -105,6 +139,33 @@ impl Folder {
     fn place(&self, photo: PhotoId) -> PathBuf {
         let shard = photo.as_bytes()[15];
         self.photos.join(format!("{shard:02x}")).join(photo.to_string())
+    }
+}
+
+/// The files of a photo, the largest square first and the original last.
+fn parts(place: &Path) -> Result<Vec<(Part, PathBuf)>, Error> {
+    let named = entries(place)?.into_iter().filter_map(|(name, path)| Some((name.parse().ok()?, path)));
+    let mut parts: Vec<(Part, PathBuf)> = named.collect();
+    parts.sort();
+    Ok(parts)
+}
+
+/// What is in a folder; nothing if it is not there.
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
+    let read = || fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
+    let paths: Vec<PathBuf> = match read() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        other => other.map_err(Error::at(folder))?,
+    };
+    let name = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+    Ok(paths.into_iter().filter_map(|path| Some((name(&path)?, path))).collect())
+}
+
+/// Length and time of what is there; `None` if it has just gone.
+fn about(path: &Path) -> Result<Option<(u64, SystemTime)>, Error> {
+    match fs::metadata(path).and_then(|found| Ok((found.len(), found.modified()?))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).map_err(Error::at(path)),
     }
 }
 
@@ -170,6 +231,33 @@ mod tests {
         assert_eq!(read(&folder, 2, 512).as_deref(), Some("other"));
         assert_eq!(fs::read_dir(folder.tmp()).unwrap().count(), 0, "nothing stays behind in tmp");
         folder.ping().unwrap();
+    }
+
+    #[test]
+    fn tells_what_lies_on_a_shelf() {
+        let data = tempfile::tempdir().unwrap();
+        let unmade = Folder::at(&data.path().join("nowhere"));
+        assert!(unmade.shelf(1).unwrap().is_empty() && unmade.files(photo(1)).unwrap().is_empty());
+
+        let folder = Folder::open(data.path()).unwrap();
+        let squares = [square(256, "small"), square(2048, "largest"), square(512, "large")];
+        folder.put(photo(1), &squares, Some(b"as sent")).unwrap();
+        folder.put(photo(2), &[square(8, "tiny")], None).unwrap();
+        fs::create_dir(folder.photos.join("01/lost+found")).unwrap();
+        fs::write(folder.place(photo(1)).join(".DS_Store"), "not ours").unwrap();
+
+        let [kept] = &folder.shelf(1).unwrap()[..] else { panic!("one photo ends with this byte") };
+        assert_eq!(kept.photo, photo(1));
+        let (sides, lengths): (Vec<String>, Vec<u64>) =
+            kept.parts.iter().map(|(part, length)| (part.to_string(), *length)).unzip();
+        assert_eq!(sides, ["2048", "512", "256", "original"]);
+        assert_eq!(lengths, [7, 5, 5, 7]);
+        assert!(kept.since.elapsed().is_ok_and(|age| age.as_secs() < 3600));
+        let files = folder.files(photo(1)).unwrap();
+        assert_eq!(files.iter().map(|(part, _)| part.to_string()).collect::<Vec<_>>(), sides);
+        assert_eq!(files[3].1, "as sent");
+        let all: usize = (0..=u8::MAX).map(|byte| folder.shelf(byte).unwrap().len()).sum();
+        assert_eq!(all, 2);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod cache;
 mod error;
 mod folder;
+mod part;
 mod spool;
 mod stored;
 
@@ -17,6 +18,7 @@ use model::PhotoId;
 
 pub use cache::{Cache, Key, Place, Usage};
 pub use error::Error;
+pub use part::{Kept, Part, UnknownPart};
 pub use spool::{Spool, Spooled};
 pub use stored::Stored;
 
@@ -40,6 +42,12 @@ impl Blobs {
         Ok(Self { folder: Arc::new(Folder::open(data_dir)?) })
     }
 
+    /// Opens the blob store inside `data_dir` to look at it, beside a service that may be writing to it. Nothing is
+    /// made or cleared away.
+    pub fn open_to_read(data_dir: &Path) -> Self {
+        Self { folder: Arc::new(Folder::at(data_dir)) }
+    }
+
     /// A place on the disk for an upload to arrive in.
     pub async fn spool(&self) -> Result<Spool, Error> {
         self.blocking(|folder| Spool::create(folder.tmp())).await
@@ -58,6 +66,18 @@ impl Blobs {
     /// A square as it lies on the disk, not read yet.
     pub async fn square(&self, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
         self.blocking(move |folder| folder.square(photo, side)).await
+    }
+
+    /// Every file of a photo with all its bytes; none where nothing is kept of it. A photo that is deleted meanwhile
+    /// may come in pieces: whoever asks knows which files it should have.
+    pub async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
+        self.blocking(move |folder| folder.files(photo)).await
+    }
+
+    /// What is kept on one of 256 shelves: the photos whose ids end with this byte. For those who examine or move
+    /// everything; nobody else has to search.
+    pub async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
+        self.blocking(move |folder| folder.shelf(last_byte)).await
     }
 
     /// Removes everything of a photo. Removing what is not there is fine.

@@ -15,6 +15,11 @@ pub enum Error {
     Closed,
     #[error("a transaction panicked")]
     Panicked,
+    #[error("the database was opened to be read only")]
+    ReadOnly,
+    /// What was to be brought in cannot be; nothing of it is kept.
+    #[error("{0}")]
+    Refused(String),
 }
 
 impl From<rusqlite::Error> for Error {
@@ -33,6 +38,13 @@ pub enum OpenError {
         path.display()
     )]
     Newer { path: PathBuf, found: u32, known: u32 },
+    #[error("there is no database {}", path.display())]
+    Missing { path: PathBuf },
+    #[error(
+        "the database {} has schema version {found}, made by an older Pinhole; this one reads version {known}",
+        path.display()
+    )]
+    Older { path: PathBuf, found: u32, known: u32 },
     #[error("{} is a database of some other program, not of Pinhole", path.display())]
     Foreign { path: PathBuf },
     #[error("cannot start a database thread: {0}")]

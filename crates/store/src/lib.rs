@@ -5,7 +5,10 @@
 
 mod changes;
 mod error;
+mod export;
+mod facts;
 mod feed;
+mod import;
 mod likes;
 mod photos;
 mod posts;
@@ -23,15 +26,20 @@ use futures_util::future::BoxFuture;
 
 pub use changes::{Change, Listener};
 pub use error::{Error, OpenError};
+pub use export::Sink;
+pub use facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact};
 pub use likes::Like;
 pub use photos::{NewPhoto, Original};
 pub use posts::{Access, Created, NewPost, Repeat};
 pub use profile::Portrait;
 pub use sessions::{NewSession, Session};
-pub use upkeep::Totals;
+pub use upkeep::{Census, Lingering, Miscount, Totals};
 pub use users::{Credentials, NewUser};
 
 use tx::Tx;
+
+/// The version of the schema that this program reads and writes.
+pub const SCHEMA_VERSION: u32 = sqlite::schema::KNOWN;
 
 /// A handle on the database. Its methods are in the files of their nouns.
 #[derive(Debug)]
@@ -50,6 +58,12 @@ impl Store {
     /// Opens the SQLite database at `path`, making or upgrading it where needed. `listener` is told of every change.
     pub fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
         Ok(Self { sqlite: sqlite::Sqlite::open(path, read_connections, listener)? })
+    }
+
+    /// Opens the SQLite database at `path` to look at it, beside a service that may be writing to it. It has to be
+    /// there and up to date: nothing is made or upgraded, and every write is refused.
+    pub fn open_to_read(path: &Path) -> Result<Self, OpenError> {
+        Ok(Self { sqlite: sqlite::Sqlite::open_to_read(path)? })
     }
 
     /// How many writes wait for the writer.
@@ -75,5 +89,10 @@ impl Store {
     /// The same for work that may take long: it waits behind its like and holds up nobody else.
     async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         self.sqlite.read_slowly(work).await
+    }
+
+    /// The same on one view of everything, from the first statement to the last.
+    async fn view<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.sqlite.view(work).await
     }
 }

@@ -48,6 +48,20 @@ impl Tx {
         Ok(self.conn.prepare_cached(sql)?.execute(params_from_iter(params))?)
     }
 
+    /// Runs a statement once for each of `rows`; tells how many rows it touched in all.
+    pub(crate) async fn execute_each(
+        &mut self,
+        sql: &'static str,
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<usize, Error> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut touched = 0;
+        for params in rows {
+            touched += statement.execute(params_from_iter(params))?;
+        }
+        Ok(touched)
+    }
+
     /// The first row, if there is one.
     pub(crate) async fn first<T>(
         &mut self,
@@ -80,6 +94,19 @@ impl Tx {
             found.push(read(&Row(row))?);
         }
         Ok(found)
+    }
+
+    /// The last id that was handed out in a table, whether or not its row is still there.
+    pub(crate) async fn last_id(&mut self, table: &'static str) -> Result<i64, Error> {
+        let last = "SELECT seq FROM sqlite_sequence WHERE name = $1";
+        Ok(self.first(last, &[table.into()], |row| row.int(0)).await?.unwrap_or(0))
+    }
+
+    /// From now on ids in a table begin behind `last`.
+    pub(crate) async fn hand_out_after(&mut self, table: &'static str, last: i64) -> Result<(), Error> {
+        self.execute("DELETE FROM sqlite_sequence WHERE name = $1", &[table.into()]).await?;
+        let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $2)";
+        self.execute(insert, &[table.into(), last.into()]).await.map(drop)
     }
 
     /// BEGIN, SAVEPOINT and their kin.
@@ -182,6 +209,12 @@ impl<'a> From<&'a PhotoId> for Value<'a> {
     }
 }
 
+impl<'a> From<Option<&'a PhotoId>> for Value<'a> {
+    fn from(id: Option<&'a PhotoId>) -> Self {
+        id.map_or(Self::Null, Self::from)
+    }
+}
+
 impl<'a> From<&'a TokenHash> for Value<'a> {
     fn from(hash: &'a TokenHash) -> Self {
         Self::Bytes(&hash.0)
@@ -210,6 +243,10 @@ impl Row<'_, '_> {
     }
 
     pub(crate) fn optional_text(&self, column: usize) -> Result<Option<String>, Error> {
+        Ok(self.0.get(column)?)
+    }
+
+    pub(crate) fn optional_int(&self, column: usize) -> Result<Option<i64>, Error> {
         Ok(self.0.get(column)?)
     }
 

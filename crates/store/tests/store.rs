@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use model::{
@@ -10,7 +12,8 @@ use model::{
     Username, Whose,
 };
 use store::{
-    Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Portrait, Repeat, Store,
+    Access, Created, Error, Fact, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Portrait, Repeat, Sink,
+    Store, Table,
 };
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
@@ -29,6 +32,15 @@ impl Case {
 
     async fn user(&self, name: &str) -> User {
         self.join(name).await.unwrap()
+    }
+
+    /// Joins with a session whose token nobody else has.
+    async fn join_as(&self, name: &str) -> Option<User> {
+        let new = NewUser { username: name.parse().unwrap(), password_hash: "hash".into(), created_at: NOW };
+        let mut token = [0; 32];
+        token[..name.len()].copy_from_slice(name.as_bytes());
+        let session = NewSession { token: Token::new(token).hash(), started_at: NOW };
+        self.store.join(new, session).await.unwrap()
     }
 
     async fn join(&self, name: &str) -> Option<User> {
@@ -364,4 +376,165 @@ async fn what_was_written_is_there_after_reopening() {
     drop(store);
     let store = Store::open(&folder.path().join("pinhole.db"), 1, Box::new(|_| {})).unwrap();
     assert_eq!(store.post(post.id, Some(ada.id)).await.unwrap(), Some(post));
+}
+
+/// Keeps what it is given, up to so many.
+struct Kept {
+    facts: Vec<Fact>,
+    enough: usize,
+}
+
+impl Sink for Kept {
+    fn take(&mut self, fact: Fact) -> ControlFlow<()> {
+        self.facts.push(fact);
+        if self.facts.len() == self.enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+async fn facts(store: &Store) -> Vec<Fact> {
+    store.export(Kept { facts: Vec::new(), enough: usize::MAX }).await.unwrap().facts
+}
+
+/// A bit of everything: members with and without faces, posts, likes, keys, and ids that were handed out in vain.
+async fn lively() -> Case {
+    let case = Case::new();
+    let (ada, bob) = (case.user("Ada").await, case.user("bob").await);
+    case.portrait(ada.id, 50).await;
+    let post = case.post(ada.id, 1).await;
+    case.store.claim_photo(photo(2).id, NOW).await.unwrap();
+    case.store.create_post(new_post(bob.id, 2, Some("k"))).await.unwrap();
+    for user in [ada.id, bob.id] {
+        case.store.like(user, post.id, NOW).await.unwrap();
+    }
+    let gone = case.post(bob.id, 3).await;
+    case.store.delete_post(gone.id, None, NOW).await.unwrap();
+    case.store.claim_photo(photo(4).id, NOW).await.unwrap();
+    case
+}
+
+#[tokio::test]
+async fn what_one_database_gives_away_another_takes_in() {
+    let (old, new) = (lively().await, Case::new());
+    let before = facts(&old.store).await;
+    let tables: Vec<Table> = before.iter().map(Fact::table).collect();
+    assert!(tables.is_sorted() && Table::ALL.iter().all(|table| tables.contains(table)), "{tables:?}");
+
+    // Nothing comes in without its bytes, and a failure leaves nothing.
+    let bring = async |facts: Vec<Fact>| new.store.import(facts.into_iter().map(Ok)).await;
+    let refused = bring(before.clone()).await.unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused}");
+    let photos = before.iter().filter_map(|fact| match fact {
+        Fact::Photo(photo) => Some(photo.id),
+        _ => None,
+    });
+    let photos: Vec<PhotoId> = photos.collect();
+    for _ in 0..2 {
+        new.store.claim_photos(photos.clone(), NOW).await.unwrap();
+    }
+    let broken = before.iter().cloned().map(Ok).chain([Err(Error::Refused("on purpose".into()))]);
+    new.store.import(broken.collect::<Vec<_>>().into_iter()).await.unwrap_err();
+    let census = new.store.census().await.unwrap();
+    assert!(census.is_empty() && census.claims == 3, "{census:?}");
+
+    let census = bring(before.clone()).await.unwrap();
+    assert_eq!((census.users, census.posts, census.photos, census.likes), (2, 2, 3, 2));
+    assert_eq!((census.sessions, census.keys, census.claims, census.removals), (2, 1, 0, 0));
+    assert_eq!(facts(&new.store).await, before);
+    let refused = bring(before).await.unwrap_err();
+    assert!(refused.to_string().contains("not empty"), "{refused}");
+
+    // The id of the deleted post is not handed out again.
+    let ada = new.store.user(&"ada".parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(new.post(ada.id, 9).await.id, PostId(4));
+    assert_eq!(new.user("carol").await.id, UserId(3));
+}
+
+#[tokio::test]
+async fn a_sink_that_has_enough_gets_no_more() {
+    let case = lively().await;
+    let few = case.store.export(Kept { facts: Vec::new(), enough: 2 }).await.unwrap().facts;
+    assert_eq!(few, facts(&case.store).await[..2]);
+}
+
+#[tokio::test]
+async fn many_pages_of_facts_are_those_of_one_moment() {
+    let case = Case::new();
+    let ada = case.user("ada").await.id;
+    let users = (0..600).map(|n| format!("user{n}")).collect::<Vec<_>>();
+    let join = users.iter().map(|name| case.join_as(name));
+    futures_util::future::join_all(join).await;
+    let post = case.post(ada, 1).await.id;
+    let members: Vec<i64> = (1..=601).collect();
+    let likes = members.iter().map(|id| case.store.like(UserId(*id), post, NOW));
+    futures_util::future::try_join_all(likes).await.unwrap();
+
+    /// Writes to the database in the middle of an export.
+    struct Meddler {
+        path: PathBuf,
+        seen: Vec<Fact>,
+    }
+    impl Sink for Meddler {
+        fn take(&mut self, fact: Fact) -> ControlFlow<()> {
+            if self.seen.is_empty() {
+                let conn = rusqlite::Connection::open(&self.path).unwrap();
+                conn.execute_batch("DELETE FROM likes; UPDATE posts SET like_count = 0").unwrap();
+            }
+            self.seen.push(fact);
+            ControlFlow::Continue(())
+        }
+    }
+    let other = Store::open_to_read(&case.folder.path().join("pinhole.db")).unwrap();
+    let meddler = Meddler { path: case.folder.path().join("pinhole.db"), seen: Vec::new() };
+    let seen = other.export(meddler).await.unwrap().seen;
+    let liked = seen.iter().filter_map(|fact| match fact {
+        Fact::Like(like) => Some(like.user_id),
+        _ => None,
+    });
+    assert_eq!(liked.collect::<Vec<_>>(), members, "as it was when it began");
+    assert_eq!(other.census().await.unwrap().likes, 0, "a later look sees what came after");
+    let refused = other.like(ada, post, NOW).await.unwrap_err();
+    assert!(matches!(refused, Error::ReadOnly), "{refused}");
+}
+
+#[tokio::test]
+async fn an_examination_finds_what_is_wrong_and_mends_what_it_can() {
+    let case = lively().await;
+    let store = &case.store;
+    assert_eq!(store.complaints().await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.miscounted().await.unwrap(), []);
+    assert_eq!(store.unshown_photos().await.unwrap(), []);
+    assert_eq!(store.exhausted_sequences().await.unwrap(), Vec::<&str>::new());
+    assert_eq!(store.newest().await.unwrap(), NOW);
+    assert_eq!(Case::new().store.newest().await.unwrap(), LONG_AGO);
+    for (number, expected) in [(1, true), (3, true), (4, true), (77, false)] {
+        assert_eq!(store.expects_bytes(photo(number).id).await.unwrap(), expected, "photo {number}");
+    }
+    let later = NOW.plus(Duration::from_secs(1));
+    let lingering = store.lingering(later, later).await.unwrap();
+    assert_eq!((lingering.claims, lingering.removals, lingering.sessions), (1, 1, 2));
+    let lingering = store.lingering(NOW, NOW).await.unwrap();
+    assert_eq!((lingering.claims, lingering.removals, lingering.sessions), (0, 0, 0));
+
+    let conn = rusqlite::Connection::open(case.folder.path().join("pinhole.db")).unwrap();
+    conn.execute_batch(
+        "PRAGMA foreign_keys = OFF;
+         UPDATE posts SET like_count = 7 WHERE id = 1;
+         INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
+             VALUES (x'00000000000000000000000000000000', 1, 1, x'01', 1, 1);
+         INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1);
+         UPDATE sqlite_sequence SET seq = 1 WHERE name = 'posts';",
+    )
+    .unwrap();
+    let miscounted = store.miscounted().await.unwrap();
+    assert_eq!((miscounted.len(), miscounted[0].post.0, miscounted[0].likes), (1, 1, 2));
+    assert_eq!(store.unshown_photos().await.unwrap().len(), 1);
+    assert_eq!(store.exhausted_sequences().await.unwrap(), ["posts"]);
+    let complaints = store.complaints().await.unwrap();
+    assert_eq!(complaints, ["1 rows of likes point to rows of posts that are not there"]);
+
+    assert_eq!(store.recount_likes().await.unwrap(), 1);
+    assert_eq!(store.mend_sequences().await.unwrap(), 1);
+    assert_eq!(store.miscounted().await.unwrap(), []);
+    assert_eq!(store.exhausted_sequences().await.unwrap(), Vec::<&str>::new());
+    assert_eq!(store.post(PostId(1), None).await.unwrap().unwrap().like_count, 2);
 }
