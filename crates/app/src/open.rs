@@ -42,6 +42,12 @@ pub enum OpenError {
     Newer(store::OpenError),
     #[error("{0}\nMove it away, or point --data-dir to another folder.")]
     Foreign(store::OpenError),
+    #[error("{0}\nPoint --data-dir or PINHOLE_DATA_DIR to the folder of an instance.")]
+    Missing(store::OpenError),
+    #[error("{0}\nStart the service of this version once, which brings it up to date.")]
+    Older(store::OpenError),
+    #[error("{place} is an address that this build cannot open\nName a folder of this machine.")]
+    Elsewhere { place: crate::Place },
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
@@ -52,22 +58,29 @@ pub enum OpenError {
     Passwords(crate::Error),
 }
 
+impl From<store::OpenError> for OpenError {
+    fn from(error: store::OpenError) -> Self {
+        match error {
+            store::OpenError::Newer { .. } => Self::Newer(error),
+            store::OpenError::Foreign { .. } => Self::Foreign(error),
+            store::OpenError::Missing { .. } => Self::Missing(error),
+            store::OpenError::Older { .. } => Self::Older(error),
+            store::OpenError::Open { .. } | store::OpenError::Thread(_) => Self::Store(error),
+        }
+    }
+}
+
 impl App {
     /// Opens the service on its data folder, which is made when missing. Blocks.
     pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
-        let lock = lock_folder(&settings)?;
+        let lock = lock_folder(&settings.data_dir)?;
         let memory = Arc::new(Memory::new());
         let heard = memory.clone();
         let store = store::Store::open(
             &settings.data_dir.join("pinhole.db"),
             settings.read_connections,
             Box::new(move |changes| heard.hear(changes)),
-        );
-        let store = store.map_err(|error| match error {
-            store::OpenError::Newer { .. } => OpenError::Newer(error),
-            store::OpenError::Foreign { .. } => OpenError::Foreign(error),
-            other => OpenError::Store(other),
-        })?;
+        )?;
         let blobs = blobs::Blobs::open(&settings.data_dir)?;
         let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
         let workers = |name, threads, queue, limit| {
@@ -126,14 +139,14 @@ fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn lock_folder(settings: &Settings) -> Result<File, OpenError> {
-    let path = &settings.data_dir;
-    let folder = |cause| OpenError::Folder { path: path.clone(), cause };
+/// The folder is made when missing.
+pub(crate) fn lock_folder(path: &Path) -> Result<File, OpenError> {
+    let folder = |cause| OpenError::Folder { path: path.to_owned(), cause };
     make_private(path).map_err(folder)?;
     let lock = File::create(path.join("lock")).map_err(folder)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.clone() }),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.to_owned() }),
         Err(TryLockError::Error(cause)) => Err(folder(cause)),
     }
 }

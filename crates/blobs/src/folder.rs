@@ -152,8 +152,8 @@ fn parts(place: &Path) -> Result<Vec<(Part, PathBuf)>, Error> {
 
 /// What is in a folder; nothing if it is not there.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
-    let read = || fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
-    let paths: Vec<PathBuf> = match read() {
+    let read = || -> io::Result<Vec<PathBuf>> { fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect() };
+    let paths = match read() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         other => other.map_err(Error::at(folder))?,
     };

@@ -36,6 +36,15 @@ statements! {
 /// Facts that are brought in with one call.
 const BATCH: usize = 500;
 
+/// How the bytes of photos came to be where the facts will look for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// They were brought in, each under a claim.
+    Claimed,
+    /// They have been there all along: only the facts move.
+    Unmoved,
+}
+
 impl Store {
     /// Announces that bytes of these photos are about to be brought in. Those of an earlier attempt are claimed anew.
     pub async fn claim_photos(&self, ids: Vec<PhotoId>, now: Timestamp) -> Result<(), Error> {
@@ -52,16 +61,21 @@ impl Store {
     }
 
     /// Brings in facts, in the order of [`Table::ALL`], into a database that has none; all of them or, when one is
-    /// an error, none. Every photo must have been claimed. `facts` may make us wait.
+    /// an error, none. `facts` may make us wait.
     pub async fn import(
         &self,
+        photos: Arrival,
         facts: impl Iterator<Item = Result<Fact, Error>> + Send + 'static,
     ) -> Result<Census, Error> {
-        self.write(move |tx| async move { import(tx, facts).await }.boxed()).await
+        self.write(move |tx| async move { import(tx, photos, facts).await }.boxed()).await
     }
 }
 
-async fn import(tx: &mut Tx, facts: impl Iterator<Item = Result<Fact, Error>> + Send) -> Result<Census, Error> {
+async fn import(
+    tx: &mut Tx,
+    photos: Arrival,
+    facts: impl Iterator<Item = Result<Fact, Error>> + Send,
+) -> Result<Census, Error> {
     if !upkeep::census(tx).await?.is_empty() {
         return Err(Error::Refused("the database is not empty".into()));
     }
@@ -69,21 +83,23 @@ async fn import(tx: &mut Tx, facts: impl Iterator<Item = Result<Fact, Error>> + 
     for fact in facts {
         let fact = fact?;
         if batch.len() == BATCH || batch.first().is_some_and(|first| first.table() != fact.table()) {
-            bring_in(tx, &batch).await?;
+            bring_in(tx, photos, &batch).await?;
             batch.clear();
         }
         batch.push(fact);
     }
-    bring_in(tx, &batch).await?;
+    bring_in(tx, photos, &batch).await?;
     upkeep::census(tx).await
 }
 
 /// Facts of one table.
-async fn bring_in(tx: &mut Tx, batch: &[Fact]) -> Result<(), Error> {
+async fn bring_in(tx: &mut Tx, photos: Arrival, batch: &[Fact]) -> Result<(), Error> {
     let Some(table) = batch.first().map(Fact::table) else { return Ok(()) };
     let insert = match table {
         Table::Photos => {
-            redeem(tx, batch).await?;
+            if photos == Arrival::Claimed {
+                redeem(tx, batch).await?;
+            }
             PHOTO
         }
         Table::Users => USER,

@@ -28,6 +28,7 @@ pub use changes::{Change, Listener};
 pub use error::{Error, OpenError};
 pub use export::Sink;
 pub use facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact};
+pub use import::Arrival;
 pub use likes::Like;
 pub use photos::{NewPhoto, Original};
 pub use posts::{Access, Created, NewPost, Repeat};

@@ -12,7 +12,7 @@ use model::{
     Username, Whose,
 };
 use store::{
-    Access, Created, Error, Fact, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Portrait, Repeat, Sink,
+    Access, Arrival, Created, Error, Fact, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Portrait, Repeat, Sink,
     Store, Table,
 };
 
@@ -420,7 +420,9 @@ async fn what_one_database_gives_away_another_takes_in() {
     assert!(tables.is_sorted() && Table::ALL.iter().all(|table| tables.contains(table)), "{tables:?}");
 
     // Nothing comes in without its bytes, and a failure leaves nothing.
-    let bring = async |facts: Vec<Fact>| new.store.import(facts.into_iter().map(Ok)).await;
+    let bring = async |facts: Vec<Fact>| {
+        new.store.import(Arrival::Claimed, facts.into_iter().map(Ok)).await
+    };
     let refused = bring(before.clone()).await.unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused}");
     let photos = before.iter().filter_map(|fact| match fact {
@@ -432,7 +434,7 @@ async fn what_one_database_gives_away_another_takes_in() {
         new.store.claim_photos(photos.clone(), NOW).await.unwrap();
     }
     let broken = before.iter().cloned().map(Ok).chain([Err(Error::Refused("on purpose".into()))]);
-    new.store.import(broken.collect::<Vec<_>>().into_iter()).await.unwrap_err();
+    new.store.import(Arrival::Claimed, broken.collect::<Vec<_>>().into_iter()).await.unwrap_err();
     let census = new.store.census().await.unwrap();
     assert!(census.is_empty() && census.claims == 3, "{census:?}");
 
@@ -442,6 +444,11 @@ async fn what_one_database_gives_away_another_takes_in() {
     assert_eq!(facts(&new.store).await, before);
     let refused = bring(before).await.unwrap_err();
     assert!(refused.to_string().contains("not empty"), "{refused}");
+
+    // Bytes that stay where they are need no claim.
+    let beside = Case::new();
+    let facts_again = facts(&old.store).await.into_iter().map(Ok);
+    assert_eq!(beside.store.import(Arrival::Unmoved, facts_again).await.unwrap(), census);
 
     // The id of the deleted post is not handed out again.
     let ada = new.store.user(&"ada".parse().unwrap()).await.unwrap().unwrap();

@@ -1,0 +1,112 @@
+//! An instance as the tools of its operator see it: its database and its bytes, without the service around them.
+
+use std::fs::File;
+use std::path::Path;
+
+use blobs::Blobs;
+use store::Store;
+
+use super::places::{Place, Places};
+use crate::OpenError;
+use crate::open::lock_folder;
+
+#[derive(Debug)]
+pub struct Instance {
+    pub(crate) store: Store,
+    pub(crate) blobs: Blobs,
+    pub(crate) places: Places,
+    /// Held as long as we live: no service runs on these folders meanwhile.
+    _locks: Vec<File>,
+}
+
+/// What somebody wants with an instance.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Instance {
+    /// To look at, beside a service that may be running. Nothing is made, upgraded or locked. Blocks.
+    pub fn look_at(places: &Places) -> Result<Self, OpenError> {
+        Self::open(places, Access::Read, Vec::new())
+    }
+
+    /// The same while no service runs on it. An address elsewhere cannot be locked: there it is up to the operator.
+    pub fn hold(places: &Places) -> Result<Self, OpenError> {
+        // Asked first: locking a folder makes it.
+        let instance = Self::look_at(places)?;
+        Ok(Self { _locks: lock(places)?, ..instance })
+    }
+
+    /// To write to, while no service runs on it. It is made where it is missing. Blocks.
+    pub fn take(places: &Places) -> Result<Self, OpenError> {
+        let locks = lock(places)?;
+        Self::open(places, Access::Write, locks)
+    }
+
+    /// The same for one to move to: what has its place in common with `other` is only looked at. Blocks.
+    pub fn take_beside(places: &Places, other: &Places) -> Result<Self, OpenError> {
+        let own = |place: &Place, others: &Place| if place.is(others) { Access::Read } else { Access::Write };
+        let database = own(&places.database, &other.database);
+        let blobs = own(&places.blobs, &other.blobs);
+        let mut locks = Vec::new();
+        let mut locked = Vec::new();
+        for (place, access) in [(&places.database, database), (&places.blobs, blobs)] {
+            if let (Place::Folder(folder), Access::Write) = (place, access)
+                && !locked.contains(&folder)
+            {
+                locks.push(lock_folder(folder)?);
+                locked.push(folder);
+            }
+        }
+        Ok(Self {
+            store: open_store(&places.database, database)?,
+            blobs: open_blobs(&places.blobs, blobs)?,
+            places: places.clone(),
+            _locks: locks,
+        })
+    }
+
+    fn open(places: &Places, access: Access, locks: Vec<File>) -> Result<Self, OpenError> {
+        Ok(Self {
+            store: open_store(&places.database, access)?,
+            blobs: open_blobs(&places.blobs, access)?,
+            places: places.clone(),
+            _locks: locks,
+        })
+    }
+
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+}
+
+fn lock(places: &Places) -> Result<Vec<File>, OpenError> {
+    places.folders().into_iter().map(|folder| lock_folder(folder)).collect()
+}
+
+fn open_store(place: &Place, access: Access) -> Result<Store, OpenError> {
+    let folder = local(place)?;
+    let path = folder.join("pinhole.db");
+    let opened = match access {
+        Access::Read => Store::open_to_read(&path),
+        Access::Write => Store::open(&path, 1, Box::new(|_| {})),
+    };
+    Ok(opened?)
+}
+
+fn open_blobs(place: &Place, access: Access) -> Result<Blobs, OpenError> {
+    let folder = local(place)?;
+    match access {
+        Access::Read => Ok(Blobs::open_to_read(folder)),
+        Access::Write => Ok(Blobs::open(folder)?),
+    }
+}
+
+fn local(place: &Place) -> Result<&Path, OpenError> {
+    match place {
+        Place::Folder(path) => Ok(path),
+        Place::Address(_) => Err(OpenError::Elsewhere { place: place.clone() }),
+    }
+}

@@ -1,0 +1,224 @@
+//! Backups, restores and moves, as the command line asks for them. What they have to say goes to stderr: the output
+//! may be an archive.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use app::{ArchiveError, Destination, Instance, Manifest, Mode, MoveError, OpenError, Place, Places, Progress};
+use model::Clock;
+
+use crate::cli::Step;
+use crate::config::Config;
+use crate::progress::{Shown, size};
+
+/// Why it did not work, in words that say what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum MovingError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Move(#[from] MoveError),
+    #[error("cannot read {}: {cause}\nSee that it is there, and that this user may read it.", path.display())]
+    File { path: PathBuf, cause: io::Error },
+    #[error("{} is not a whole backup:\n  {}\nKeep it only if you have no better one.", path.display(), lines(damage))]
+    Damaged { path: PathBuf, damage: Vec<ArchiveError> },
+    #[error("it was interrupted: {0}")]
+    Interrupted(#[from] tokio::task::JoinError),
+}
+
+/// Where the instance of these settings keeps what it has.
+pub(crate) fn places(config: &Config) -> Places {
+    Places::folder(config.data_dir.clone())
+}
+
+pub async fn back_up(
+    config: &Config,
+    file: &Path,
+    force: bool,
+    skip_missing: bool,
+) -> Result<(), MovingError> {
+    let instance = open(places(config), Instance::look_at).await?;
+    let to = if is_pipe(file) {
+        Destination::Output
+    } else {
+        Destination::File { path: file.to_owned(), force }
+    };
+    let shown = Arc::new(Shown::new());
+    let written = instance.back_up(to, skip_missing, Clock::system().now(), shown.clone()).await;
+    shown.end();
+    let manifest = written?;
+    for (photos, why) in [
+        (&manifest.deleted_meanwhile, "was deleted while the backup was written, and is not in it"),
+        (&manifest.missing, "has no bytes, and is not in the backup"),
+    ] {
+        for photo in photos {
+            shown.note(&format!("photo {photo} {why}"));
+        }
+    }
+    shown.note(&format!("{}: {}", file.display(), holdings(&manifest)));
+    Ok(())
+}
+
+pub async fn verify_backup(file: &Path) -> Result<(), MovingError> {
+    let (from, path) = (reader(file)?, file.to_owned());
+    let proven = tokio::task::spawn_blocking(move || {
+        let shown = Shown::new();
+        let proven = app::verify(from, &shown);
+        shown.end();
+        proven
+    });
+    match proven.await? {
+        Ok(manifest) => {
+            eprintln!("{}: whole, {}", file.display(), holdings(&manifest));
+            Ok(())
+        }
+        Err(damage) => Err(MovingError::Damaged { path, damage }),
+    }
+}
+
+pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
+    let from = reader(file)?;
+    let instance = open(places(config), Instance::take).await?;
+    let shown = Arc::new(Shown::new());
+    let restored = instance.restore(from, &Clock::system(), shown.clone()).await;
+    shown.end();
+    let restored = restored?;
+    if restored.were_there > 0 {
+        shown.note(&format!("{} photos were there from an earlier attempt", restored.were_there));
+    }
+    shown.note(&format!("restored into {}: {}", places(config).database, holdings(&restored.manifest)));
+    close(instance).await
+}
+
+pub async fn migrate(
+    config: &Config,
+    to_database: Option<Place>,
+    to_blobs: Option<Place>,
+    step: Step,
+) -> Result<(), MovingError> {
+    let from_places = places(config);
+    let to_places = Places {
+        database: to_database.unwrap_or_else(|| from_places.database.clone()),
+        blobs: to_blobs.unwrap_or_else(|| from_places.blobs.clone()),
+    };
+    let shown = Arc::new(Shown::new());
+    let mode = match step {
+        Step::DryRun => return plan(from_places, to_places, &shown).await,
+        Step::Copy => Mode::Copy,
+        Step::Finish => Mode::Finish,
+        Step::Verify => Mode::Verify,
+    };
+    // At the end nothing may be written any more; before that, a look is enough.
+    let from = match mode {
+        Mode::Finish => open(from_places.clone(), Instance::hold).await?,
+        Mode::Copy | Mode::Verify => open(from_places.clone(), Instance::look_at).await?,
+    };
+    let to = match mode {
+        Mode::Verify => open(to_places, Instance::look_at).await?,
+        Mode::Copy | Mode::Finish => {
+            open(to_places, move |places| Instance::take_beside(places, &from_places)).await?
+        }
+    };
+    let moved = app::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
+    shown.end();
+    let moved = moved?;
+    let copied = format!("{} of {} photos copied ({})", moved.copied, moved.photos, size(moved.bytes));
+    match mode {
+        Mode::Copy => {
+            shown.note(&format!("{copied}; those that were there were compared byte by byte"));
+            shown.note("Copy again as often as you like. Then stop the service, and run this with --finish.");
+        }
+        Mode::Finish => {
+            shown.note(&format!("{copied}; {} rows brought in and compared", moved.rows));
+            shown.note(&format!(
+                "Start the service on {} and {}. The old places are as they were.",
+                to.places().database,
+                to.places().blobs
+            ));
+        }
+        Mode::Verify => {
+            shown.note(&format!("{} photos and {} rows are the same in both places", moved.photos, moved.rows));
+        }
+    }
+    close(to).await
+}
+
+async fn plan(from: Places, to: Places, shown: &Shown) -> Result<(), MovingError> {
+    let from = open(from, Instance::look_at).await?;
+    let to = match open(to, Instance::look_at).await {
+        Ok(to) => Some(to),
+        Err(MovingError::Open(OpenError::Missing(_))) => None,
+        Err(error) => return Err(error),
+    };
+    let plan = app::plan(&from, to.as_ref(), shown).await;
+    shown.end();
+    let plan = plan?;
+    let census = plan.census;
+    shown.note(&format!(
+        "{} photos ({}), {} members, {} posts, {} likes",
+        plan.photos,
+        size(plan.bytes),
+        census.users,
+        census.posts,
+        census.likes
+    ));
+    shown.note(&format!(
+        "{} photos are there already, {} are to be copied ({})",
+        plan.are_there,
+        plan.photos - plan.are_there,
+        size(plan.bytes - plan.bytes_there)
+    ));
+    if let Some(found) = plan.found.filter(|found| !found.is_empty()) {
+        shown.note(&format!("the new database is not empty: {} members, {} posts", found.users, found.posts));
+    }
+    if to.is_none() {
+        shown.note("there is no database at the new place yet; it will be made");
+    }
+    if plan.missing.is_empty() {
+        return Ok(());
+    }
+    Err(MoveError::Missing { missing: plan.missing, may_skip: false }.into())
+}
+
+/// Opening blocks, and so does closing.
+async fn open<F>(places: Places, how: F) -> Result<Instance, MovingError>
+where
+    F: FnOnce(&Places) -> Result<Instance, OpenError> + Send + 'static,
+{
+    Ok(tokio::task::spawn_blocking(move || how(&places)).await??)
+}
+
+async fn close(instance: Instance) -> Result<(), MovingError> {
+    Ok(tokio::task::spawn_blocking(move || drop(instance)).await?)
+}
+
+fn reader(file: &Path) -> Result<Box<dyn Read + Send>, MovingError> {
+    if is_pipe(file) {
+        return Ok(Box::new(io::stdin()));
+    }
+    let failed = |cause| MovingError::File { path: file.to_owned(), cause };
+    Ok(Box::new(BufReader::with_capacity(1 << 20, File::open(file).map_err(failed)?)))
+}
+
+fn is_pipe(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn holdings(manifest: &Manifest) -> String {
+    let rows = |table: &str| manifest.rows.get(table).copied().unwrap_or_default();
+    format!(
+        "{} members, {} posts, {} likes and {} photos ({}) as of {}",
+        rows("users"),
+        rows("posts"),
+        rows("likes"),
+        manifest.photos,
+        size(manifest.bytes),
+        manifest.made_at
+    )
+}
+
+fn lines(damage: &[ArchiveError]) -> String {
+    damage.iter().map(ArchiveError::to_string).collect::<Vec<_>>().join("\n  ")
+}
