@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use app::{ArchiveError, Destination, Instance, Manifest, Mode, MoveError, OpenError, Place, Places, Progress};
+use app::{ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, OpenError, Place, Places, Progress};
 use model::Clock;
 
 use crate::cli::Step;
@@ -131,7 +131,8 @@ pub async fn migrate(
             shown.note("Copy again as often as you like. Then stop the service, and run this with --finish.");
         }
         Mode::Finish => {
-            shown.note(&format!("{copied}; {} rows brought in and compared", moved.rows));
+            let rows = format!("; {} rows brought in and compared", moved.rows);
+            shown.note(&format!("{copied}{}", if moved.rows > 0 { &rows } else { "" }));
             shown.note(&format!(
                 "Start the service on {} and {}. The old places are as they were.",
                 to.places().database,
@@ -139,7 +140,8 @@ pub async fn migrate(
             ));
         }
         Mode::Verify => {
-            shown.note(&format!("{} photos and {} rows are the same in both places", moved.photos, moved.rows));
+            let Moved { photos, rows, .. } = moved;
+            shown.note(&format!("compared: {photos} photos and {rows} rows are the same in both places"));
         }
     }
     close(to).await

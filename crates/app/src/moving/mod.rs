@@ -24,4 +24,4 @@ pub use plan::{Plan, plan};
 pub use progress::Progress;
 pub use restore::{Restored, verify};
 
-pub(crate) use photos::{Expected, Shelves};
+pub(crate) use photos::Shelves;
