@@ -144,8 +144,10 @@ fn verb_help(verb: Verb) -> String {
     let styles = Styles::styled();
     let (heading, literal) = (*styles.get_header(), *styles.get_literal());
     let mut help = format!("{}\n\n", verb.about());
-    for (usage, lead) in verb.usage().iter().zip(["Usage:"].into_iter().chain(std::iter::repeat("      "))) {
-        help += &format!("{heading}{lead}{heading:#} {literal}pinhole{literal:#} {usage}\n");
+    let mut lead = format!("{heading}Usage:{heading:#}");
+    for usage in verb.usage() {
+        help += &format!("{lead} {literal}pinhole{literal:#} {usage}\n");
+        lead = "      ".to_owned();
     }
     help += &format!("\n{}", verb.explanation());
     if !verb.options().is_empty() {

@@ -63,7 +63,7 @@ impl Examination<'_> {
         let store = &self.instance.store;
         let (mut missing, mut orphans, mut photos) = (Vec::new(), Vec::new(), 0);
         progress.begin("looking at photos", store.totals().await?.photos, 0);
-        for (last_byte, mut shelf) in store.export(Shelves::default()).await?.into_iter() {
+        for (last_byte, mut shelf) in store.export(Shelves::default()).await?.each() {
             let known = shelf.len() as u64;
             for kept in self.instance.blobs.shelf(last_byte).await? {
                 match shelf.remove(&kept.photo) {

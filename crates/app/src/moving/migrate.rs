@@ -121,7 +121,7 @@ impl Courier<'_> {
         let shelves = Shelves::of(ledger.photos().map_err(MoveError::Ledger)?).map_err(MoveError::Ledger)?;
         let mut moved = Moved { photos, ..Moved::default() };
         let mut missing = Vec::new();
-        for (last_byte, shelf) in shelves.into_iter() {
+        for (last_byte, shelf) in shelves.each() {
             if self.claims && !shelf.is_empty() {
                 self.to.store.claim_photos(shelf.keys().copied().collect(), self.clock.now()).await?;
             }

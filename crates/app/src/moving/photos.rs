@@ -63,7 +63,7 @@ impl Shelves {
     }
 
     /// With the byte that the ids on it end with.
-    pub(crate) fn into_iter(self) -> impl Iterator<Item = (u8, HashMap<PhotoId, Expected>)> {
+    pub(crate) fn each(self) -> impl Iterator<Item = (u8, HashMap<PhotoId, Expected>)> {
         (0..=u8::MAX).zip(self.0)
     }
 

@@ -32,7 +32,7 @@ pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progres
     };
     let mut plan = Plan { census, found, ..Plan::default() };
     progress.begin("looking", census.photos, 0);
-    for (last_byte, shelf) in from.store.export(Shelves::default()).await?.into_iter() {
+    for (last_byte, shelf) in from.store.export(Shelves::default()).await?.each() {
         let kept = by_photo(from.blobs.shelf(last_byte).await?);
         let there = match to {
             Some(to) => by_photo(to.blobs.shelf(last_byte).await?),

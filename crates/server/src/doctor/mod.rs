@@ -17,12 +17,8 @@ pub struct Report {
 
 pub async fn examine(config: &Config, fix: bool, json: bool) -> Report {
     let mut findings = settings::examine(config);
-    match tokio::task::spawn_blocking({
-        let places = places(config);
-        move || open(&places, fix)
-    })
-    .await
-    {
+    let places = places(config);
+    match tokio::task::spawn_blocking(move || open(&places, fix)).await {
         Ok(Ok(instance)) => {
             let examination = Examination {
                 instance: &instance,

@@ -18,6 +18,9 @@ mod manifest;
 mod tar;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 
 use sha2::Digest;
