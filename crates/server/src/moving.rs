@@ -39,7 +39,7 @@ pub async fn back_up(
     force: bool,
     skip_missing: bool,
 ) -> Result<(), MovingError> {
-    let instance = open(places(config), Instance::look_at).await?;
+    let instance = Instance::look_at(&places(config)).await?;
     let to = if is_pipe(file) {
         Destination::Output
     } else {
@@ -80,7 +80,7 @@ pub async fn verify_backup(file: &Path) -> Result<(), MovingError> {
 
 pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
     let from = reader(file)?;
-    let instance = open(places(config), Instance::take).await?;
+    let instance = Instance::take(&places(config)).await?;
     let shown = Arc::new(Shown::new());
     let restored = instance.restore(from, &Clock::system(), shown.clone()).await;
     shown.end();
@@ -89,7 +89,7 @@ pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
         shown.note(&format!("{} photos were there from an earlier attempt", restored.were_there));
     }
     shown.note(&format!("restored into {}: {}", places(config).database, holdings(&restored.manifest)));
-    close(instance).await
+    Ok(())
 }
 
 pub async fn migrate(
@@ -105,21 +105,19 @@ pub async fn migrate(
     };
     let shown = Arc::new(Shown::new());
     let mode = match step {
-        Step::DryRun => return plan(from_places, to_places, &shown).await,
+        Step::DryRun => return plan(&from_places, &to_places, &shown).await,
         Step::Copy => Mode::Copy,
         Step::Finish => Mode::Finish,
         Step::Verify => Mode::Verify,
     };
     // At the end nothing may be written any more; before that, a look is enough.
     let from = match mode {
-        Mode::Finish => open(from_places.clone(), Instance::hold).await?,
-        Mode::Copy | Mode::Verify => open(from_places.clone(), Instance::look_at).await?,
+        Mode::Finish => Instance::hold(&from_places).await?,
+        Mode::Copy | Mode::Verify => Instance::look_at(&from_places).await?,
     };
     let to = match mode {
-        Mode::Verify => open(to_places, Instance::look_at).await?,
-        Mode::Copy | Mode::Finish => {
-            open(to_places, move |places| Instance::take_beside(places, &from_places)).await?
-        }
+        Mode::Verify => Instance::look_at(&to_places).await?,
+        Mode::Copy | Mode::Finish => Instance::take_beside(&to_places, &from_places).await?,
     };
     let moved = app::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
     shown.end();
@@ -144,15 +142,15 @@ pub async fn migrate(
             shown.note(&format!("compared: {photos} photos and {rows} rows are the same in both places"));
         }
     }
-    close(to).await
+    Ok(())
 }
 
-async fn plan(from: Places, to: Places, shown: &Shown) -> Result<(), MovingError> {
-    let from = open(from, Instance::look_at).await?;
-    let to = match open(to, Instance::look_at).await {
+async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingError> {
+    let from = Instance::look_at(from).await?;
+    let to = match Instance::look_at(to).await {
         Ok(to) => Some(to),
-        Err(MovingError::Open(OpenError::Missing(_))) => None,
-        Err(error) => return Err(error),
+        Err(OpenError::Missing(_)) => None,
+        Err(error) => return Err(error.into()),
     };
     let plan = app::plan(&from, to.as_ref(), shown).await;
     shown.end();
@@ -182,18 +180,6 @@ async fn plan(from: Places, to: Places, shown: &Shown) -> Result<(), MovingError
         return Ok(());
     }
     Err(MoveError::Missing { missing: plan.missing, may_skip: false }.into())
-}
-
-/// Opening blocks, and so does closing.
-async fn open<F>(places: Places, how: F) -> Result<Instance, MovingError>
-where
-    F: FnOnce(&Places) -> Result<Instance, OpenError> + Send + 'static,
-{
-    Ok(tokio::task::spawn_blocking(move || how(&places)).await??)
-}
-
-async fn close(instance: Instance) -> Result<(), MovingError> {
-    Ok(tokio::task::spawn_blocking(move || drop(instance)).await?)
 }
 
 fn reader(file: &Path) -> Result<Box<dyn Read + Send>, MovingError> {

@@ -57,9 +57,10 @@ impl Store {
 
 async fn give<S: Sink>(tx: &mut Tx, table: Table, sink: &mut S) -> Result<ControlFlow<()>, Error> {
     match table {
-        Table::Photos => pages(tx, PHOTOS, Vec::<u8>::new(), read_photo, sink).await,
+        // No photo has the id that is all zeros.
+        Table::Photos => pages(tx, PHOTOS, vec![0; 16], read_photo, sink).await,
         Table::Users => pages(tx, USERS, 0, read_user, sink).await,
-        Table::Sessions => pages(tx, SESSIONS, Vec::<u8>::new(), read_session, sink).await,
+        Table::Sessions => pages(tx, SESSIONS, Vec::new(), read_session, sink).await,
         Table::Posts => pages(tx, POSTS, 0, read_post, sink).await,
         Table::Likes => pages(tx, LIKES, (0, 0), read_like, sink).await,
         Table::IdempotencyKeys => pages(tx, KEYS, (0, String::new()), read_key, sink).await,
@@ -136,7 +137,7 @@ fn read_photo(row: &Row<'_, '_>) -> Result<(Vec<u8>, Fact), Error> {
         placeholder: row.bytes(3)?,
         bytes: row.unsigned(4)?,
         original: row.optional_text(5)?,
-        orientation: row.optional_int(6)?,
+        orientation: if row.is_null(6)? { None } else { Some(row.int(6)?) },
         alt: row.optional_text(7)?,
         created_at: row.int(8)?,
     };

@@ -67,7 +67,7 @@ impl Store {
         photos: Arrival,
         facts: impl Iterator<Item = Result<Fact, Error>> + Send + 'static,
     ) -> Result<Census, Error> {
-        self.write(move |tx| async move { import(tx, photos, facts).await }.boxed()).await
+        self.write_once(move |tx| async move { import(tx, photos, facts).await }.boxed()).await
     }
 }
 

@@ -55,6 +55,13 @@ impl<T, F> Work<T> for F where
 {
 }
 
+/// The same for work that is done once, and takes as long as it takes: what it is given cannot be had again.
+trait Once<T>: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static {}
+impl<T, F> Once<T> for F where
+    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
+{
+}
+
 impl Store {
     /// Opens the SQLite database at `path`, making or upgrading it where needed. `listener` is told of every change.
     pub fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
@@ -92,8 +99,13 @@ impl Store {
         self.sqlite.read_slowly(work).await
     }
 
-    /// The same on one view of everything, from the first statement to the last.
-    async fn view<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    /// Runs `work` on one view of everything, from its first statement to its last.
+    async fn view<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         self.sqlite.view(work).await
+    }
+
+    /// Runs `work` in a transaction of its own, beside which nobody is in a hurry.
+    async fn write_once<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
+        self.sqlite.write(work).await
     }
 }

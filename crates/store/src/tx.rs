@@ -246,10 +246,6 @@ impl Row<'_, '_> {
         Ok(self.0.get(column)?)
     }
 
-    pub(crate) fn optional_int(&self, column: usize) -> Result<Option<i64>, Error> {
-        Ok(self.0.get(column)?)
-    }
-
     pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, Error> {
         Ok(self.0.get(column)?)
     }

@@ -116,12 +116,12 @@ impl Store {
 /// For whoever examines everything. These walk through whole tables, apart from those who are in a hurry.
 impl Store {
     pub async fn census(&self) -> Result<Census, Error> {
-        self.read_slowly(|tx| census(tx).boxed()).await
+        self.view(|tx| census(tx).boxed()).await
     }
 
     /// Claims and removals from before `before`, and sessions not used since `expired`.
     pub async fn lingering(&self, before: Timestamp, expired: Timestamp) -> Result<Lingering, Error> {
-        let found = self.read_slowly(move |tx| {
+        let found = self.view(move |tx| {
             async move {
                 tx.first(LINGERING, &[before.into(), expired.into()], |row| {
                     Ok(Lingering { claims: row.unsigned(0)?, removals: row.unsigned(1)?, sessions: row.unsigned(2)? })
@@ -135,7 +135,7 @@ impl Store {
 
     /// When something was last written, as far as that can be told at a glance; 1970 where nothing was.
     pub async fn newest(&self) -> Result<Timestamp, Error> {
-        let newest = self.read_slowly(|tx| {
+        let newest = self.view(|tx| {
             tx.first(NEWEST, &[], |row| Ok(row.moment(0)?.max(row.moment(1)?).max(row.moment(2)?))).boxed()
         });
         newest.await?.ok_or_else(no_row)
@@ -143,7 +143,7 @@ impl Store {
 
     /// The first thousand at most.
     pub async fn miscounted(&self) -> Result<Vec<Miscount>, Error> {
-        self.read_slowly(|tx| {
+        self.view(|tx| {
             tx.all(MISCOUNTED, &[], |row| {
                 Ok(Miscount { post: row.post_id(0)?, like_count: row.int(1)?, likes: row.int(2)? })
             })
@@ -154,7 +154,7 @@ impl Store {
 
     /// Makes every count the number of likes; tells how many were not.
     pub async fn recount_likes(&self) -> Result<usize, Error> {
-        self.write(|tx| {
+        self.write_once(|tx| {
             async move {
                 let mended = tx.all(RECOUNT, &[], |row| row.post_id(0)).await?;
                 for post in &mended {
@@ -169,7 +169,7 @@ impl Store {
 
     /// Photos that neither a post nor a member shows; the first thousand at most.
     pub async fn unshown_photos(&self) -> Result<Vec<PhotoId>, Error> {
-        self.read_slowly(|tx| tx.all(UNSHOWN, &[], |row| row.photo_id(0)).boxed()).await
+        self.view(|tx| tx.all(UNSHOWN, &[], |row| row.photo_id(0)).boxed()).await
     }
 
     /// Whether any row speaks of this photo: its own, a claim, or a note of its removal.
@@ -182,13 +182,13 @@ impl Store {
 
     /// Tables in which the next id to be handed out is taken already.
     pub async fn exhausted_sequences(&self) -> Result<Vec<&'static str>, Error> {
-        self.read_slowly(|tx| async move { Ok(behind(tx).await?.into_iter().map(|(table, _)| table).collect()) }.boxed())
+        self.view(|tx| async move { Ok(behind(tx).await?.into_iter().map(|(table, _)| table).collect()) }.boxed())
             .await
     }
 
     /// Lets ids begin behind the largest there is, where they would not.
     pub async fn mend_sequences(&self) -> Result<usize, Error> {
-        self.write(|tx| {
+        self.write_once(|tx| {
             async move {
                 let behind = behind(tx).await?;
                 for &(table, largest) in &behind {

@@ -1,7 +1,7 @@
 //! An instance as the tools of its operator see it: its database and its bytes, without the service around them.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use blobs::Blobs;
 use store::Store;
@@ -27,51 +27,45 @@ enum Access {
 }
 
 impl Instance {
-    /// To look at, beside a service that may be running. Nothing is made, upgraded or locked. Blocks.
-    pub fn look_at(places: &Places) -> Result<Self, OpenError> {
-        Self::open(places, Access::Read, Vec::new())
+    // Files are opened right here: whoever opens an instance has nothing else to do.
+
+    /// To look at, beside a service that may be running. Nothing is made, upgraded or locked.
+    pub async fn look_at(places: &Places) -> Result<Self, OpenError> {
+        Self::open(places, Access::Read, Access::Read, Vec::new()).await
     }
 
     /// The same while no service runs on it. An address elsewhere cannot be locked: there it is up to the operator.
-    pub fn hold(places: &Places) -> Result<Self, OpenError> {
-        // Asked first: locking a folder makes it.
-        let instance = Self::look_at(places)?;
-        Ok(Self { _locks: lock(places)?, ..instance })
+    pub async fn hold(places: &Places) -> Result<Self, OpenError> {
+        // Looked at first: locking a folder makes it.
+        let instance = Self::look_at(places).await?;
+        Ok(Self { _locks: lock(places.folders())?, ..instance })
     }
 
-    /// To write to, while no service runs on it. It is made where it is missing. Blocks.
-    pub fn take(places: &Places) -> Result<Self, OpenError> {
-        let locks = lock(places)?;
-        Self::open(places, Access::Write, locks)
+    /// To write to, while no service runs on it. It is made where it is missing.
+    pub async fn take(places: &Places) -> Result<Self, OpenError> {
+        let locks = lock(places.folders())?;
+        Self::open(places, Access::Write, Access::Write, locks).await
     }
 
-    /// The same for one to move to: what has its place in common with `other` is only looked at. Blocks.
-    pub fn take_beside(places: &Places, other: &Places) -> Result<Self, OpenError> {
+    /// The same for one to move to: what has its place in common with `other` is only looked at.
+    pub async fn take_beside(places: &Places, other: &Places) -> Result<Self, OpenError> {
         let own = |place: &Place, others: &Place| if place.is(others) { Access::Read } else { Access::Write };
         let database = own(&places.database, &other.database);
         let blobs = own(&places.blobs, &other.blobs);
-        let mut locks = Vec::new();
-        let mut locked = Vec::new();
-        for (place, access) in [(&places.database, database), (&places.blobs, blobs)] {
-            if let (Place::Folder(folder), Access::Write) = (place, access)
-                && !locked.contains(&folder)
-            {
-                locks.push(lock_folder(folder)?);
-                locked.push(folder);
-            }
-        }
-        Ok(Self {
-            store: open_store(&places.database, database)?,
-            blobs: open_blobs(&places.blobs, blobs)?,
-            places: places.clone(),
-            _locks: locks,
-        })
+        let others = other.folders();
+        let folders = places.folders().into_iter().filter(|folder| !others.contains(folder)).collect();
+        Self::open(places, database, blobs, lock(folders)?).await
     }
 
-    fn open(places: &Places, access: Access, locks: Vec<File>) -> Result<Self, OpenError> {
+    async fn open(
+        places: &Places,
+        database: Access,
+        blobs: Access,
+        locks: Vec<File>,
+    ) -> Result<Self, OpenError> {
         Ok(Self {
-            store: open_store(&places.database, access)?,
-            blobs: open_blobs(&places.blobs, access)?,
+            store: open_store(&places.database, database).await?,
+            blobs: open_blobs(&places.blobs, blobs)?,
             places: places.clone(),
             _locks: locks,
         })
@@ -82,11 +76,11 @@ impl Instance {
     }
 }
 
-fn lock(places: &Places) -> Result<Vec<File>, OpenError> {
-    places.folders().into_iter().map(|folder| lock_folder(folder)).collect()
+fn lock(folders: Vec<&PathBuf>) -> Result<Vec<File>, OpenError> {
+    folders.into_iter().map(|folder| lock_folder(folder)).collect()
 }
 
-fn open_store(place: &Place, access: Access) -> Result<Store, OpenError> {
+async fn open_store(place: &Place, access: Access) -> Result<Store, OpenError> {
     let folder = local(place)?;
     let path = folder.join("pinhole.db");
     let opened = match access {

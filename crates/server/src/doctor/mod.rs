@@ -2,7 +2,7 @@
 
 mod settings;
 
-use app::{Examination, Finding, Instance, Level, OpenError};
+use app::{Examination, Finding, Instance, Level, OpenError, Places};
 use model::Clock;
 
 use crate::config::Config;
@@ -17,9 +17,8 @@ pub struct Report {
 
 pub async fn examine(config: &Config, fix: bool, json: bool) -> Report {
     let mut findings = settings::examine(config);
-    let places = places(config);
-    match tokio::task::spawn_blocking(move || open(&places, fix)).await {
-        Ok(Ok(instance)) => {
+    match open(&places(config), fix).await {
+        Ok(instance) => {
             let examination = Examination {
                 instance: &instance,
                 now: Clock::system().now(),
@@ -36,20 +35,19 @@ pub async fn examine(config: &Config, fix: bool, json: bool) -> Report {
                 shown.end();
             }
         }
-        Ok(Err(error)) => findings.push(unopened(&error)),
-        Err(error) => findings.push(Finding::problem("open", error.to_string())),
+        Err(error) => findings.push(unopened(&error)),
     }
     Report { findings }
 }
 
 /// Looked at first even to be mended: what is not there must not be made.
-fn open(places: &app::Places, fix: bool) -> Result<Instance, OpenError> {
-    let looked_at = Instance::look_at(places)?;
+async fn open(places: &Places, fix: bool) -> Result<Instance, OpenError> {
+    let looked_at = Instance::look_at(places).await?;
     if !fix {
         return Ok(looked_at);
     }
     drop(looked_at);
-    Instance::take(places)
+    Instance::take(places).await
 }
 
 /// The first line says what is wrong, the others what to do.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 
 use crate::tx::Tx;
-use crate::{Error, Listener, OpenError, Work};
+use crate::{Error, Listener, Once, OpenError, Work};
 
 use pool::Pool;
 use readers::Readers;
@@ -68,7 +68,7 @@ impl Sqlite {
         self.own.as_ref().map_or(0, |own| own.writer.shed())
     }
 
-    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         self.own.as_ref().ok_or(Error::ReadOnly)?.writer.run(work).await
     }
 
@@ -83,12 +83,12 @@ impl Sqlite {
         self.slow_reader.run(work).await
     }
 
-    pub(crate) async fn view<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(crate) async fn view<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         self.slow_reader.run(move |tx| in_one_view(tx, work).boxed()).await
     }
 }
 
-async fn in_one_view<T>(tx: &mut Tx, work: impl Work<T>) -> Result<T, Error> {
+async fn in_one_view<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
     // Left open only by work that panicked.
     if tx.is_open() {
         tx.control("ROLLBACK")?;

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::connection;
 use crate::tx::{Tx, ready};
-use crate::{Error, OpenError, Work};
+use crate::{Error, Once, OpenError};
 
 type Job = Box<dyn FnOnce(&mut Tx) + Send>;
 
@@ -36,7 +36,7 @@ impl Readers {
         Ok(Self { jobs: Some(jobs), threads })
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
             // Nobody waits any more: a client that hung up costs nothing further.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::tx::{Tx, ready};
-use crate::{Change, Error, Listener, Work};
+use crate::{Change, Error, Listener, Once};
 
 use super::pool::Pool;
 
@@ -65,7 +65,7 @@ impl Writer {
         self.shed.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
             let outcome = tx.and_then(|tx| in_savepoint(tx, work));
@@ -134,7 +134,7 @@ fn begin(tx: &mut Tx) -> Result<(), Error> {
 }
 
 /// One job fails alone: the others of its group keep what they wrote.
-fn in_savepoint<T>(tx: &mut Tx, work: impl Work<T>) -> Result<T, Error> {
+fn in_savepoint<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
     tx.control("SAVEPOINT job")?;
     let before = tx.changes();
     let outcome = catch_unwind(AssertUnwindSafe(|| ready(work(tx)))).unwrap_or(Err(Error::Panicked));
