@@ -52,8 +52,10 @@ impl Instance {
         let own = |place: &Place, others: &Place| if place.is(others) { Access::Read } else { Access::Write };
         let database = own(&places.database, &other.database);
         let blobs = own(&places.blobs, &other.blobs);
-        let others = other.folders();
-        let folders = places.folders().into_iter().filter(|folder| !others.contains(folder)).collect();
+        let written = [(&places.database, database), (&places.blobs, blobs)].into_iter();
+        let written = written.filter(|(_, access)| *access == Access::Write).filter_map(|(place, _)| place.path());
+        let mut folders: Vec<&PathBuf> = written.collect();
+        folders.dedup();
         Self::open(places, database, blobs, lock(folders)?).await
     }
 
