@@ -21,6 +21,9 @@ pub enum Error {
     /// A job was given up because it took too long.
     #[error("a job on the {0} threads took too long and was given up")]
     Overdue(&'static str),
+    /// Something we depend on does not answer: nothing is known to be lost, and later it may work.
+    #[error("{what} is not available: {cause}")]
+    Unavailable { what: &'static str, cause: Arc<dyn std::error::Error + Send + Sync> },
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),
@@ -47,6 +50,11 @@ impl From<store::Error> for Error {
 
 impl From<blobs::Error> for Error {
     fn from(error: blobs::Error) -> Self {
-        Self::internal(error)
+        match error {
+            away @ blobs::Error::Unavailable(_) => {
+                Self::Unavailable { what: "the blob store", cause: Arc::new(away) }
+            }
+            other => Self::internal(other),
+        }
     }
 }

@@ -23,7 +23,7 @@ mod variants;
 mod workers;
 
 pub use accounts::{Caller, Entrance};
-pub use blobs::{Spool, Spooled};
+pub use blobs::{Account, BucketUrl, Location, Spool, Spooled};
 pub use crowd::{Crowd, Inside};
 pub use error::Error;
 pub use hot::ImageFile;

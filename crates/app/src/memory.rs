@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use model::{PhotoId, PostId, TokenHash, User, UserId};
 use store::{Change, Session};
@@ -34,10 +35,11 @@ impl Liked {
 }
 
 impl Memory {
-    pub(crate) fn new() -> Self {
+    /// With a `life`, a photo is looked up again when it is older: others may have deleted it.
+    pub(crate) fn new(life: Option<Duration>) -> Self {
         Self {
             sessions: Known::new("sessions", 16_384),
-            photos: Known::new("photos", 65_536),
+            photos: Known::new("photos", 65_536).for_at_most(life),
             users: Known::new("users", 32_768),
             likes: Known::new("likes", 16_384),
             feed: AtomicU64::new(0),

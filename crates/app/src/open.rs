@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use blobs::Location;
 use model::Clock;
+use tokio::runtime::Handle;
 
 use crate::memory::Memory;
 use crate::workers::{Budget, Workers};
@@ -45,7 +47,9 @@ pub enum OpenError {
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
-    Blobs(#[from] blobs::Error),
+    Blobs(blobs::Error),
+    #[error("cannot use {url} for photos: {cause}{}", remedy_at(cause))]
+    Bucket { url: blobs::BucketUrl, cause: blobs::Error },
     #[error("cannot start worker threads: {0}")]
     Threads(io::Error),
     #[error("cannot prepare password hashing: {0}")]
@@ -53,10 +57,11 @@ pub enum OpenError {
 }
 
 impl App {
-    /// Opens the service on its data folder, which is made when missing. Blocks.
+    /// Opens the service on its data folder, which is made when missing. Blocks, on a thread that may do so and has
+    /// a runtime at hand.
     pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings)?;
-        let memory = Arc::new(Memory::new());
+        let memory = Arc::new(Memory::new(settings.memory_life()));
         let heard = memory.clone();
         let store = store::Store::open(
             &settings.data_dir.join("pinhole.db"),
@@ -68,8 +73,9 @@ impl App {
             store::OpenError::Foreign { .. } => OpenError::Foreign(error),
             other => OpenError::Store(other),
         })?;
-        let blobs = blobs::Blobs::open(&settings.data_dir)?;
-        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
+        let blobs = open_blobs(&settings)?;
+        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)
+            .map_err(OpenError::Blobs)?;
         let workers = |name, threads, queue, limit| {
             Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
         };
@@ -101,6 +107,29 @@ impl App {
             _lock: lock,
         };
         Ok(Self(Arc::new(parts)))
+    }
+}
+
+/// A bucket is tried out: better no start than a service that cannot take or show a photo.
+fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
+    let failed = |cause| match &settings.photos {
+        Location::DataFolder => OpenError::Blobs(cause),
+        Location::Bucket { .. } if matches!(cause, blobs::Error::Io { .. }) => OpenError::Blobs(cause),
+        Location::Bucket { url, .. } => OpenError::Bucket { url: url.clone(), cause },
+    };
+    let blobs = blobs::Blobs::open(&settings.data_dir, &settings.photos).map_err(failed)?;
+    if matches!(settings.photos, Location::Bucket { .. }) {
+        Handle::current().block_on(blobs.ping()).map_err(failed)?;
+    }
+    Ok(blobs)
+}
+
+fn remedy_at(cause: &blobs::Error) -> String {
+    match cause {
+        blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
+        // Says so itself.
+        blobs::Error::Account(_) => String::new(),
+        _ => "\nSee that nothing on the way to the store alters what is sent.".into(),
     }
 }
 

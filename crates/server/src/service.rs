@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use app::App;
+use app::{Account, App, Location};
 use model::Clock;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -144,6 +144,12 @@ async fn bind(
 pub(crate) fn settings(config: &Config) -> app::Settings {
     app::Settings {
         data_dir: config.data_dir.clone(),
+        photos: match config.blobs_url.clone() {
+            Some(url) => Location::Bucket { url, account: Account::from_variables(std::env::vars_os()) },
+            None => Location::DataFolder,
+        },
+        // SQLite is one process's own.
+        shared: false,
         admins: config.admins.clone(),
         keep_originals: config.keep_originals,
         max_upload: config.max_upload,
