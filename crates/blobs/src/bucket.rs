@@ -154,7 +154,7 @@ impl Bucket {
         if expected.is_some_and(|expected| *expected == *address.checksum(&bytes)) {
             Ok(bytes)
         } else {
-            Err(Error::Damaged { object: self.url.describe(address.key()) })
+            Err(self.damaged(address))
         }
     }
 
@@ -186,6 +186,10 @@ impl Bucket {
 
     fn photo(&self, photo: PhotoId) -> Path {
         self.url.path(PHOTOS).join(names::shard(photo)).join(photo.to_string())
+    }
+
+    fn damaged(&self, address: &Address) -> Error {
+        Error::Damaged { object: self.url.describe(address.key()) }
     }
 
     fn trouble(&self, deed: &'static str, key: &Path, error: &object_store::Error) -> Error {
