@@ -14,25 +14,27 @@ mod object;
 mod trouble;
 mod url;
 
+use std::collections::HashMap;
 use std::future::ready;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use model::{PhotoId, master_sides};
 use object_store::aws::AmazonS3;
 use object_store::path::Path;
-use object_store::{Attributes, GetResult, ObjectStore, ObjectStoreExt, PutOptions};
+use object_store::{Attributes, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions};
 
 pub use account::Account;
 pub(crate) use object::Object;
 pub use trouble::Trouble;
 pub use url::BucketUrl;
 
-use crate::names::{self, ORIGINAL, PHOTOS};
-use crate::{Error, Square, Stored};
+use crate::names::{PHOTOS, shard, shard_of};
+use crate::{Error, Kept, Part, Square, Stored};
 use account::Patience;
 use object::{Address, CHECKSUM};
 
@@ -86,24 +88,64 @@ impl Bucket {
         squares: Vec<Square>,
         original: Option<Bytes>,
     ) -> Result<(), Error> {
-        let squares = squares.into_iter().map(|square| (names::square(square.side), square.bytes));
-        let files = squares.chain(original.map(|bytes| (ORIGINAL.to_owned(), bytes)));
-        let puts = files.map(|(name, bytes)| self.put_object(&self.patient, self.address(photo, name), bytes));
+        let squares = squares.into_iter().map(|square| (Part::Square(square.side), square.bytes));
+        let files = squares.chain(original.map(|bytes| (Part::Original, bytes)));
+        let puts = files.map(|(part, bytes)| self.put_object(&self.patient, self.address(photo, part), bytes));
         stream::iter(puts).buffer_unordered(AT_ONCE).try_collect().await
     }
 
     pub(crate) async fn square(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
-        let address = self.address(photo, names::square(side));
+        let address = self.address(photo, Part::Square(side));
         let found = self.get(&address).await?;
         Ok(found.map(|found| Stored::object(Object::new(self.clone(), address, found))))
+    }
+
+    pub(crate) async fn files(self: &Arc<Self>, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
+        let folder = self.photo(photo);
+        let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
+        let mut parts: Vec<Part> = listed.iter().filter_map(|(names, _)| names.parse().ok()).collect();
+        parts.sort();
+        let read = async |part| {
+            let address = self.address(photo, part);
+            match self.get(&address).await? {
+                Some(found) => Object::new(self.clone(), address, found).read().await.map(|bytes| Some((part, bytes))),
+                // It is being deleted.
+                None => Ok(None),
+            }
+        };
+        let mut files = Vec::new();
+        for part in parts {
+            files.extend(read(part).await?);
+        }
+        Ok(files)
+    }
+
+    pub(crate) async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
+        let shelf = self.url.path(PHOTOS).join(shard_of(last_byte));
+        let mut found: HashMap<PhotoId, Kept> = HashMap::new();
+        let mut listed = self.list(&shelf);
+        while let Some((names, object)) = listed.try_next().await? {
+            // Whatever else lies here is none of ours.
+            let Some((photo, part)) = names.split_once('/') else { continue };
+            let (Ok(photo), Ok(part)) = (photo.parse(), part.parse()) else { continue };
+            let written = SystemTime::from(object.last_modified);
+            let kept = found.entry(photo).or_insert(Kept { photo, since: written, parts: Vec::new() });
+            kept.since = kept.since.max(written);
+            kept.parts.push((part, object.size));
+        }
+        let mut shelf: Vec<Kept> = found.into_values().collect();
+        for kept in &mut shelf {
+            kept.parts.sort();
+        }
+        Ok(shelf)
     }
 
     /// The row that knew the sides is gone. Most photos have the usual ones, which need not be asked for; only a
     /// smaller photo's largest square may have any side.
     pub(crate) async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
         let folder = self.photo(photo);
-        let usual = master_sides(u32::MAX).map(names::square).chain([ORIGINAL.to_owned()]);
-        let known = usual.map(|name| folder.clone().join(name)).collect();
+        let usual = master_sides(u32::MAX).map(Part::Square).chain([Part::Original]);
+        let known = usual.map(|part| folder.clone().join(part.to_string())).collect();
         self.delete_all(&folder, known).await
     }
 
@@ -161,15 +203,26 @@ impl Bucket {
     /// Deletes what is `known` to lie in there, and whatever else the store tells of. One request an object, since
     /// not every store knows how to remove several by one.
     async fn delete_all(&self, folder: &Path, known: Vec<Path>) -> Result<(), Error> {
-        let listed = self.quick.list(Some(folder)).map_err(|error| self.trouble("list", folder, &error));
         let unknown = {
             let known = known.clone();
-            listed.try_filter_map(move |object| {
+            self.list(folder).try_filter_map(move |(_, object)| {
                 ready(Ok(Some(object.location).filter(|key| !known.contains(key))))
             })
         };
         let keys = stream::iter(known.into_iter().map(Ok)).chain(unknown);
         keys.try_for_each_concurrent(AT_ONCE, |key| self.delete_object(key)).await
+    }
+
+    /// All objects below a folder, with their names from there on.
+    fn list<'a>(&'a self, folder: &'a Path) -> BoxStream<'a, Result<(String, ObjectMeta), Error>> {
+        let listed = self.quick.list(Some(folder)).map_err(|error| self.trouble("list", folder, &error));
+        listed
+            .map_ok(|object| {
+                let names = object.location.prefix_match(folder).into_iter().flatten();
+                let names: Vec<_> = names.map(|part| part.as_ref().to_owned()).collect();
+                (names.join("/"), object)
+            })
+            .boxed()
     }
 
     async fn delete_object(&self, key: Path) -> Result<(), Error> {
@@ -180,12 +233,12 @@ impl Bucket {
         }
     }
 
-    fn address(&self, photo: PhotoId, name: impl Into<String>) -> Address {
-        Address::new(&self.photo(photo), name)
+    fn address(&self, photo: PhotoId, part: Part) -> Address {
+        Address::new(&self.photo(photo), part.to_string())
     }
 
     fn photo(&self, photo: PhotoId) -> Path {
-        self.url.path(PHOTOS).join(names::shard(photo)).join(photo.to_string())
+        self.url.path(PHOTOS).join(shard(photo)).join(photo.to_string())
     }
 
     fn damaged(&self, address: &Address) -> Error {

@@ -10,6 +10,7 @@ mod checksum;
 mod error;
 mod folder;
 mod names;
+mod part;
 mod spool;
 mod staging;
 mod stored;
@@ -24,6 +25,7 @@ use model::PhotoId;
 pub use bucket::{Account, BucketUrl, Trouble};
 pub use cache::{Cache, Key, Place, Usage};
 pub use error::Error;
+pub use part::{Kept, Part, UnknownPart};
 pub use spool::{Spool, Spooled};
 pub use stored::Stored;
 
@@ -70,6 +72,17 @@ impl Blobs {
         Ok(Self { staging, home })
     }
 
+    /// Opens the blob store to look at it, beside a service that may be writing to it. Nothing is made or cleared
+    /// away.
+    pub fn open_to_read(data_dir: &Path, location: &Location) -> Result<Self, Error> {
+        let staging = Arc::new(Staging::at(data_dir));
+        let home = match location {
+            Location::DataFolder => Home::Folder(Arc::new(Folder::at(data_dir, staging.clone()))),
+            Location::Bucket { url, account } => Home::Bucket(Arc::new(Bucket::open(url, account)?)),
+        };
+        Ok(Self { staging, home })
+    }
+
     /// A place on the disk for an upload to arrive in.
     pub async fn spool(&self) -> Result<Spool, Error> {
         let staging = self.staging.clone();
@@ -101,6 +114,30 @@ impl Blobs {
                 blocking(move || folder.square(photo, side)).await
             }
             Home::Bucket(bucket) => bucket.square(photo, side).await,
+        }
+    }
+
+    /// Every file of a photo with all its bytes; none where nothing is kept of it. A photo that is deleted meanwhile
+    /// may come in pieces: whoever asks knows which files it should have.
+    pub async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.files(photo)).await
+            }
+            Home::Bucket(bucket) => bucket.files(photo).await,
+        }
+    }
+
+    /// What is kept on one of 256 shelves: the photos whose ids end with this byte. For those who examine or move
+    /// everything; nobody else has to search.
+    pub async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.shelf(last_byte)).await
+            }
+            Home::Bucket(bucket) => bucket.shelf(last_byte).await,
         }
     }
 

@@ -14,12 +14,18 @@ pub(crate) struct Staging {
 
 impl Staging {
     pub(crate) fn open(data_dir: &Path) -> Result<Self, Error> {
-        let path = data_dir.join("tmp");
+        let staging = Self::at(data_dir);
+        let path = staging.path();
         if path.exists() {
-            fs::remove_dir_all(&path).map_err(Error::at(&path))?;
+            fs::remove_dir_all(path).map_err(Error::at(path))?;
         }
-        fs::create_dir_all(&path).map_err(Error::at(&path))?;
-        Ok(Self { path })
+        fs::create_dir_all(path).map_err(Error::at(path))?;
+        Ok(staging)
+    }
+
+    /// As it is found, if it is there at all.
+    pub(crate) fn at(data_dir: &Path) -> Self {
+        Self { path: data_dir.join("tmp") }
     }
 
     pub(crate) fn path(&self) -> &Path {

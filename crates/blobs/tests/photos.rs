@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use blobs::{Account, Blobs, BucketUrl, Error, Location, Square};
+use blobs::{Account, Blobs, BucketUrl, Error, Location, Part, Square};
 use bytes::Bytes;
 use model::{PhotoId, Timestamp};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -114,6 +114,31 @@ async fn gives_back_what_it_was_given_until_it_is_deleted() {
         assert_eq!(case.read(photo(2), 512).await.as_deref(), Some(&b"other"[..]));
         case.blobs.delete(photo(2)).await.unwrap();
         case.blobs.ping().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn tells_what_lies_on_a_shelf() {
+    for case in cases() {
+        let squares = vec![square(256, "small"), square(2048, "largest"), square(512, "large")];
+        case.blobs.put(photo(1), squares, Some(Bytes::from_static(b"as sent"))).await.unwrap();
+        case.blobs.put(photo(2), vec![square(8, "tiny")], None).await.unwrap();
+
+        let [kept] = &case.blobs.shelf(1).await.unwrap()[..] else { panic!("one photo ends with this byte") };
+        let parts = [Part::Square(2048), Part::Square(512), Part::Square(256), Part::Original];
+        assert_eq!(kept.photo, photo(1));
+        assert_eq!(kept.parts, parts.into_iter().zip([7, 5, 5, 7]).collect::<Vec<_>>());
+        let now = SystemTime::now() + Duration::from_secs(60);
+        assert!(now.duration_since(kept.since).is_ok_and(|age| age.as_secs() < 3600));
+        let files = case.blobs.files(photo(1)).await.unwrap();
+        let texts = ["largest", "large", "small", "as sent"].map(|text| Bytes::from_static(text.as_bytes()));
+        assert_eq!(files, parts.into_iter().zip(texts).collect::<Vec<_>>());
+        assert!(case.blobs.files(photo(3)).await.unwrap().is_empty());
+        assert!(case.blobs.shelf(3).await.unwrap().is_empty());
+        for seed in [1, 2] {
+            case.blobs.delete(photo(seed)).await.unwrap();
+            assert!(case.blobs.shelf(seed).await.unwrap().is_empty());
+        }
     }
 }
 
