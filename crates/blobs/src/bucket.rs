@@ -103,19 +103,14 @@ impl Bucket {
     pub(crate) async fn files(self: &Arc<Self>, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
         let folder = self.photo(photo);
         let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
-        let mut parts: Vec<Part> = listed.iter().filter_map(|(names, _)| names.parse().ok()).collect();
+        let mut parts: Vec<Part> = listed.iter().filter_map(|(name, _)| name.parse().ok()).collect();
         parts.sort();
-        let read = async |part| {
-            let address = self.address(photo, part);
-            match self.get(&address).await? {
-                Some(found) => Object::new(self.clone(), address, found).read().await.map(|bytes| Some((part, bytes))),
-                // It is being deleted.
-                None => Ok(None),
-            }
-        };
         let mut files = Vec::new();
         for part in parts {
-            files.extend(read(part).await?);
+            let address = self.address(photo, part);
+            // What has gone is being deleted.
+            let Some(found) = self.get(&address).await? else { continue };
+            files.push((part, Object::new(self.clone(), address, found).read().await?));
         }
         Ok(files)
     }
@@ -218,9 +213,8 @@ impl Bucket {
         let listed = self.quick.list(Some(folder)).map_err(|error| self.trouble("list", folder, &error));
         listed
             .map_ok(|object| {
-                let names = object.location.prefix_match(folder).into_iter().flatten();
-                let names: Vec<_> = names.map(|part| part.as_ref().to_owned()).collect();
-                (names.join("/"), object)
+                let below = object.location.as_ref().strip_prefix(folder.as_ref()).unwrap_or_default();
+                (below.trim_start_matches('/').to_owned(), object)
             })
             .boxed()
     }
