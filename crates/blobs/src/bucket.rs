@@ -66,9 +66,8 @@ const PING: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Bucket {
     url: BucketUrl,
-    /// For all but photos on their way in.
     quick: AmazonS3,
-    /// For those.
+    /// For whole photos on their way in or elsewhere.
     patient: AmazonS3,
 }
 
@@ -96,11 +95,11 @@ impl Bucket {
 
     pub(crate) async fn square(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
         let address = self.address(photo, Part::Square(side));
-        let found = self.get(&address).await?;
+        let found = self.get(&self.quick, &address).await?;
         Ok(found.map(|found| Stored::object(Object::new(self.clone(), address, found))))
     }
 
-    pub(crate) async fn files(self: &Arc<Self>, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
+    pub(crate) async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
         let folder = self.photo(photo);
         let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
         let mut parts: Vec<Part> = listed.iter().filter_map(|(name, _)| name.parse().ok()).collect();
@@ -109,8 +108,8 @@ impl Bucket {
         for part in parts {
             let address = self.address(photo, part);
             // What has gone is being deleted.
-            let Some(found) = self.get(&address).await? else { continue };
-            files.push((part, Object::new(self.clone(), address, found).read().await?));
+            let Some(found) = self.get(&self.patient, &address).await? else { continue };
+            files.push((part, self.receive(&address, found).await?));
         }
         Ok(files)
     }
@@ -153,7 +152,7 @@ impl Bucket {
         let bytes = Bytes::from_static(b"pinhole");
         let life = async {
             self.put_object(&self.quick, address.clone(), bytes.clone()).await?;
-            let found = self.get(&address).await?.ok_or(Error::Unfaithful)?;
+            let found = self.get(&self.quick, &address).await?.ok_or(Error::Unfaithful)?;
             let read = self.receive(&address, found).await?;
             self.delete_all(&folder, vec![address.key().clone()]).await?;
             if read == bytes { Ok(()) } else { Err(Error::Unfaithful) }
@@ -175,8 +174,8 @@ impl Bucket {
     }
 
     /// `None` if there is no such object; a bucket that is not there is trouble.
-    async fn get(&self, address: &Address) -> Result<Option<GetResult>, Error> {
-        match self.quick.get(address.key()).await {
+    async fn get(&self, store: &AmazonS3, address: &Address) -> Result<Option<GetResult>, Error> {
+        match store.get(address.key()).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if trouble::is_missing_object(&error) => Ok(None),
             Err(error) => Err(self.trouble("get", address.key(), &error)),

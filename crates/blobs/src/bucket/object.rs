@@ -74,7 +74,7 @@ impl Object {
         } else {
             drop(found);
         }
-        match bucket.get(&address).await? {
+        match bucket.get(&bucket.quick, &address).await? {
             Some(found) => bucket.receive(&address, found).await,
             None => Err(bucket.damaged(&address)),
         }
