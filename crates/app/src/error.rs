@@ -21,9 +21,9 @@ pub enum Error {
     /// A job was given up because it took too long.
     #[error("a job on the {0} threads took too long and was given up")]
     Overdue(&'static str),
-    /// Something we depend on does not answer: nothing is known to be lost, and later it may work.
-    #[error("{what} is not available: {cause}")]
-    Unavailable { what: &'static str, cause: Arc<dyn std::error::Error + Send + Sync> },
+    /// Something we cannot do without is away for the moment. What was asked for may have been done.
+    #[error("{0} cannot be reached: {1}")]
+    Unavailable(&'static str, Arc<str>),
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),
@@ -51,8 +51,8 @@ impl From<store::Error> for Error {
 impl From<blobs::Error> for Error {
     fn from(error: blobs::Error) -> Self {
         match error {
-            away @ blobs::Error::Unavailable(_) => {
-                Self::Unavailable { what: "the blob store", cause: Arc::new(away) }
+            blobs::Error::Unavailable(trouble) => {
+                Self::Unavailable("the blob store", trouble.to_string().into())
             }
             other => Self::internal(other),
         }

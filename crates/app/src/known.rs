@@ -1,5 +1,4 @@
-//! Facts kept in memory that are never older than the last acknowledged write of this node, and where others write as
-//! well, never older than they are allowed to get.
+//! Facts kept in memory that are never older than the last acknowledged write.
 //!
 //! The store tells of every change before it is acknowledged, and what changed is forgotten. A reader that looked just
 //! before the change and comes back after it must not put the old fact in again: each shelf counts what it forgot, and
@@ -8,7 +7,6 @@
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use quick_cache::DefaultHashBuilder;
 use quick_cache::unsync::Cache;
@@ -23,23 +21,14 @@ pub(crate) struct Known<K, V> {
     kind: &'static str,
     shelves: [Mutex<Shelf<K, V>>; SHELVES],
     hasher: DefaultHashBuilder,
-    /// How old a fact may get.
-    life: Option<Duration>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Shelf<K, V> {
-    facts: Cache<K, Fact<V>>,
+    facts: Cache<K, V>,
     forgotten: u64,
-}
-
-#[derive(Debug)]
-struct Fact<V> {
-    value: V,
-    /// Only where it matters: asking for the time is half of a look.
-    good_until: Option<Instant>,
 }
 
 impl<K: Hash + Eq, V: Clone> Known<K, V> {
@@ -50,15 +39,9 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
             kind,
             shelves: std::array::from_fn(shelf),
             hasher: DefaultHashBuilder::default(),
-            life: None,
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
         }
-    }
-
-    pub(crate) fn for_at_most(mut self, life: Option<Duration>) -> Self {
-        self.life = life;
-        self
     }
 
     /// The fact from memory if it will do, or else as it is read now.
@@ -68,25 +51,22 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         will_do: impl Fn(&V) -> bool,
         read: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<V>, E> {
-        let now = self.life.map(|_| Instant::now());
         let before = {
             let shelf = self.shelf(&key);
-            match shelf.facts.get(&key).filter(|fact| fact.good_until >= now && will_do(&fact.value)) {
+            match shelf.facts.get(&key).filter(|fact| will_do(fact)) {
                 Some(fact) => {
                     self.hits.fetch_add(1, Ordering::Relaxed);
-                    return Ok(Some(fact.value.clone()));
+                    return Ok(Some(fact.clone()));
                 }
                 None => shelf.forgotten,
             }
         };
         self.misses.fetch_add(1, Ordering::Relaxed);
         let fact = read.await?;
-        if let Some(value) = fact.clone() {
+        if let Some(fact) = &fact {
             let mut shelf = self.shelf(&key);
             if shelf.forgotten == before {
-                // From before it was read: it was true then, and nobody knows of later.
-                let good_until = now.zip(self.life).map(|(now, life)| now + life);
-                shelf.facts.insert(key, Fact { value, good_until });
+                shelf.facts.insert(key, fact.clone());
             }
         }
         Ok(fact)
@@ -151,19 +131,6 @@ mod tests {
         assert_eq!(ask(&known, 3).await, 3, "but not kept");
         known.forget_all();
         assert_eq!(ask(&known, 4).await, 4);
-    }
-
-    #[tokio::test]
-    async fn a_fact_that_others_may_change_is_read_anew_after_a_while() {
-        const LIFE: Duration = Duration::from_millis(20);
-        let known = Known::new("test", 64).for_at_most(Some(LIFE));
-        let before = Instant::now();
-        assert_eq!(ask(&known, 1).await, 1);
-        // A slow machine may find it too old already, and is right.
-        let again = ask(&known, 2).await;
-        assert!(again == 1 || before.elapsed() >= LIFE, "kept for a while");
-        tokio::time::sleep(LIFE).await;
-        assert_eq!(ask(&known, 3).await, 3, "but no longer");
     }
 
     #[tokio::test]

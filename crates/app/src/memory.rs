@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use model::{PhotoId, PostId, TokenHash, User, UserId};
 use store::{Change, Session};
@@ -35,11 +34,10 @@ impl Liked {
 }
 
 impl Memory {
-    /// With a `life`, a photo is looked up again when it is older: others may have deleted it.
-    pub(crate) fn new(life: Option<Duration>) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             sessions: Known::new("sessions", 16_384),
-            photos: Known::new("photos", 65_536).for_at_most(life),
+            photos: Known::new("photos", 65_536),
             users: Known::new("users", 32_768),
             likes: Known::new("likes", 16_384),
             feed: AtomicU64::new(0),

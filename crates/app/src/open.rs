@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use blobs::Location;
 use model::Clock;
-use tokio::runtime::Handle;
 
 use crate::memory::Memory;
 use crate::workers::{Budget, Workers};
@@ -57,11 +56,11 @@ pub enum OpenError {
 }
 
 impl App {
-    /// Opens the service on its data folder, which is made when missing. Blocks, on a thread that may do so and has
-    /// a runtime at hand.
-    pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a network, so
+    /// it is for a thread that may be blocked.
+    pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings)?;
-        let memory = Arc::new(Memory::new(settings.memory_life()));
+        let memory = Arc::new(Memory::new());
         let heard = memory.clone();
         let store = store::Store::open(
             &settings.data_dir.join("pinhole.db"),
@@ -73,7 +72,7 @@ impl App {
             store::OpenError::Foreign { .. } => OpenError::Foreign(error),
             other => OpenError::Store(other),
         })?;
-        let blobs = open_blobs(&settings)?;
+        let blobs = open_blobs(&settings).await?;
         let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)
             .map_err(OpenError::Blobs)?;
         let workers = |name, threads, queue, limit| {
@@ -111,7 +110,7 @@ impl App {
 }
 
 /// A bucket is tried out: better no start than a service that cannot take or show a photo.
-fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
+async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
     let failed = |cause| match &settings.photos {
         Location::DataFolder => OpenError::Blobs(cause),
         Location::Bucket { .. } if matches!(cause, blobs::Error::Io { .. }) => OpenError::Blobs(cause),
@@ -119,7 +118,7 @@ fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
     };
     let blobs = blobs::Blobs::open(&settings.data_dir, &settings.photos).map_err(failed)?;
     if matches!(settings.photos, Location::Bucket { .. }) {
-        Handle::current().block_on(blobs.ping()).map_err(failed)?;
+        blobs.ping().await.map_err(failed)?;
     }
     Ok(blobs)
 }

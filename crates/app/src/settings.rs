@@ -11,8 +11,6 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Where photos are kept.
     pub photos: Location,
-    /// Whether other nodes work on the same database: what they change is not heard of here.
-    pub shared: bool,
     /// Who may delete anyone's posts.
     pub admins: Vec<Username>,
     /// Whether uploads are kept beside their squares, without their metadata.
@@ -42,12 +40,6 @@ impl Settings {
 
     /// How long a retried upload is recognised by its key.
     pub const KEY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-
-    /// What a fact kept in memory is still good for when others may change it: a deleted photo's images may be shown
-    /// on other nodes for 5 seconds, and one that is asked for in the last moment has to be on its way by then.
-    pub(crate) fn memory_life(&self) -> Option<Duration> {
-        self.shared.then_some(Duration::from_secs(3))
-    }
 
     pub(crate) fn is_admin(&self, username: &Username) -> bool {
         self.admins.iter().any(|admin| admin.key() == username.key())

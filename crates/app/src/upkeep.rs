@@ -11,9 +11,6 @@ const CLAIM_LIFE: Duration = Duration::from_secs(60 * 60);
 
 const EVERY: Duration = Duration::from_secs(60);
 
-/// How often images of photos that other nodes deleted are looked for. They are not shown meanwhile.
-const ORPHANS_EVERY: Duration = Duration::from_secs(60 * 60);
-
 impl App {
     /// Whether the database and the blob store really answer.
     pub async fn ready(&self) -> Result<(), Error> {
@@ -27,42 +24,27 @@ impl App {
     }
 
     async fn tidy_for_ever(&self) {
+        // Nobody else works in our folder, so whatever was under way before we opened it is dead.
+        let mut dead_before = self.0.opened_at;
         let mut tick = tokio::time::interval(EVERY);
         loop {
             tick.tick().await;
-            match self.tidy(self.dead_before()).await {
+            match self.tidy(dead_before).await {
                 Ok(0) => {}
                 Ok(collected) => tracing::info!(collected, "leftovers collected"),
                 Err(error) => tracing::warn!(%error, "tidying up failed; it is tried again in a minute"),
             }
+            dead_before = self.0.clock.now().minus(CLAIM_LIFE).max(self.0.opened_at);
         }
     }
 
-    /// Uploads that began before this are dead.
-    fn dead_before(&self) -> Timestamp {
-        let aged = self.0.clock.now().minus(CLAIM_LIFE);
-        // Who has the database alone knows that whatever was under way before it was opened is dead. Otherwise it may
-        // be somebody else's.
-        if self.0.settings.shared { aged } else { aged.max(self.0.opened_at) }
-    }
-
-    /// A delete leaves no images behind, but a database that was put back from a backup knows nothing of what came
-    /// after it, and what another node deletes is not heard of here.
+    /// Removes images of photos that are not there. A delete leaves none, but a database that was put back
+    /// from a backup knows nothing of what came after it.
     async fn clear_orphans(&self) {
-        self.clear_orphans_once().await;
-        while self.0.settings.shared {
-            tokio::time::sleep(ORPHANS_EVERY).await;
-            self.clear_orphans_once().await;
-        }
-    }
-
-    /// Removes images of photos that are not there.
-    async fn clear_orphans_once(&self) {
         let cleared = async {
             let mut cleared = 0;
             for photo in self.0.cache.photos().await? {
                 if self.0.store.photo(photo).await?.is_none() {
-                    self.0.variants.forget(photo);
                     self.0.cache.remove(photo).await?;
                     cleared += 1;
                 }

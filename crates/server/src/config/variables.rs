@@ -51,7 +51,7 @@ fn is_foreign(rest: &str, value: &str) -> bool {
     let words: Vec<&str> = rest.split('_').collect();
     let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
 
-    let test_suite = matches!(words.first(), Some(&("E2E" | "TEST")));
+    let test_suite = matches!(words.first(), Some(&"E2E" | &"TEST"));
     let service = words.windows(2).any(|pair| matches!(pair, ["SERVICE", "HOST" | "PORT"]));
     let port =
         words.windows(3).any(|three| matches!(three, ["PORT", n, "TCP" | "UDP" | "SCTP"] if number(n)));

@@ -19,8 +19,8 @@ pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code"
 /// How long a client should wait when a queue was full.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 
-/// How long a client should wait when something we depend on does not answer.
-const AWAY_FOR: Duration = Duration::from_secs(5);
+/// How long a client should wait when something we depend on was away: a restart takes a few seconds.
+const AWAY_FOR: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
@@ -65,8 +65,9 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(BUSY_FOR)
     }
 
-    pub(crate) fn away() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(AWAY_FOR)
+    /// Something is away that should be back soon.
+    fn unavailable() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "").retry_after(AWAY_FOR)
     }
 
     pub(crate) fn not_ready() -> Self {
@@ -177,9 +178,9 @@ impl From<app::Error> for Problem {
                 tracing::warn!(threads, "a job took too long; its request was sent away");
                 Self::busy()
             }
-            app::Error::Unavailable { what, cause } => {
-                tracing::warn!(what, %cause, "something is away; a request was sent away");
-                Self::away()
+            app::Error::Unavailable(part, cause) => {
+                tracing::error!(part, %cause, "a request was sent away");
+                Self::unavailable()
             }
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "a request failed");
