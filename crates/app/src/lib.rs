@@ -25,7 +25,7 @@ mod variants;
 mod workers;
 
 pub use accounts::{Caller, Entrance};
-pub use blobs::{Spool, Spooled};
+pub use blobs::{Account, BucketUrl, Location, Spool, Spooled};
 pub use crowd::{Crowd, Inside};
 pub use doctor::{Examination, Finding, Level};
 pub use error::Error;

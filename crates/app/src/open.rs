@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use blobs::Location;
 use model::Clock;
 
 use crate::memory::Memory;
@@ -51,7 +52,9 @@ pub enum OpenError {
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
-    Blobs(#[from] blobs::Error),
+    Blobs(blobs::Error),
+    #[error("cannot use {url} for photos: {cause}{}", remedy_at(cause))]
+    Bucket { url: blobs::BucketUrl, cause: blobs::Error },
     #[error("cannot start worker threads: {0}")]
     Threads(io::Error),
     #[error("cannot prepare password hashing: {0}")]
@@ -71,8 +74,9 @@ impl From<store::OpenError> for OpenError {
 }
 
 impl App {
-    /// Opens the service on its data folder, which is made when missing. Blocks.
-    pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a network, so
+    /// it is for a thread that may be blocked.
+    pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings.data_dir)?;
         let memory = Arc::new(Memory::new());
         let heard = memory.clone();
@@ -81,8 +85,9 @@ impl App {
             settings.read_connections,
             Box::new(move |changes| heard.hear(changes)),
         )?;
-        let blobs = blobs::Blobs::open(&settings.data_dir)?;
-        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
+        let blobs = open_blobs(&settings).await?;
+        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)
+            .map_err(OpenError::Blobs)?;
         let workers = |name, threads, queue, limit| {
             Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
         };
@@ -114,6 +119,29 @@ impl App {
             _lock: lock,
         };
         Ok(Self(Arc::new(parts)))
+    }
+}
+
+/// A bucket is tried out: better no start than a service that cannot take or show a photo.
+async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
+    let failed = |cause| match &settings.photos {
+        Location::DataFolder => OpenError::Blobs(cause),
+        Location::Bucket { .. } if matches!(cause, blobs::Error::Io { .. }) => OpenError::Blobs(cause),
+        Location::Bucket { url, .. } => OpenError::Bucket { url: url.clone(), cause },
+    };
+    let blobs = blobs::Blobs::open(&settings.data_dir, &settings.photos).map_err(failed)?;
+    if matches!(settings.photos, Location::Bucket { .. }) {
+        blobs.ping().await.map_err(failed)?;
+    }
+    Ok(blobs)
+}
+
+fn remedy_at(cause: &blobs::Error) -> String {
+    match cause {
+        blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
+        // Says so itself.
+        blobs::Error::Account(_) => String::new(),
+        _ => "\nSee that nothing on the way to the store alters what is sent.".into(),
     }
 }
 

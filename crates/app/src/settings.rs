@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use blobs::Location;
 use model::Username;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub data_dir: PathBuf,
+    /// Where photos are kept.
+    pub photos: Location,
     /// Who may delete anyone's posts.
     pub admins: Vec<Username>,
     /// Whether uploads are kept beside their squares, without their metadata.

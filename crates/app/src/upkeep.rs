@@ -65,7 +65,8 @@ impl App {
         let parts = &self.0;
         let now = parts.clock.now();
         let swept = parts.store.sweep(now, parts.settings.session_idle, Settings::KEY_LIFE).await?;
-        parts.store.abandon_stale_claims(dead_before, now).await?;
+        // Bytes of theirs may still be on their way: what is noted for later is removed later.
+        parts.store.abandon_stale_claims(dead_before, now.plus(parts.blobs.stragglers())).await?;
         let removals = parts.store.removals(parts.clock.now()).await?;
         for photo in &removals {
             self.remove_bytes(*photo).await;

@@ -18,6 +18,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Settings that a demo has no use for.
+const PLACES: [&str; 2] = ["data_dir", "blobs_url"];
+
 fn main() -> ExitCode {
     let invocation = match cli::parse(std::env::args_os()) {
         Ok(invocation) => invocation,
@@ -51,15 +54,17 @@ fn main() -> ExitCode {
         }
         Command::Doctor { fix, json } => examine(&loaded.config, fix, json),
         Command::Serve => run(&loaded.config, serve(&loaded.config)),
-        Command::Demo if invocation.flags.values.contains_key("data_dir") => fail(loaded.refuse(
-            "data_dir",
-            "a demo has a temporary folder of its own and deletes it at the end; leave this out, \
-             or keep what people post with `pinhole serve`",
-        )),
-        Command::Demo => {
-            let port_is_given = loaded.is_given("listen");
-            run(&loaded.config, demo(loaded.config.clone(), port_is_given))
-        }
+        Command::Demo => match PLACES.iter().find(|key| invocation.flags.values.contains_key(**key)) {
+            Some(key) => fail(loaded.refuse(
+                key,
+                "a demo has a temporary folder of its own and deletes it at the end; leave this out, \
+                 or keep what people post with `pinhole serve`",
+            )),
+            None => {
+                let port_is_given = loaded.is_given("listen");
+                run(&loaded.config, demo(loaded.config.clone(), port_is_given))
+            }
+        },
     }
 }
 

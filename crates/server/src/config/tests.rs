@@ -94,6 +94,7 @@ fn defaults_are_those_of_the_decisions() {
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.data_dir, Path::new("./pinhole-data"));
     assert_eq!((config.public_url, config.admin_listen, config.admin_token), (None, None, None));
+    assert_eq!(config.blobs_url, None);
     assert!(config.admins.is_empty() && config.trusted_proxies.is_empty());
     assert!(config.keep_originals);
     assert_eq!((config.log.as_str(), config.log_format), ("info", LogFormat::Auto));
@@ -241,6 +242,11 @@ fn a_bad_value_names_setting_source_finding_and_remedy() {
              one), for example 127.0.0.1:8080",
         ),
         (
+            Machine::default().flag("blobs_url", "https://photos"),
+            "blobs_url (flag --blobs-url): found \"https://photos\", expected an address that begins with s3://, \
+             for example s3://my-photos/pinhole",
+        ),
+        (
             Machine::default().toml("listen = ['127.0.0.1:1']"),
             "pinhole.toml: listen: found a list, expected one value, for example 127.0.0.1:8080",
         ),
@@ -354,6 +360,7 @@ fn what_is_printed_reads_back_to_the_same() {
     let changed = Machine::default()
         .flag("listen", "[::1]:0")
         .flag("data_dir", "C:\\a \"b\" # c")
+        .flag("blobs_url", "s3://photos/pinhole")
         .flag("public_url", "https://photos.example.org:8443")
         .flag("admins", "ada,Grace")
         .flag("trusted_proxies", "10.0.0.0/8,::1")

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use app::BucketUrl;
 use ipnet::IpNet;
 use model::Username;
 
@@ -145,6 +146,20 @@ impl Form<PublicUrl> for Url {
 
     fn write(url: &PublicUrl) -> Option<String> {
         Some(quoted(url.as_str()))
+    }
+}
+
+pub(super) struct Bucket;
+
+impl Form<BucketUrl> for Bucket {
+    const PLACEHOLDER: &'static str = "URL";
+
+    fn read(raw: &str) -> Result<BucketUrl, String> {
+        raw.parse()
+    }
+
+    fn write(url: &BucketUrl) -> Option<String> {
+        Some(quoted(&url.to_string()))
     }
 }
 
