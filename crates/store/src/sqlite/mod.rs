@@ -4,6 +4,7 @@ pub(crate) mod connection;
 mod pool;
 mod readers;
 mod schema;
+pub(crate) mod statement;
 mod writer;
 
 use std::path::Path;

@@ -1,0 +1,165 @@
+//! One connection to PostgreSQL, with the statements it has prepared.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use futures_util::future::join;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_postgres::{Client, Row, Statement};
+
+use super::error::is_refusal;
+use crate::Error;
+use crate::tx::Bound;
+
+/// For a commit to be answered. It waits for the disk, and for a synchronous standby; nothing on the server bounds it.
+const COMMIT_TIME: Duration = Duration::from_secs(15);
+
+/// For a rollback, which has nothing to wait for.
+const ROLLBACK_TIME: Duration = Duration::from_secs(5);
+
+pub(crate) struct Session {
+    client: Client,
+    /// The task that speaks to the server; it ends with us, whatever it is doing.
+    speaker: AbortHandle,
+    prepared: HashMap<&'static str, Statement>,
+    /// BEGIN has been asked for; it travels with the first statement.
+    beginning: bool,
+    /// A statement failed since then, so the server will hear of no further one.
+    failed: bool,
+}
+
+/// What became of a transaction.
+#[derive(Debug)]
+pub(super) enum Fate {
+    Committed,
+    /// Nothing of it holds.
+    Undone(Error),
+    /// The commit was asked for and not answered.
+    Unknown(Error),
+}
+
+impl Session {
+    pub(super) fn new(client: Client, speaker: AbortHandle) -> Self {
+        Self { client, speaker, prepared: HashMap::new(), beginning: false, failed: false }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    pub(crate) fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    pub(crate) async fn execute(&mut self, (sql, params): Bound<'_>) -> Result<usize, Error> {
+        let statement = self.prepare(sql).await?;
+        let begun = self.begun();
+        let touched = self.client.execute_raw(&statement, params.iter().copied());
+        let (begun, touched) = join(self.begin_if(begun), touched).await;
+        let touched = self.noted(begun.and(touched))?;
+        usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
+    }
+
+    /// Sends both before it waits for either.
+    pub(crate) async fn execute_both(
+        &mut self,
+        first: Bound<'_>,
+        second: Bound<'_>,
+    ) -> Result<(usize, usize), Error> {
+        let statements = (self.prepare(first.0).await?, self.prepare(second.0).await?);
+        let begun = self.begun();
+        let touched = join(
+            self.client.execute_raw(&statements.0, first.1.iter().copied()),
+            self.client.execute_raw(&statements.1, second.1.iter().copied()),
+        );
+        let (begun, (one, two)) = join(self.begin_if(begun), touched).await;
+        let one = self.noted(begun.and(one))?;
+        let two = self.noted(two)?;
+        let count = |touched| {
+            usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
+        };
+        Ok((count(one)?, count(two)?))
+    }
+
+    pub(crate) async fn rows(&mut self, (sql, params): Bound<'_>) -> Result<Vec<Row>, Error> {
+        let statement = self.prepare(sql).await?;
+        let begun = self.begun();
+        let rows = async {
+            let rows = pin!(self.client.query_raw(&statement, params.iter().copied()).await?);
+            rows.try_collect::<Vec<Row>>().await
+        };
+        let (begun, rows) = join(self.begin_if(begun), rows).await;
+        self.noted(begun.and(rows))
+    }
+
+    /// A transaction begins with the next statement.
+    pub(super) fn begin(&mut self) {
+        self.beginning = true;
+        self.failed = false;
+    }
+
+    pub(super) async fn commit(&mut self) -> Fate {
+        if self.begun() {
+            // Not one statement: the server never heard of it.
+            return Fate::Committed;
+        }
+        if self.failed {
+            return Fate::Undone(Error::Database("a commit was asked for after a failure".into()));
+        }
+        match timeout(COMMIT_TIME, self.client.batch_execute("COMMIT")).await {
+            Ok(Ok(())) => Fate::Committed,
+            Ok(Err(error)) if is_refusal(&error) => Fate::Undone(error.into()),
+            Ok(Err(error)) => Fate::Unknown(Error::Unavailable(super::error::told(&error).into())),
+            Err(_) => Fate::Unknown(Error::Unavailable("a commit was not answered in time".into())),
+        }
+    }
+
+    /// Whether it went well, and the session is fit for the next. Otherwise it must go: its end is a rollback as well.
+    pub(super) async fn roll_back(&mut self) -> bool {
+        if self.begun() {
+            return true;
+        }
+        matches!(timeout(ROLLBACK_TIME, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
+    }
+
+    async fn prepare(&mut self, sql: &'static str) -> Result<Statement, Error> {
+        if let Some(statement) = self.prepared.get(sql) {
+            return Ok(statement.clone());
+        }
+        let prepared = self.client.prepare(sql).await;
+        let statement = self.noted(prepared)?;
+        self.prepared.insert(sql, statement.clone());
+        Ok(statement)
+    }
+
+    /// Whether a transaction is to begin right now.
+    fn begun(&mut self) -> bool {
+        std::mem::take(&mut self.beginning)
+    }
+
+    async fn begin_if(&self, now: bool) -> Result<(), tokio_postgres::Error> {
+        if now { self.client.batch_execute("BEGIN").await } else { Ok(()) }
+    }
+
+    fn noted<T>(&mut self, outcome: Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+        self.failed |= outcome.is_err();
+        Ok(outcome?)
+    }
+}
+
+/// At once, not when the network has given up: a transaction that is open here holds things others want.
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.speaker.abort();
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
