@@ -38,10 +38,15 @@ pub enum OpenError {
         path.display()
     )]
     Locked { path: PathBuf },
-    #[error("{0}\nInstall that version (or a later one) again, or point --data-dir to another folder.")]
-    Newer(store::OpenError),
-    #[error("{0}\nMove it away, or point --data-dir to another folder.")]
-    Foreign(store::OpenError),
+    #[error("{0}\nInstall that version (or a later one) again, or point --{1} elsewhere.")]
+    Newer(store::OpenError, &'static str),
+    #[error("{0}\nMove it away, or point --{1} elsewhere.")]
+    Foreign(store::OpenError, &'static str),
+    #[error(
+        "{0}\nSee that PostgreSQL runs there, that its pg_hba.conf lets us in, and that PINHOLE_DATABASE_URL has the \
+         right name and password."
+    )]
+    Server(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
@@ -53,19 +58,23 @@ pub enum OpenError {
 }
 
 impl App {
-    /// Opens the service on its data folder, which is made when missing. Blocks.
-    pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a network, so
+    /// it is for a thread that may be blocked.
+    pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings)?;
-        let memory = Arc::new(Memory::new());
+        let database = settings.database();
+        let memory = Arc::new(match database {
+            store::Database::File(_) => Memory::new(),
+            store::Database::Server { .. } => Memory::of_shared_facts(),
+        });
         let heard = memory.clone();
-        let store = store::Store::open(
-            &settings.data_dir.join("pinhole.db"),
-            settings.read_connections,
-            Box::new(move |changes| heard.hear(changes)),
-        );
+        let listener = Box::new(move |changes: &[store::Change]| heard.hear(changes));
+        let place = if settings.database_url.is_some() { "database-url" } else { "data-dir" };
+        let store = store::Store::open(&database, settings.read_connections, listener).await;
         let store = store.map_err(|error| match error {
-            store::OpenError::Newer { .. } => OpenError::Newer(error),
-            store::OpenError::Foreign { .. } => OpenError::Foreign(error),
+            store::OpenError::Newer { .. } => OpenError::Newer(error, place),
+            store::OpenError::Foreign { .. } => OpenError::Foreign(error, place),
+            store::OpenError::Server { .. } => OpenError::Server(error),
             other => OpenError::Store(other),
         })?;
         let blobs = blobs::Blobs::open(&settings.data_dir)?;

@@ -27,6 +27,12 @@ impl App {
         short_side.map(|short_side| Picture { id, short_side }).ok_or(NO_SUCH_PHOTO)
     }
 
+    /// The same, past whatever we believe of it.
+    async fn photo_anew(&self, id: PhotoId) -> Result<Picture, Error> {
+        self.0.memory.photos.forget(&id);
+        self.photo(id).await
+    }
+
     /// The photo as a square image.
     pub async fn image(&self, photo: &Picture, size: Size, format: Format) -> Result<Image, Error> {
         let variant = Variant { photo: photo.id, size, format };
@@ -71,7 +77,7 @@ impl App {
         self.0.variants.keep(variant, bytes.clone());
         // A delete may have emptied both caches while we drew. The row goes first, so whoever finds it here has
         // its image and its place in sight of the delete; whoever does not, takes them out again.
-        if let Err(error) = self.photo(photo).await {
+        if let Err(error) = self.photo_anew(photo).await {
             self.0.variants.forget(photo);
             return Err(error);
         }
@@ -87,7 +93,7 @@ impl App {
         let side = master_for(short_side, size);
         let Some(master) = self.0.blobs.square(photo, side).await? else {
             // Deleted since we looked, or truly missing: only the second is our fault.
-            self.photo(photo).await?;
+            self.photo_anew(photo).await?;
             return Err(Error::internal(BytesMissing { photo, side }));
         };
         let needed = imaging::render_memory(side, size) + master.length();

@@ -24,18 +24,22 @@ impl App {
     }
 
     async fn tidy_for_ever(&self) {
-        // Nobody else works in our folder, so whatever was under way before we opened it is dead.
-        let mut dead_before = self.0.opened_at;
         let mut tick = tokio::time::interval(EVERY);
         loop {
             tick.tick().await;
-            match self.tidy(dead_before).await {
+            match self.tidy(self.dead_before()).await {
                 Ok(0) => {}
                 Ok(collected) => tracing::info!(collected, "leftovers collected"),
                 Err(error) => tracing::warn!(%error, "tidying up failed; it is tried again in a minute"),
             }
-            dead_before = self.0.clock.now().minus(CLAIM_LIFE).max(self.0.opened_at);
         }
+    }
+
+    /// Uploads that began before this will not be finished. If nobody else works with our database, that goes for
+    /// whatever was under way before we opened it.
+    fn dead_before(&self) -> Timestamp {
+        let old = self.0.clock.now().minus(CLAIM_LIFE);
+        if self.0.store.is_shared() { old } else { old.max(self.0.opened_at) }
     }
 
     /// Removes images of photos that are not there. A delete leaves none, but a database that was put back

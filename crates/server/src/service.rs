@@ -7,6 +7,7 @@ use std::sync::Arc;
 use app::App;
 use model::Clock;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -68,7 +69,8 @@ impl Service {
         let admin_address = admin_listener.as_ref().and_then(|listener| listener.local_addr().ok());
 
         let (settings, app_clock) = (settings(config), clock.clone());
-        let opened = tokio::task::spawn_blocking(move || App::open(settings, app_clock)).await;
+        let runtime = Handle::current();
+        let opened = tokio::task::spawn_blocking(move || runtime.block_on(App::open(settings, app_clock))).await;
         let app = opened.map_err(StartError::from)?.map_err(StartError::from)?;
         prepare(&app).await?;
         let metrics = Arc::new(Metrics::new());
@@ -144,6 +146,8 @@ async fn bind(
 pub(crate) fn settings(config: &Config) -> app::Settings {
     app::Settings {
         data_dir: config.data_dir.clone(),
+        database_url: config.database_url.clone(),
+        database_read_url: config.database_read_url.clone(),
         admins: config.admins.clone(),
         keep_originals: config.keep_originals,
         max_upload: config.max_upload,
