@@ -44,7 +44,8 @@ impl Case {
         let made = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
         ask(&url, async |client| client.batch_execute(&made).await.unwrap()).await;
         let and = if url.contains('?') { '&' } else { '?' };
-        Self::open(Place::Server(format!("{url}{and}options=-csearch_path%3D{name}"))).await
+        let own = format!("options=-csearch_path%3D{name}&application_name={name}");
+        Self::open(Place::Server(format!("{url}{and}{own}"))).await
     }
 
     async fn open(place: Place) -> Self {
@@ -56,6 +57,15 @@ impl Case {
         let Self { store, place } = self;
         drop(store);
         Self::open(place).await
+    }
+
+    /// Ends every connection of this story to the server, in the middle of whatever it is doing; tells how many.
+    pub(crate) async fn cut_connections(&self) -> i64 {
+        self.count(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+             WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()",
+        )
+        .await
     }
 
     /// A second store on the same database.
