@@ -4,8 +4,7 @@
 //! every read the primary is asked how far it has written, which costs it next to nothing, and the standby answers only
 //! if it has replayed as much. If it has not within a moment, or is away, the primary answers after all.
 
-use std::sync::{Mutex, PoisonError};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -65,7 +64,7 @@ impl Replica {
         self.rest().is_some_and(|until| Instant::now() < until)
     }
 
-    fn rest(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+    fn rest(&self) -> MutexGuard<'_, Option<Instant>> {
         self.resting_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
