@@ -13,9 +13,9 @@ statements! {
     INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
         ON CONFLICT (user_id, post_id) DO NOTHING";
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
-    COUNT_UP = "UPDATE posts SET like_count = like_count + 1 WHERE id = $1";
-    COUNT_DOWN = "UPDATE posts SET like_count = like_count - 1 WHERE id = $1";
+    COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
     BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
+    POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
 /// What became of a like given or taken back.
@@ -27,18 +27,16 @@ pub enum Like {
     NoSuchPost,
 }
 
-// The post is counted first, and back if there was nothing to count: so whoever likes it or stops to takes the post's
-// row before any other, and of two who do it at once, on whichever nodes, one waits for the other.
 impl Store {
     pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Like, Error> {
-        self.write(Holds::Post(post), move |tx| {
+        self.write(Holds::Like(post, user), move |tx| {
             async move {
-                let insert = [user.into(), now.into(), post.into()];
-                let (posts, likes) = tx.execute_both((COUNT_UP, &[post.into()]), (INSERT, &insert)).await?;
-                if posts > 0 && likes == 0 {
-                    tx.execute(COUNT_DOWN, &[post.into()]).await?;
+                if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
+                    tx.add(COUNT, 1, post.0).await?;
+                    tx.note(Change::Like(user, post));
+                    return Ok(Like::Changed);
                 }
-                Ok(outcome(tx, user, post, posts, likes))
+                unchanged(tx, post).await
             }
             .boxed()
         })
@@ -46,14 +44,14 @@ impl Store {
     }
 
     pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Like, Error> {
-        self.write(Holds::Post(post), move |tx| {
+        self.write(Holds::Like(post, user), move |tx| {
             async move {
-                let delete = [user.into(), post.into()];
-                let (posts, likes) = tx.execute_both((COUNT_DOWN, &[post.into()]), (DELETE, &delete)).await?;
-                if posts > 0 && likes == 0 {
-                    tx.execute(COUNT_UP, &[post.into()]).await?;
+                if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
+                    tx.add(COUNT, -1, post.0).await?;
+                    tx.note(Change::Like(user, post));
+                    return Ok(Like::Changed);
                 }
-                Ok(outcome(tx, user, post, posts, likes))
+                unchanged(tx, post).await
             }
             .boxed()
         })
@@ -76,14 +74,8 @@ pub(crate) async fn between(
     tx.all(BETWEEN, &[user.into(), oldest.into(), newest.into()], |row| row.post_id(0)).await
 }
 
-/// What it comes to that so many posts were counted and so many likes came or went.
-fn outcome(tx: &mut Tx, user: UserId, post: PostId, posts: usize, likes: usize) -> Like {
-    match (posts, likes) {
-        (0, _) => Like::NoSuchPost,
-        (_, 0) => Like::Unchanged,
-        _ => {
-            tx.note(Change::Like(user, post));
-            Like::Changed
-        }
-    }
+/// Nothing changed: because it was so already, or because there is nothing to like?
+async fn unchanged(tx: &mut Tx, post: PostId) -> Result<Like, Error> {
+    let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
+    Ok(found.map_or(Like::NoSuchPost, |()| Like::Unchanged))
 }

@@ -69,19 +69,15 @@ impl Tx {
         }
     }
 
-    /// Runs two statements, of which the second does not need the first one's answer, in this order. Across a network
-    /// they travel together.
-    pub(crate) async fn execute_both(
-        &mut self,
-        first: Bound<'_>,
-        second: Bound<'_>,
-    ) -> Result<(usize, usize), Error> {
+    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the commit, once for
+    /// all that is added to the same row: whoever else wants the row on another node waits no longer than that takes.
+    pub(crate) async fn add(&mut self, sql: &'static str, by: i64, to: i64) -> Result<(), Error> {
         match &mut self.on {
-            On::Sqlite(conn) => {
-                let touched = statement::execute(conn, first.0, first.1)?;
-                Ok((touched, statement::execute(conn, second.0, second.1)?))
+            On::Sqlite(conn) => statement::execute(conn, sql, &[by.into(), to.into()]).map(drop),
+            On::Postgres(session) => {
+                session.add(sql, by, to);
+                Ok(())
             }
-            On::Postgres(session) => Box::pin(session.execute_both(first, second)).await,
         }
     }
 
@@ -131,6 +127,14 @@ impl Tx {
         match &mut self.on {
             On::Sqlite(conn) => conn,
             On::Postgres(_) => unreachable!("SQLite's threads have none but their own"),
+        }
+    }
+
+    /// Whether its connection has ended.
+    pub(crate) fn is_lost(&self) -> bool {
+        match &self.on {
+            On::Sqlite(_) => false,
+            On::Postgres(session) => session.is_closed(),
         }
     }
 

@@ -31,8 +31,8 @@ impl From<tokio_postgres::Error> for Error {
             return if away { Self::Unavailable(words.into()) } else { Self::Database(words.into()) };
         };
         match state.code() {
-            // Serialization failure, deadlock.
-            "40001" | "40P01" => Self::Conflict(words.into()),
+            // Serialization failure, deadlock; and what a row refers to has just been deleted, which the next attempt sees.
+            "40001" | "40P01" | "23503" => Self::Conflict(words.into()),
             // Not within lock_timeout, not within statement_timeout: the server has more to do than it can.
             "55P03" | "57014" => {
                 tracing::warn!(error = words, "a statement took too long and was given up");

@@ -44,11 +44,18 @@ impl Lane {
         while queue.recv_many(&mut group, GROUP).await > 0 {
             // They all wait at the same time, so any order is as good to them; for the locks there is but one.
             group.sort_by(|a, b| a.holds().cmp(b.holds()));
+            // Likes come to their posts' rows last of all, other writes in the middle: together they would be out of order.
+            let likes = group.partition_point(|job| job.holds().is_like());
+            let others = group.split_off(likes);
             self.write(std::mem::take(&mut group)).await;
+            self.write(others).await;
         }
     }
 
     async fn write(&mut self, mut group: Vec<Box<dyn Job>>) {
+        if group.is_empty() {
+            return;
+        }
         let mut fate = self.attempt(&mut group).await;
         // Lost before the commit was asked for. Once more, on a fresh connection.
         if let Fate::Undone(Error::Unavailable(cause)) = &fate {
@@ -77,7 +84,7 @@ impl Lane {
         let mut stuck: Option<Holds> = None;
         for mut job in group {
             // They are in order: whoever wants what somebody would not let go of comes right behind.
-            if stuck.as_ref() == Some(job.holds()) {
+            if stuck.as_ref().is_some_and(|stuck| stuck.meets(job.holds())) {
                 job.settle(Err(Error::Busy));
                 continue;
             }
@@ -103,26 +110,20 @@ impl Lane {
     /// One transaction with all of them; whatever it comes to, none is answered yet.
     async fn attempt(&mut self, group: &mut [Box<dyn Job>]) -> Fate {
         let mut tx = match self.tx.take() {
-            Some(mut tx) if !tx.session().is_closed() => tx,
+            Some(tx) if !tx.is_lost() => tx,
             _ => match self.reach.connect().await {
                 Ok(session) => Tx::on_postgres(session),
                 Err(error) => return Fate::Undone(error),
             },
         };
         tx.session().begin();
-        for job in group {
-            let done = match timeout(JOB_TIME, job.run(&mut tx)).await {
-                Ok(done) => done,
-                Err(_) => return Fate::Undone(Error::Unavailable("a write was not answered in time".into())),
-            };
-            if let Err(error) = done {
-                drop(tx.take_changes());
-                // A session that cannot even be rolled back is let go, which comes to the same.
-                if tx.session().roll_back().await {
-                    self.tx = Some(tx);
-                }
-                return Fate::Undone(error);
+        if let Err(error) = run(&mut tx, group).await {
+            drop(tx.take_changes());
+            // One that cannot be rolled back any more is let go, which comes to the same.
+            if !matches!(error, Error::Unavailable(_)) && tx.session().roll_back().await {
+                self.tx = Some(tx);
             }
+            return Fate::Undone(error);
         }
         let fate = tx.session().commit().await;
         let changes = tx.take_changes();
@@ -141,6 +142,15 @@ impl Lane {
         }
         fate
     }
+}
+
+/// All of them, up to but without the commit.
+async fn run(tx: &mut Tx, group: &mut [Box<dyn Job>]) -> Result<(), Error> {
+    let late = |_| Error::Unavailable("a write was not answered in time".into());
+    for job in group {
+        timeout(JOB_TIME, job.run(tx)).await.map_err(late)??;
+    }
+    timeout(JOB_TIME, tx.session().add_up()).await.map_err(late)?
 }
 
 fn settle(group: Vec<Box<dyn Job>>, fate: &Result<(), Error>) {

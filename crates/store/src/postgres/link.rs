@@ -2,6 +2,7 @@
 //! the server is away.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout};
@@ -14,8 +15,8 @@ use super::tls::Tls;
 use super::url::DatabaseUrl;
 use crate::Error;
 
-/// To find the server, shake hands, prove who we are and agree on the terms below.
-const CONNECT_TIME: Duration = Duration::from_secs(5);
+/// To find one server, shake hands, prove who we are and agree on the terms below.
+const CONNECT_TIME: Duration = Duration::from_secs(3);
 
 /// A connection whose other end has gone without a word is noticed after about this long.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -43,7 +44,10 @@ const TERMS: &str = "SET lock_timeout = '5s';
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 
 pub(super) struct Link {
-    config: Config,
+    /// One for each server that may be the right one.
+    configs: Vec<Config>,
+    /// Which of them was the last time.
+    usual: AtomicUsize,
     tls: Tls,
     /// How long one statement may run.
     statement_time: Duration,
@@ -60,34 +64,45 @@ pub(super) enum Purpose {
 
 impl Link {
     pub(super) fn new(url: &DatabaseUrl, purpose: Purpose, statement_time: Duration) -> Result<Self, String> {
-        let mut config = url.config.clone();
-        config
-            .connect_timeout(CONNECT_TIME)
-            .tcp_user_timeout(SILENCE)
-            .keepalives(true)
-            .keepalives_idle(SILENCE / 2)
-            .keepalives_interval(SILENCE / 8)
-            .keepalives_retries(4);
-        if config.get_application_name().is_none() {
-            config.application_name("pinhole");
+        let mut configs = url.configs.clone();
+        for config in &mut configs {
+            config
+                .connect_timeout(CONNECT_TIME)
+                .tcp_user_timeout(SILENCE)
+                .keepalives(true)
+                .keepalives_idle(SILENCE / 2)
+                .keepalives_interval(SILENCE / 8)
+                .keepalives_retries(4);
+            if config.get_application_name().is_none() {
+                config.application_name("pinhole");
+            }
+            if purpose == Purpose::Write {
+                config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+            }
         }
-        if purpose == Purpose::Write {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        }
-        Ok(Self { config, tls: Tls::new(&url.trust)?, statement_time })
+        Ok(Self { configs, usual: AtomicUsize::new(0), tls: Tls::new(&url.trust)?, statement_time })
     }
 
+    /// With the first that will do, beginning where it was the last time.
     pub(super) async fn connect(&self) -> Result<Session, Error> {
-        match timeout(CONNECT_TIME, self.open()).await {
-            Ok(Ok(session)) => Ok(session),
-            // Whatever is wrong, a wrong password as well: it may be mended while we run.
-            Ok(Err(error)) => Err(Error::Unavailable(told(&error).into())),
-            Err(_) => Err(Error::Unavailable("no connection in time".into())),
+        let mut reasons = Vec::new();
+        let usual = self.usual.load(Ordering::Relaxed);
+        for at in (usual..self.configs.len()).chain(0..usual) {
+            match timeout(CONNECT_TIME, self.open(&self.configs[at])).await {
+                Ok(Ok(session)) => {
+                    self.usual.store(at, Ordering::Relaxed);
+                    return Ok(session);
+                }
+                // Whatever is wrong, a wrong password as well: it may be mended while we run.
+                Ok(Err(error)) => reasons.push(told(&error)),
+                Err(_) => reasons.push("no answer in time".into()),
+            }
         }
+        Err(Error::Unavailable(reasons.join("; ").into()))
     }
 
-    async fn open(&self) -> Result<Session, tokio_postgres::Error> {
-        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+    async fn open(&self, config: &Config) -> Result<Session, tokio_postgres::Error> {
+        let (client, connection) = config.connect(self.tls.clone()).await?;
         let speaker = tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::info!(error = told(&error), "a connection to the database has ended");

@@ -92,8 +92,8 @@ impl Pool {
 
     fn take(&self) -> Option<Lent<'_>> {
         let mut idle = self.idle();
-        while let Some(mut tx) = idle.pop() {
-            if !tx.session().is_closed() {
+        while let Some(tx) = idle.pop() {
+            if !tx.is_lost() {
                 return Some(Lent { pool: self, tx: Some(tx) });
             }
         }
@@ -114,8 +114,8 @@ struct Lent<'p> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let Some(mut tx) = self.tx.take()
-            && !tx.session().is_closed()
+        if let Some(tx) = self.tx.take()
+            && !tx.is_lost()
         {
             self.pool.idle().push(tx);
         }

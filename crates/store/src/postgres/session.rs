@@ -1,12 +1,12 @@
 //! One connection to PostgreSQL, with the statements it has prepared.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, Statement};
@@ -14,6 +14,7 @@ use tokio_postgres::{Client, Row, Statement};
 use super::error::is_refusal;
 use crate::Error;
 use crate::tx::Bound;
+use crate::value::Value;
 
 /// For a commit to be answered. It waits for the disk, and for a synchronous standby; nothing on the server bounds it.
 const COMMIT_TIME: Duration = Duration::from_secs(15);
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     beginning: bool,
     /// A statement failed since then, so the server will hear of no further one.
     failed: bool,
+    /// What is to be added at its end: by which statement, to which row, how much.
+    sums: BTreeMap<(&'static str, i64), i64>,
 }
 
 /// What became of a transaction.
@@ -44,10 +47,10 @@ pub(super) enum Fate {
 
 impl Session {
     pub(super) fn new(client: Client, speaker: AbortHandle) -> Self {
-        Self { client, speaker, prepared: HashMap::new(), beginning: false, failed: false }
+        Self { client, speaker, prepared: HashMap::new(), beginning: false, failed: false, sums: BTreeMap::new() }
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
@@ -64,27 +67,6 @@ impl Session {
         usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
     }
 
-    /// Sends both before it waits for either.
-    pub(crate) async fn execute_both(
-        &mut self,
-        first: Bound<'_>,
-        second: Bound<'_>,
-    ) -> Result<(usize, usize), Error> {
-        let statements = (self.prepare(first.0).await?, self.prepare(second.0).await?);
-        let begun = self.begun();
-        let touched = join(
-            self.client.execute_raw(&statements.0, first.1.iter().copied()),
-            self.client.execute_raw(&statements.1, second.1.iter().copied()),
-        );
-        let (begun, (one, two)) = join(self.begin_if(begun), touched).await;
-        let one = self.noted(begun.and(one))?;
-        let two = self.noted(two)?;
-        let count = |touched| {
-            usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
-        };
-        Ok((count(one)?, count(two)?))
-    }
-
     pub(crate) async fn rows(&mut self, (sql, params): Bound<'_>) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
         let begun = self.begun();
@@ -96,10 +78,31 @@ impl Session {
         self.noted(begun.and(rows))
     }
 
+    /// Notes what is to be added at the end of the transaction.
+    pub(crate) fn add(&mut self, sql: &'static str, by: i64, to: i64) {
+        *self.sums.entry((sql, to)).or_default() += by;
+    }
+
     /// A transaction begins with the next statement.
     pub(super) fn begin(&mut self) {
         self.beginning = true;
         self.failed = false;
+        self.sums.clear();
+    }
+
+    /// Adds what was noted, all of it in one round trip, and in the same order on every node.
+    pub(super) async fn add_up(&mut self) -> Result<(), Error> {
+        let mut adding = Vec::new();
+        for ((sql, to), by) in std::mem::take(&mut self.sums) {
+            if by != 0 {
+                adding.push((self.prepare(sql).await?, [Value::Int(by), Value::Int(to)]));
+            }
+        }
+        let begun = self.begun();
+        let sent = adding.iter().map(|(statement, values)| self.client.execute_raw(statement, values.iter().copied()));
+        let (begun, added) = join(self.begin_if(begun), join_all(sent)).await;
+        let added: Result<Vec<u64>, _> = added.into_iter().collect();
+        self.noted(begun.and(added)).map(drop)
     }
 
     pub(super) async fn commit(&mut self) -> Fate {
@@ -119,6 +122,7 @@ impl Session {
     }
 
     /// Whether it went well, and the session is fit for the next. Otherwise it must go: its end is a rollback as well.
+    /// What is still on its way is answered first, or the time for this one runs out.
     pub(super) async fn roll_back(&mut self) -> bool {
         if self.begun() {
             return true;

@@ -14,7 +14,8 @@ use tokio_postgres::config::{Host, SslMode};
 pub struct DatabaseUrl {
     /// As it was written, to tell two apart.
     text: String,
-    pub(super) config: Config,
+    /// One for each server.
+    pub(super) configs: Vec<Config>,
     pub(super) trust: Trust,
 }
 
@@ -52,12 +53,13 @@ impl FromStr for DatabaseUrl {
                 _ => left.push(part),
             }
         }
-        let rest = if left.is_empty() { address.to_owned() } else { format!("{address}?{}", left.join("&")) };
-        let mut config: Config = rest.parse().map_err(|_| FORM)?;
-        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        let query = if left.is_empty() { String::new() } else { format!("?{}", left.join("&")) };
+        let servers = each_server(address).into_iter().map(|address| format!("{address}{query}").parse());
+        let mut configs: Vec<Config> = servers.collect::<Result<_, _>>().map_err(|_| FORM)?;
+        if configs.iter().any(|config| config.get_hosts().is_empty() && config.get_hostaddrs().is_empty()) {
             return Err(format!("{FORM}; the host is missing"));
         }
-        if config.get_dbname().is_none() {
+        if configs.iter().any(|config| config.get_dbname().is_none()) {
             return Err(format!("{FORM}; the database is missing"));
         }
 
@@ -74,9 +76,19 @@ impl FromStr for DatabaseUrl {
         if authorities.is_some() {
             return Err("expected sslmode=verify-full beside sslrootcert: no other mode looks at certificates".into());
         }
-        config.ssl_mode(ssl);
-        Ok(Self { text: raw.to_owned(), config, trust })
+        for config in &mut configs {
+            config.ssl_mode(ssl);
+        }
+        Ok(Self { text: raw.to_owned(), configs, trust })
     }
+}
+
+/// The address once for each host in it, so that one that is silent does not use up the time of the others.
+fn each_server(address: &str) -> Vec<String> {
+    let start = address.find('@').map_or_else(|| address.find("//").map_or(0, |at| at + 2), |at| at + 1);
+    let (before, rest) = address.split_at(start);
+    let (hosts, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    hosts.split(',').map(|host| format!("{before}{host}{after}")).collect()
 }
 
 fn decoded(value: &str) -> Result<String, String> {
@@ -86,18 +98,17 @@ fn decoded(value: &str) -> Result<String, String> {
 /// Where it is, without who may go in: for messages.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ports = self.config.get_ports();
-        let names = self.config.get_hosts().iter().map(|host| match host {
-            Host::Tcp(name) => name.clone(),
-            Host::Unix(path) => path.display().to_string(),
+        let servers = self.configs.iter().flat_map(|config| {
+            let names = config.get_hosts().iter().map(|host| match host {
+                Host::Tcp(name) => name.clone(),
+                Host::Unix(path) => path.display().to_string(),
+            });
+            let port = config.get_ports().first().map(|port| format!(":{port}")).unwrap_or_default();
+            let addresses = config.get_hostaddrs().iter().map(ToString::to_string);
+            names.chain(addresses).take(1).map(move |server| format!("{server}{port}"))
         });
-        let addresses = self.config.get_hostaddrs().iter().map(ToString::to_string);
-        let hosts: Vec<String> = if self.config.get_hosts().is_empty() { addresses.collect() } else { names.collect() };
-        let hosts = hosts.iter().enumerate().map(|(at, host)| {
-            ports.get(at).or(ports.first()).map_or(host.clone(), |port| format!("{host}:{port}"))
-        });
-        let hosts: Vec<String> = hosts.collect();
-        write!(f, "{} on {}", self.config.get_dbname().unwrap_or_default(), hosts.join(", "))
+        let database = self.configs.first().and_then(Config::get_dbname).unwrap_or_default();
+        write!(f, "{database} on {}", servers.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -125,13 +136,14 @@ mod tests {
             ("postgres://ada:s3cret@db.example.org/pinhole", "pinhole on db.example.org:5432"),
             ("postgresql://a?a:s3cret@db:6543/pinhole?sslmode=disable", "pinhole on db:6543"),
             ("postgres://ada:s3cret@one:1,two:2/pinhole", "pinhole on one:1, two:2"),
+            ("postgres://one,[::1]:2/pinhole?user=ada&password=s3cret", "pinhole on one:5432, ::1:2"),
             ("postgres:///pinhole?host=/run/postgresql&user=ada&password=s3cret", "pinhole on /run/postgresql"),
         ];
         for (raw, shown) in cases {
             let url: DatabaseUrl = raw.parse().unwrap_or_else(|error| panic!("{raw}: {error}"));
             assert_eq!(url.to_string(), shown);
             assert!(!format!("{url:?}").contains("s3cret"));
-            assert_eq!(url.config.get_password(), Some(b"s3cret".as_slice()));
+            assert_eq!(url.configs[0].get_password(), Some(b"s3cret".as_slice()));
         }
     }
 
@@ -153,7 +165,7 @@ mod tests {
         ];
         for (query, mode, trust) in cases {
             let url = parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
-            assert_eq!((url.config.get_ssl_mode(), url.trust), (mode, trust), "{query}");
+            assert_eq!((url.configs[0].get_ssl_mode(), url.trust), (mode, trust), "{query}");
         }
         for query in ["sslmode=allow", "sslmode=verify-ca", "sslmode=", "sslrootcert=/x", "colour=blue"] {
             assert!(parse(query).is_err(), "{query} passed");
@@ -162,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_refusal_repeats_nothing() {
-        let cases = ["", "s3cret", "mysql://ada:s3cret@db/x", "postgres://ada:s3cret@db", "postgres://ada:s3cret@db/x?s3cret=1"];
+        let cases = ["", "s3cret", "mysql://ada:s3cret@db/x", "postgres://ada:s3cret@db", "postgres:///s3cret", "postgres://ada:s3cret@db/x?s3cret=1"];
         for raw in cases {
             let refusal = raw.parse::<DatabaseUrl>().unwrap_err();
             assert!(!refusal.contains("s3") && !refusal.contains("cret@"), "{refusal}");

@@ -65,6 +65,7 @@ impl Writer {
     fn lane(&self, holds: &Holds) -> usize {
         let number = match holds {
             Holds::Nothing => self.turn.fetch_add(1, Ordering::Relaxed),
+            Holds::Like(post, _) => post.0 as usize,
             holds => {
                 let mut hasher = DefaultHasher::new();
                 holds.hash(&mut hasher);
