@@ -116,7 +116,6 @@ impl Lane {
                 Err(error) => return Fate::Undone(error),
             },
         };
-        tx.session().begin();
         if let Err(error) = run(&mut tx, group).await {
             drop(tx.take_changes());
             // One that cannot be rolled back any more is let go, which comes to the same.
@@ -144,9 +143,10 @@ impl Lane {
     }
 }
 
-/// All of them, up to but without the commit.
+/// All of them, from the beginning up to but without the commit.
 async fn run(tx: &mut Tx, group: &mut [Box<dyn Job>]) -> Result<(), Error> {
     let late = |_| Error::Unavailable("a write was not answered in time".into());
+    timeout(JOB_TIME, tx.session().begin()).await.map_err(late)??;
     for job in group {
         timeout(JOB_TIME, job.run(tx)).await.map_err(late)??;
     }

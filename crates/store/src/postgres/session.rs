@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, Statement};
@@ -27,9 +27,7 @@ pub(crate) struct Session {
     /// The task that speaks to the server; it ends with us, whatever it is doing.
     speaker: AbortHandle,
     prepared: HashMap<&'static str, Statement>,
-    /// BEGIN has been asked for; it travels with the first statement.
-    beginning: bool,
-    /// A statement failed since then, so the server will hear of no further one.
+    /// A statement failed since the transaction began, so the server will hear of no further one.
     failed: bool,
     /// What is to be added at its end: by which statement, to which row, how much.
     sums: BTreeMap<(&'static str, i64), i64>,
@@ -47,7 +45,7 @@ pub(super) enum Fate {
 
 impl Session {
     pub(super) fn new(client: Client, speaker: AbortHandle) -> Self {
-        Self { client, speaker, prepared: HashMap::new(), beginning: false, failed: false, sums: BTreeMap::new() }
+        Self { client, speaker, prepared: HashMap::new(), failed: false, sums: BTreeMap::new() }
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -60,22 +58,19 @@ impl Session {
 
     pub(crate) async fn execute(&mut self, (sql, params): Bound<'_>) -> Result<usize, Error> {
         let statement = self.prepare(sql).await?;
-        let begun = self.begun();
-        let touched = self.client.execute_raw(&statement, params.iter().copied());
-        let (begun, touched) = join(self.begin_if(begun), touched).await;
-        let touched = self.noted(begun.and(touched))?;
+        let touched = self.client.execute_raw(&statement, params.iter().copied()).await;
+        let touched = self.noted(touched)?;
         usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
     }
 
     pub(crate) async fn rows(&mut self, (sql, params): Bound<'_>) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
-        let begun = self.begun();
         let rows = async {
             let rows = pin!(self.client.query_raw(&statement, params.iter().copied()).await?);
             rows.try_collect::<Vec<Row>>().await
         };
-        let (begun, rows) = join(self.begin_if(begun), rows).await;
-        self.noted(begun.and(rows))
+        let rows = rows.await;
+        self.noted(rows)
     }
 
     /// Notes what is to be added at the end of the transaction.
@@ -83,11 +78,12 @@ impl Session {
         *self.sums.entry((sql, to)).or_default() += by;
     }
 
-    /// A transaction begins with the next statement.
-    pub(super) fn begin(&mut self) {
-        self.beginning = true;
+    /// Waited for: a first statement sent along with it would hold by itself if this failed.
+    pub(super) async fn begin(&mut self) -> Result<(), Error> {
         self.failed = false;
         self.sums.clear();
+        let begun = self.client.batch_execute("BEGIN").await;
+        self.noted(begun)
     }
 
     /// Adds what was noted, all of it in one round trip, and in the same order on every node.
@@ -98,18 +94,13 @@ impl Session {
                 adding.push((self.prepare(sql).await?, [Value::Int(by), Value::Int(to)]));
             }
         }
-        let begun = self.begun();
         let sent = adding.iter().map(|(statement, values)| self.client.execute_raw(statement, values.iter().copied()));
-        let (begun, added) = join(self.begin_if(begun), join_all(sent)).await;
-        let added: Result<Vec<u64>, _> = added.into_iter().collect();
-        self.noted(begun.and(added)).map(drop)
+        let added: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
+        self.noted(added).map(drop)
     }
 
     pub(super) async fn commit(&mut self) -> Fate {
-        if self.begun() {
-            // Not one statement: the server never heard of it.
-            return Fate::Committed;
-        }
+        // The server would answer that it has rolled back, which sounds like a success.
         if self.failed {
             return Fate::Undone(Error::Database("a commit was asked for after a failure".into()));
         }
@@ -124,9 +115,6 @@ impl Session {
     /// Whether it went well, and the session is fit for the next. Otherwise it must go: its end is a rollback as well.
     /// What is still on its way is answered first, or the time for this one runs out.
     pub(super) async fn roll_back(&mut self) -> bool {
-        if self.begun() {
-            return true;
-        }
         matches!(timeout(ROLLBACK_TIME, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
     }
 
@@ -138,15 +126,6 @@ impl Session {
         let statement = self.noted(prepared)?;
         self.prepared.insert(sql, statement.clone());
         Ok(statement)
-    }
-
-    /// Whether a transaction is to begin right now.
-    fn begun(&mut self) -> bool {
-        std::mem::take(&mut self.beginning)
-    }
-
-    async fn begin_if(&self, now: bool) -> Result<(), tokio_postgres::Error> {
-        if now { self.client.batch_execute("BEGIN").await } else { Ok(()) }
     }
 
     fn noted<T>(&mut self, outcome: Result<T, tokio_postgres::Error>) -> Result<T, Error> {
