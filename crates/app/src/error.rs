@@ -42,7 +42,8 @@ impl Error {
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Busy => Self::Busy("the database"),
+            store::Error::Busy | store::Error::Conflict(_) => Self::Busy("the database"),
+            store::Error::Unavailable(cause) => Self::Unavailable("the database", cause),
             other => Self::internal(other),
         }
     }

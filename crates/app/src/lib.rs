@@ -42,6 +42,7 @@ pub use variants::Image;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;
 pub use stats::{CacheLevel, Facts, Queue, Stats};
+pub use store::DatabaseUrl;
 pub use upload::Upload;
 
 use std::fs::File;

@@ -39,16 +39,19 @@ pub enum OpenError {
         path.display()
     )]
     Locked { path: PathBuf },
-    #[error("{0}\nInstall that version (or a later one) again, or point --data-dir to another folder.")]
-    Newer(store::OpenError),
-    #[error("{0}\nMove it away, or point --data-dir to another folder.")]
-    Foreign(store::OpenError),
-    #[error("{0}\nPoint --data-dir or PINHOLE_DATA_DIR to the folder of an instance.")]
+    #[error("{0}\nInstall that version (or a later one) again, or point --{1} elsewhere.")]
+    Newer(store::OpenError, &'static str),
+    #[error("{0}\nMove it away, or point --{1} elsewhere.")]
+    Foreign(store::OpenError, &'static str),
+    #[error(
+        "{0}\nSee that PostgreSQL runs there, that its pg_hba.conf lets us in, and that PINHOLE_DATABASE_URL has the \
+         right name and password."
+    )]
+    Server(store::OpenError),
+    #[error("{0}\nPoint --data-dir, --database-url or their variables to an instance.")]
     Missing(store::OpenError),
     #[error("{0}\nStart the service of this version once, which brings it up to date.")]
     Older(store::OpenError),
-    #[error("{place} is an address that this build cannot open\nName a folder of this machine.")]
-    Elsewhere { place: crate::Place },
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
@@ -61,13 +64,18 @@ pub enum OpenError {
     Passwords(crate::Error),
 }
 
-impl From<store::OpenError> for OpenError {
-    fn from(error: store::OpenError) -> Self {
+impl OpenError {
+    pub(crate) fn of(error: store::OpenError, database: &store::Database) -> Self {
+        let flag = match database {
+            store::Database::File(_) => "data-dir",
+            store::Database::Server { .. } => "database-url",
+        };
         match error {
-            store::OpenError::Newer { .. } => Self::Newer(error),
-            store::OpenError::Foreign { .. } => Self::Foreign(error),
+            store::OpenError::Newer { .. } => Self::Newer(error, flag),
+            store::OpenError::Foreign { .. } => Self::Foreign(error, flag),
             store::OpenError::Missing { .. } => Self::Missing(error),
             store::OpenError::Older { .. } => Self::Older(error),
+            store::OpenError::Server { .. } => Self::Server(error),
             store::OpenError::Open { .. } | store::OpenError::Thread(_) => Self::Store(error),
         }
     }
@@ -78,13 +86,15 @@ impl App {
     /// it is for a thread that may be blocked.
     pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings.data_dir)?;
-        let memory = Arc::new(Memory::new());
+        let database = settings.database();
+        let memory = Arc::new(match database {
+            store::Database::File(_) => Memory::new(),
+            store::Database::Server { .. } => Memory::of_shared_facts(),
+        });
         let heard = memory.clone();
-        let store = store::Store::open(
-            &settings.data_dir.join("pinhole.db"),
-            settings.read_connections,
-            Box::new(move |changes| heard.hear(changes)),
-        )?;
+        let listener = Box::new(move |changes: &[store::Change]| heard.hear(changes));
+        let store = store::Store::open(&database, settings.read_connections, listener).await;
+        let store = store.map_err(|error| OpenError::of(error, &database))?;
         let blobs = open_blobs(&settings).await?;
         let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)
             .map_err(OpenError::Blobs)?;

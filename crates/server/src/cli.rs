@@ -4,9 +4,11 @@ mod verb;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use app::Place;
+use app::{BucketUrl, DatabaseUrl, Place};
 use clap::builder::styling::Styles;
+use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, value_parser};
 
 use crate::config::{self, Flags};
@@ -26,7 +28,7 @@ pub enum Command {
     /// Bring it into an empty instance.
     Restore { file: PathBuf },
     /// Move to other places; what is not named stays.
-    Migrate { to_database: Option<Place>, to_blobs: Option<Place>, step: Step },
+    Migrate { to_database: Option<Place<DatabaseUrl>>, to_blobs: Option<Place<BucketUrl>>, step: Step },
     /// Look whether all is well.
     Doctor { fix: bool, json: bool },
     /// Print the settings in force.
@@ -60,14 +62,13 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, cla
         let verb = Verb::ALL.into_iter().find(|verb| verb.name() == name);
         Some(command(verb?, given))
     });
-    Ok(Invocation { command: given.unwrap_or(Command::Serve), flags: flags(&matches) })
+    Ok(Invocation { command: given.transpose()?.unwrap_or(Command::Serve), flags: flags(&matches) })
 }
 
-fn command(verb: Verb, given: &ArgMatches) -> Command {
+fn command(verb: Verb, given: &ArgMatches) -> Result<Command, clap::Error> {
     // Asked for by every command that has one, so that it is there.
     let file = |given: &ArgMatches| given.get_one::<PathBuf>("archive").cloned().unwrap_or_default();
-    let place = |name| given.get_one::<String>(name).map(|raw| Place::new(raw));
-    match verb {
+    Ok(match verb {
         Verb::Serve => Command::Serve,
         Verb::Demo => Command::Demo,
         Verb::Backup => match given.subcommand() {
@@ -82,13 +83,19 @@ fn command(verb: Verb, given: &ArgMatches) -> Command {
         Verb::Migrate => {
             let steps = [("dry-run", Step::DryRun), ("finish", Step::Finish), ("verify", Step::Verify)];
             let step = steps.into_iter().find(|(name, _)| given.get_flag(name)).map_or(Step::Copy, |(_, step)| step);
-            Command::Migrate { to_database: place("to-database"), to_blobs: place("to-blobs"), step }
+            Command::Migrate { to_database: place(given, "to-database")?, to_blobs: place(given, "to-blobs")?, step }
         }
         Verb::Doctor => Command::Doctor { fix: given.get_flag("fix"), json: given.get_flag("json") },
         Verb::Config => Command::Config,
         Verb::Healthcheck => Command::Healthcheck,
         Verb::OpenApi => Command::OpenApi,
-    }
+    })
+}
+
+/// What is wrong with it is said without repeating it: it may hold a password.
+fn place<A: FromStr<Err = String>>(given: &ArgMatches, name: &str) -> Result<Option<Place<A>>, clap::Error> {
+    let wrong = |reason| clap::Error::raw(ErrorKind::ValueValidation, format!("--{name}: {reason}\n"));
+    given.get_one::<String>(name).map(|raw| raw.parse().map_err(wrong)).transpose()
 }
 
 /// Settings are global, so that they may stand before or after the subcommand. Defaults are not told to clap: it
@@ -174,8 +181,6 @@ fn settings_help(styles: Styles) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::error::ErrorKind;
-
     use super::*;
 
     fn parse(line: &str) -> Result<Invocation, clap::Error> {
@@ -208,8 +213,9 @@ mod tests {
         let file = || "b.tar".into();
         let backup = |force, skip_missing| Command::Backup { file: file(), force, skip_missing };
         let migrate = |to_database: Option<&str>, to_blobs: Option<&str>, step| {
-            let place = |raw: Option<&str>| raw.map(Place::new);
-            Command::Migrate { to_database: place(to_database), to_blobs: place(to_blobs), step }
+            let to_database = to_database.map(|raw| raw.parse().unwrap());
+            let to_blobs = to_blobs.map(|raw| raw.parse().unwrap());
+            Command::Migrate { to_database, to_blobs, step }
         };
         let (db, s3) = (Some("postgres://db/pinhole"), Some("s3://bucket"));
         let cases = [
@@ -239,8 +245,12 @@ mod tests {
             "pinhole restore",
             "pinhole migrate",
             "pinhole migrate --to-blobs s3://bucket --finish --dry-run",
+            "pinhole migrate --to-blobs ftp://bucket",
+            "pinhole migrate --to-database mysql://ada:s3cret@db/pinhole",
         ] {
-            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+            let error = parse(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}");
+            assert!(!error.to_string().contains("s3cret"), "{error}");
         }
         let flags = parse("pinhole backup verify b.tar --data-dir x").unwrap().flags;
         assert_eq!(flags.values.get("data_dir").map(String::as_str), Some("x"));

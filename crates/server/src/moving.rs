@@ -6,7 +6,10 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use app::{ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, OpenError, Place, Places, Progress};
+use app::{
+    Account, ArchiveError, BucketUrl, DatabaseUrl, Destination, Instance, Manifest, Mode, MoveError, Moved, OpenError,
+    Place, Places, Progress,
+};
 use model::Clock;
 
 use crate::cli::Step;
@@ -30,7 +33,12 @@ pub enum MovingError {
 
 /// Where the instance of these settings keeps what it has.
 pub(crate) fn places(config: &Config) -> Places {
-    Places::folder(config.data_dir.clone())
+    let folder = || config.data_dir.clone();
+    Places {
+        database: config.database_url.clone().map_or_else(|| Place::Folder(folder()), Place::Address),
+        blobs: config.blobs_url.clone().map_or_else(|| Place::Folder(folder()), Place::Address),
+        account: Account::from_variables(std::env::vars_os()),
+    }
 }
 
 pub async fn back_up(
@@ -94,14 +102,15 @@ pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
 
 pub async fn migrate(
     config: &Config,
-    to_database: Option<Place>,
-    to_blobs: Option<Place>,
+    to_database: Option<Place<DatabaseUrl>>,
+    to_blobs: Option<Place<BucketUrl>>,
     step: Step,
 ) -> Result<(), MovingError> {
     let from_places = places(config);
     let to_places = Places {
         database: to_database.unwrap_or_else(|| from_places.database.clone()),
         blobs: to_blobs.unwrap_or_else(|| from_places.blobs.clone()),
+        account: from_places.account.clone(),
     };
     let shown = Arc::new(Shown::new());
     let mode = match step {

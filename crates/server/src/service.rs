@@ -150,6 +150,8 @@ pub(crate) fn settings(config: &Config) -> app::Settings {
             Some(url) => Location::Bucket { url, account: Account::from_variables(std::env::vars_os()) },
             None => Location::DataFolder,
         },
+        database_url: config.database_url.clone(),
+        database_read_url: config.database_read_url.clone(),
         admins: config.admins.clone(),
         keep_originals: config.keep_originals,
         max_upload: config.max_upload,

@@ -7,8 +7,15 @@ use std::sync::Arc;
 pub enum Error {
     #[error("too much work is waiting for the database")]
     Busy,
+    /// Writes of several nodes wanted the same things in turn. Nothing was written.
+    #[error("other writes were in the way: {0}")]
+    Conflict(Arc<str>),
+    /// The database is away. A write that fails so was never acknowledged, but may have held: whoever repeats it must
+    /// be ready to find it done.
+    #[error("the database cannot be reached: {0}")]
+    Unavailable(Arc<str>),
     #[error("the database failed: {0}")]
-    Database(Arc<rusqlite::Error>),
+    Database(Arc<str>),
     #[error("the database holds a value that breaks its rule: {0}")]
     Corrupt(String),
     #[error("the database was closed")]
@@ -24,7 +31,7 @@ pub enum Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(Arc::new(error))
+        Self::Database(error.to_string().into())
     }
 }
 
@@ -33,20 +40,16 @@ impl From<rusqlite::Error> for Error {
 pub enum OpenError {
     #[error("cannot open the database {}: {cause}", path.display())]
     Open { path: PathBuf, cause: rusqlite::Error },
-    #[error(
-        "the database {} has schema version {found}, made by a newer Pinhole; this one knows up to {known}",
-        path.display()
-    )]
-    Newer { path: PathBuf, found: u32, known: u32 },
-    #[error("there is no database {}", path.display())]
-    Missing { path: PathBuf },
-    #[error(
-        "the database {} has schema version {found}, made by an older Pinhole; this one reads version {known}",
-        path.display()
-    )]
-    Older { path: PathBuf, found: u32, known: u32 },
-    #[error("{} is a database of some other program, not of Pinhole", path.display())]
-    Foreign { path: PathBuf },
+    #[error("the database {place} has schema version {found}, made by a newer Pinhole; this one knows up to {known}")]
+    Newer { place: String, found: u32, known: u32 },
+    #[error("there is no database {place}")]
+    Missing { place: String },
+    #[error("the database {place} has schema version {found}, made by an older Pinhole; this one reads version {known}")]
+    Older { place: String, found: u32, known: u32 },
+    #[error("{place} is a database of some other program, not of Pinhole")]
+    Foreign { place: String },
+    #[error("cannot use the database {place}: {cause}")]
+    Server { place: String, cause: String },
     #[error("cannot start a database thread: {0}")]
     Thread(#[from] std::io::Error),
 }

@@ -5,8 +5,10 @@ use std::ops::ControlFlow;
 use futures_util::FutureExt;
 
 use crate::facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact};
+use crate::row::Row;
 use crate::statements::statements;
-use crate::tx::{Row, Tx, Value};
+use crate::tx::Tx;
+use crate::value::Value;
 use crate::{Error, Store};
 
 statements! {

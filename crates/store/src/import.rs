@@ -9,9 +9,11 @@ use model::{PhotoId, Timestamp};
 
 use crate::export::SEQUENCES;
 use crate::facts::{Fact, SequenceFact, Table};
+use crate::holds::Holds;
 use crate::statements::statements;
-use crate::tx::{Tx, Value};
+use crate::tx::Tx;
 use crate::upkeep::{self, Census};
+use crate::value::Value;
 use crate::{Error, Store};
 
 statements! {
@@ -48,7 +50,7 @@ pub enum Arrival {
 impl Store {
     /// Announces that bytes of these photos are about to be brought in. Those of an earlier attempt are claimed anew.
     pub async fn claim_photos(&self, ids: Vec<PhotoId>, now: Timestamp) -> Result<(), Error> {
-        self.write(move |tx| {
+        self.write(Holds::Leftovers, move |tx| {
             async move {
                 let struck: Vec<Vec<Value<'_>>> = ids.iter().map(|id| vec![id.into()]).collect();
                 tx.execute_each(STRIKE, &struck).await?;

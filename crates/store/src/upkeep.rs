@@ -6,13 +6,13 @@ use futures_util::FutureExt;
 use model::{PhotoId, PostId, Timestamp};
 
 use crate::export::SEQUENCES;
-use crate::sqlite::health;
+use crate::holds::Holds;
 use crate::statements::statements;
 use crate::tx::Tx;
 use crate::{Change, Error, Store, posts, sessions};
 
 statements! {
-    TOTALS = "SELECT count(*), coalesce(sum(bytes), 0) FROM photos";
+    TOTALS = "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM photos";
     PING = "SELECT 1";
     // Touches the one table every write passes through, and changes nothing.
     PING_WRITE = "DELETE FROM uploads WHERE started_at < -1";
@@ -84,7 +84,7 @@ impl Store {
     /// Proves that both reading and writing work.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(|tx| tx.first(PING, &[], |row| row.int(0)).map(|found| found.map(drop)).boxed()).await?;
-        self.write(|tx| tx.execute(PING_WRITE, &[]).map(|touched| touched.map(drop)).boxed()).await
+        self.write(Holds::Nothing, |tx| tx.execute(PING_WRITE, &[]).map(|touched| touched.map(drop)).boxed()).await
     }
 
     pub async fn totals(&self) -> Result<Totals, Error> {
@@ -102,7 +102,7 @@ impl Store {
         session_idle: Duration,
         key_life: Duration,
     ) -> Result<usize, Error> {
-        self.write(move |tx| {
+        self.write(Holds::Leftovers, move |tx| {
             async move {
                 let sessions = sessions::sweep(tx, now.minus(session_idle)).await?;
                 Ok(sessions + posts::sweep_keys(tx, now.minus(key_life)).await?)
@@ -203,12 +203,12 @@ impl Store {
 
     /// What the database itself finds wrong with its files and references.
     pub async fn complaints(&self) -> Result<Vec<String>, Error> {
-        self.view(|tx| health::complaints(tx).boxed()).await
+        self.view(|tx| tx.complaints().boxed()).await
     }
 
     /// What the database takes the time to be, where that is not this machine's own clock.
     pub async fn clock(&self) -> Result<Option<Timestamp>, Error> {
-        Ok(None)
+        self.view(|tx| tx.clock().boxed()).await
     }
 }
 

@@ -7,7 +7,6 @@ use model::PhotoId;
 use store::Census;
 
 use super::ArchiveError;
-use super::places::Place;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
@@ -34,11 +33,11 @@ pub enum MoveError {
          Name an empty one: what is there is never mixed with what comes.",
         found(census)
     )]
-    NotEmpty { place: Place, census: Census },
+    NotEmpty { place: String, census: Census },
     #[error("{place} is where it is now\nName another place.")]
-    SamePlace { place: Place },
+    SamePlace { place: String },
     #[error("{place} did not give back what was written to it, for photo {photo}\nSee that the disk or the store is healthy.")]
-    Unfaithful { place: Place, photo: PhotoId },
+    Unfaithful { place: String, photo: PhotoId },
     #[error(
         "photo {photo} was deleted while it was moved: a service still runs on the old place\n\
          Stop every node of it, then finish again."

@@ -1,10 +1,11 @@
 //! An instance as the tools of its operator see it: its database and its bytes, without the service around them.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use blobs::Blobs;
-use store::Store;
+use blobs::{Blobs, Location};
+use store::{Database, DatabaseUrl, Store};
+use tempfile::TempDir;
 
 use super::places::{Place, Places};
 use crate::OpenError;
@@ -17,6 +18,7 @@ pub struct Instance {
     pub(crate) places: Places,
     /// Held as long as we live: no service runs on these folders meanwhile.
     _locks: Vec<File>,
+    _staging: Option<TempDir>,
 }
 
 /// What somebody wants with an instance.
@@ -49,11 +51,11 @@ impl Instance {
 
     /// The same for one to move to: what has its place in common with `other` is only looked at.
     pub async fn take_beside(places: &Places, other: &Places) -> Result<Self, OpenError> {
-        let own = |place: &Place, others: &Place| if place.is(others) { Access::Read } else { Access::Write };
-        let database = own(&places.database, &other.database);
-        let blobs = own(&places.blobs, &other.blobs);
-        let written = [(&places.database, database), (&places.blobs, blobs)].into_iter();
-        let written = written.filter(|(_, access)| *access == Access::Write).filter_map(|(place, _)| place.path());
+        let own = |is_shared| if is_shared { Access::Read } else { Access::Write };
+        let database = own(places.database.is(&other.database));
+        let blobs = own(places.blobs.is(&other.blobs));
+        let folders = [(places.database.path(), database), (places.blobs.path(), blobs)].into_iter();
+        let written = folders.filter(|(_, access)| *access == Access::Write).filter_map(|(folder, _)| folder);
         let mut folders: Vec<&PathBuf> = written.collect();
         folders.dedup();
         Self::open(places, database, blobs, lock(folders)?).await
@@ -65,12 +67,9 @@ impl Instance {
         blobs: Access,
         locks: Vec<File>,
     ) -> Result<Self, OpenError> {
-        Ok(Self {
-            store: open_store(&places.database, database).await?,
-            blobs: open_blobs(&places.blobs, blobs)?,
-            places: places.clone(),
-            _locks: locks,
-        })
+        let store = open_store(&places.database, database).await?;
+        let (blobs, staging) = open_blobs(places, blobs).await?;
+        Ok(Self { store, blobs, places: places.clone(), _locks: locks, _staging: staging })
     }
 
     pub fn places(&self) -> &Places {
@@ -82,27 +81,41 @@ fn lock(folders: Vec<&PathBuf>) -> Result<Vec<File>, OpenError> {
     folders.into_iter().map(|folder| lock_folder(folder)).collect()
 }
 
-async fn open_store(place: &Place, access: Access) -> Result<Store, OpenError> {
-    let folder = local(place)?;
-    let path = folder.join("pinhole.db");
-    let opened = match access {
-        Access::Read => Store::open_to_read(&path),
-        Access::Write => Store::open(&path, 1, Box::new(|_| {})),
+async fn open_store(place: &Place<DatabaseUrl>, access: Access) -> Result<Store, OpenError> {
+    let database = match place {
+        Place::Folder(path) => Database::File(path.join("pinhole.db")),
+        // What a replica says may be old.
+        Place::Address(url) => Database::Server { primary: url.clone(), replica: None },
     };
-    Ok(opened?)
+    let opened = match access {
+        Access::Read => Store::open_to_read(&database).await,
+        Access::Write => Store::open(&database, 1, Box::new(|_| {})).await,
+    };
+    opened.map_err(|error| OpenError::of(error, &database))
 }
 
-fn open_blobs(place: &Place, access: Access) -> Result<Blobs, OpenError> {
-    let folder = local(place)?;
-    match access {
-        Access::Read => Ok(Blobs::open_to_read(folder)),
-        Access::Write => Ok(Blobs::open(folder)?),
-    }
-}
-
-fn local(place: &Place) -> Result<&Path, OpenError> {
-    match place {
-        Place::Folder(path) => Ok(path),
-        Place::Address(_) => Err(OpenError::Elsewhere { place: place.clone() }),
-    }
+/// A bucket is tried out before it is written to. What goes there needs no folder here, but the blob store wants one.
+async fn open_blobs(places: &Places, access: Access) -> Result<(Blobs, Option<TempDir>), OpenError> {
+    let url = match &places.blobs {
+        Place::Folder(path) => {
+            let opened = match access {
+                Access::Read => Blobs::open_to_read(path, &Location::DataFolder),
+                Access::Write => Blobs::open(path, &Location::DataFolder),
+            };
+            return Ok((opened.map_err(OpenError::Blobs)?, None));
+        }
+        Place::Address(url) => url.clone(),
+    };
+    let failed = |cause| OpenError::Bucket { url: url.clone(), cause };
+    let location = Location::Bucket { url: url.clone(), account: places.account.clone() };
+    let staging = tempfile::tempdir().map_err(|cause| OpenError::Folder { path: std::env::temp_dir(), cause })?;
+    let blobs = match access {
+        Access::Read => Blobs::open_to_read(staging.path(), &location).map_err(failed)?,
+        Access::Write => {
+            let blobs = Blobs::open(staging.path(), &location).map_err(failed)?;
+            blobs.ping().await.map_err(failed)?;
+            blobs
+        }
+    };
+    Ok((blobs, Some(staging)))
 }

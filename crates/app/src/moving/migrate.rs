@@ -53,7 +53,7 @@ pub async fn migrate(
     let facts_move = !from.places.database.is(&to.places.database);
     let bytes_move = !from.places.blobs.is(&to.places.blobs);
     if !facts_move && !bytes_move {
-        return Err(MoveError::SamePlace { place: to.places.database.clone() });
+        return Err(MoveError::SamePlace { place: to.places.database.to_string() });
     }
     let folder = std::env::temp_dir();
     let ledger = if mode == Mode::Copy { Ledger::photos(&folder) } else { Ledger::everything(&folder) };
@@ -69,7 +69,7 @@ pub async fn migrate(
         return Err(match mode {
             Mode::Verify => MoveError::Different { what: "what the databases know".to_owned() },
             _ => MoveError::NotEmpty {
-                place: to.places.database.clone(),
+                place: to.places.database.to_string(),
                 census: to.store.census().await?,
             },
         });

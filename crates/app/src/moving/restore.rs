@@ -76,7 +76,7 @@ impl Instance {
         if census.is_empty() {
             Ok(census)
         } else {
-            Err(MoveError::NotEmpty { place: self.places.database.clone(), census })
+            Err(MoveError::NotEmpty { place: self.places.database.to_string(), census })
         }
     }
 
@@ -100,7 +100,7 @@ impl Instance {
         }
         self.blobs.put(id, squares, original).await?;
         if self.blobs.files(id).await? != files {
-            return Err(MoveError::Unfaithful { place: self.places.blobs.clone(), photo: id });
+            return Err(MoveError::Unfaithful { place: self.places.blobs.to_string(), photo: id });
         }
         Ok(true)
     }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use app::BucketUrl;
+use app::{BucketUrl, DatabaseUrl};
 use ipnet::IpNet;
 use model::Username;
 
@@ -15,7 +15,7 @@ use super::form::{List, Maybe};
 use super::numbers::{Bytes, Count, Span};
 use super::setting::Default::{Cores, Is, Unset};
 use super::setting::{MAX_THREADS, settings};
-use super::words::{Address, Bucket, Choice, Folder, Name, Network, Switch, Text, Token, Url};
+use super::words::{Address, Bucket, Choice, Database, Folder, Name, Network, Switch, Text, Token, Url};
 use super::{LogFormat, PublicUrl, Secret};
 
 settings! {
@@ -25,6 +25,13 @@ settings! {
         listen: SocketAddr as Address = Is("127.0.0.1:8080");
         /// Where everything is kept
         data_dir: PathBuf as Folder = Is("./pinhole-data");
+        // Both hold passwords, so neither is ever printed. The second is asked only where it knows as much as the first.
+        /// PostgreSQL, instead of a file there
+        database_url: Option<DatabaseUrl> as Maybe<Database> =
+            Unset { means: "SQLite in the data folder", example: "postgres://pinhole:PASSWORD@db.example.org/pinhole" };
+        /// A replica of it, to read from
+        database_read_url: Option<DatabaseUrl> as Maybe<Database> =
+            Unset { means: "all reads go to the first", example: "postgres://pinhole:PASSWORD@replica.example.org/pinhole" };
         // Keys, region and endpoint come by the usual AWS_… variables. The data folder is still needed: uploads arrive
         // there, and finished images are kept there.
         /// S3 bucket to keep photos in

@@ -95,6 +95,7 @@ fn defaults_are_those_of_the_decisions() {
     assert_eq!(config.data_dir, Path::new("./pinhole-data"));
     assert_eq!((config.public_url, config.admin_listen, config.admin_token), (None, None, None));
     assert_eq!(config.blobs_url, None);
+    assert_eq!((config.database_url, config.database_read_url), (None, None));
     assert!(config.admins.is_empty() && config.trusted_proxies.is_empty());
     assert!(config.keep_originals);
     assert_eq!((config.log.as_str(), config.log_format), ("info", LogFormat::Auto));
@@ -353,6 +354,24 @@ fn a_secret_is_shown_nowhere() {
     }
     let syntax = Machine::default().toml("log = 'info'\nlisten = \n").complaint();
     assert!(syntax.starts_with("pinhole.toml, line 2: "), "{syntax}");
+}
+
+#[test]
+fn a_database_is_named_by_its_address_and_its_password_by_nobody() {
+    let address = "postgres://ada:s3cret@db.example.org:6543/pinhole?sslmode=require";
+    let machine = Machine::default().variable("PINHOLE_DATABASE_URL", address).flag("database_read_url", address);
+    let loaded = machine.load().unwrap();
+    let shown = loaded.config.database_url.as_ref().unwrap().to_string();
+    assert_eq!(shown, "pinhole on db.example.org:6543");
+    let everything = format!("{}{loaded:?}{:?}", loaded.to_toml(), loaded.config);
+    assert!(!everything.contains("s3cret"), "{everything}");
+
+    for wrong in ["s3cret", "mysql://ada:s3cret@db/x", "postgres://ada:s3cret@db/x?sslmode=allow"] {
+        let complaint = Machine::default().variable("PINHOLE_DATABASE_URL", wrong).complaint();
+        assert!(complaint.contains("PINHOLE_DATABASE_URL") && !complaint.contains("s3cret"), "{complaint}");
+    }
+    let alone = Machine::default().variable("PINHOLE_DATABASE_READ_URL", address).complaint();
+    assert!(alone.starts_with("database_read_url is set, but database_url is not"), "{alone}");
 }
 
 #[test]

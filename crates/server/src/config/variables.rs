@@ -68,6 +68,7 @@ mod tests {
         let foreign = [
             ("E2E_SEED", "1"),
             ("TEST_S3_URL", "s3://photos"),
+            ("TEST_POSTGRES_URL", "postgres://db/x"),
             ("SERVICE_HOST", "10.0.0.1"),
             ("SERVICE_PORT_HTTP", "8080"),
             ("PORT", "tcp://10.0.0.1:8080"),

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use app::BucketUrl;
+use app::{BucketUrl, DatabaseUrl};
 use ipnet::IpNet;
 use model::Username;
 
@@ -160,6 +160,22 @@ impl Form<BucketUrl> for Bucket {
 
     fn write(url: &BucketUrl) -> Option<String> {
         Some(quoted(&url.to_string()))
+    }
+}
+
+pub(super) struct Database;
+
+impl Form<DatabaseUrl> for Database {
+    const PLACEHOLDER: &'static str = "URL";
+    const SECRET: bool = true;
+
+    fn read(raw: &str) -> Result<DatabaseUrl, String> {
+        raw.parse()
+    }
+
+    /// Never: there is a password in it.
+    fn write(_: &DatabaseUrl) -> Option<String> {
+        None
     }
 }
 

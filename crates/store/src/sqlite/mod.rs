@@ -5,6 +5,8 @@ pub(crate) mod health;
 mod pool;
 mod readers;
 pub(crate) mod schema;
+pub(crate) mod sequence;
+pub(crate) mod statement;
 mod writer;
 
 use std::path::Path;
@@ -54,7 +56,7 @@ impl Sqlite {
     /// commit, and nobody tells us of those.
     pub(crate) fn open_to_read(path: &Path) -> Result<Self, OpenError> {
         if !path.exists() {
-            return Err(OpenError::Missing { path: path.to_owned() });
+            return Err(OpenError::Missing { place: path.display().to_string() });
         }
         schema::expect_current(&connection::open_reader(path, connection::WRITE_CACHE)?, path)?;
         Ok(Self { slow_reader: Readers::start(path, "store-read", 1, SLOW_QUEUE)?, own: None })

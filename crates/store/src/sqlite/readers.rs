@@ -24,7 +24,7 @@ impl Readers {
         let (jobs, queue) = crossbeam_channel::bounded::<Job>(waiting);
         let mut threads = Vec::new();
         for number in 0..count.max(1) {
-            let mut tx = Tx::new(connection::open_reader(path, connection::WRITE_CACHE)?);
+            let mut tx = Tx::on_sqlite(connection::open_reader(path, connection::WRITE_CACHE)?);
             let queue = queue.clone();
             let thread = std::thread::Builder::new().name(format!("{name}-{number}")).spawn(move || {
                 while let Ok(job) = queue.recv() {

@@ -21,10 +21,10 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenErro
     let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
     let found = version(conn).map_err(failed)?;
     if found > KNOWN {
-        return Err(OpenError::Newer { path: path.to_owned(), found, known: KNOWN });
+        return Err(OpenError::Newer { place: path.display().to_string(), found, known: KNOWN });
     }
     if found == 0 && !is_empty(conn).map_err(failed)? {
-        return Err(OpenError::Foreign { path: path.to_owned() });
+        return Err(OpenError::Foreign { place: path.display().to_string() });
     }
     for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
         apply(conn, step, version).map_err(failed)?;
@@ -36,12 +36,12 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenErro
 /// For who only reads, and cannot apply a step.
 pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
-    let path = path.to_owned();
+    let place = path.display().to_string();
     match version(conn).map_err(failed)? {
         KNOWN => Ok(()),
-        0 => Err(OpenError::Foreign { path }),
-        found if found > KNOWN => Err(OpenError::Newer { path, found, known: KNOWN }),
-        found => Err(OpenError::Older { path, found, known: KNOWN }),
+        0 => Err(OpenError::Foreign { place }),
+        found if found > KNOWN => Err(OpenError::Newer { place, found, known: KNOWN }),
+        found => Err(OpenError::Older { place, found, known: KNOWN }),
     }
 }
 

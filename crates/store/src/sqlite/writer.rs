@@ -42,7 +42,7 @@ impl Writer {
     ) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
-            let mut tx = Tx::new(conn);
+            let mut tx = Tx::on_sqlite(conn);
             while let Ok(first) = queue.recv() {
                 commit_group(&mut tx, first, &queue, &|changes| {
                     if let Some(readers) = readers.upgrade() {
@@ -206,7 +206,7 @@ mod tests {
     #[tokio::test]
     async fn a_transaction_that_ended_by_itself_takes_its_group_along() {
         let (_folder, writer) = open();
-        let (start, may_start) = std::sync::mpsc::channel::<()>();
+        let (start, may_start) = crossbeam_channel::bounded::<()>(1);
         // What SQLite does when the disk is full or fails: the whole transaction is gone.
         let mut ended = Box::pin(writer.run(move |tx| {
             async move {
