@@ -9,6 +9,7 @@ mod doctor;
 mod metrics;
 mod migrate;
 mod originals;
+mod round_trip;
 mod slow_pictures;
 mod snapshot;
 mod start;

