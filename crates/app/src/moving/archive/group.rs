@@ -33,7 +33,7 @@ pub(super) fn write<W: Write>(
 pub(super) fn read<R: Read>(from: &mut tar::Reader<R>) -> Result<Option<Group>, ArchiveError> {
     let mut begun: Option<Group> = None;
     while let Some(entry) = from.next()? {
-        let (folder, name) = entry.name.rsplit_once('/').unwrap_or(("", &entry.name));
+        let (folder, name) = entry.name.rsplit_once('/').unwrap_or(("", entry.name.as_str()));
         let mut group = begun.take().unwrap_or_else(|| Group {
             folder: folder.to_owned(),
             files: Vec::new(),
