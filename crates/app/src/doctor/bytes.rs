@@ -1,9 +1,9 @@
 //! Rows held against bytes: what is missing, what is left over, what should have gone.
 
-use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
 
 use blobs::Kept;
-use model::PhotoId;
+use model::{PhotoId, Timestamp};
 
 use super::{Examination, Finding, UNDER_WAY};
 use crate::moving::Shelves;
@@ -69,7 +69,7 @@ impl Examination<'_> {
                 match shelf.remove(&kept.photo) {
                     Some(expected) if expected.is_whole(&kept) => {}
                     Some(_) => missing.push(kept.photo),
-                    None if is_old(&kept) && !store.expects_bytes(kept.photo).await? => orphans.push(kept.photo),
+                    None if self.is_old(&kept) && !store.expects_bytes(kept.photo).await? => orphans.push(kept.photo),
                     None => {}
                 }
             }
@@ -84,6 +84,12 @@ impl Examination<'_> {
             }
         }
         Ok([whole(photos, lost), self.orphans(orphans).await?])
+    }
+
+    /// What came within the last hour may be waiting for its row.
+    fn is_old(&self, kept: &Kept) -> bool {
+        let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(0).plus(since) < self.before()
     }
 
     async fn orphans(&self, orphans: Vec<PhotoId>) -> Result<Finding, MoveError> {
@@ -109,9 +115,4 @@ fn whole(photos: u64, lost: Vec<PhotoId>) -> Finding {
     Finding::problem("photos", format!("{} have lost bytes", lost.len())).about(lost).advice(
         "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",
     )
-}
-
-/// What came within the last hour may be waiting for its row.
-fn is_old(kept: &Kept) -> bool {
-    SystemTime::now().duration_since(kept.since).is_ok_and(|age| age > UNDER_WAY)
 }
