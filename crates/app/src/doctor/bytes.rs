@@ -61,7 +61,7 @@ impl Examination<'_> {
     /// Rows first, then bytes: whatever comes or goes meanwhile is asked about again before it is called wrong.
     pub(super) async fn bytes(&self, progress: &dyn Progress) -> Result<[Finding; 2], MoveError> {
         let store = &self.instance.store;
-        let (mut missing, mut orphans, mut photos) = (Vec::new(), Vec::new(), 0);
+        let (mut missing, mut strange, mut photos) = (Vec::new(), Vec::new(), 0);
         progress.begin("looking at photos", store.totals().await?.photos, 0);
         for (last_byte, mut shelf) in store.export(Shelves::default()).await?.each() {
             let known = shelf.len() as u64;
@@ -69,7 +69,7 @@ impl Examination<'_> {
                 match shelf.remove(&kept.photo) {
                     Some(expected) if expected.is_whole(&kept) => {}
                     Some(_) => missing.push(kept.photo),
-                    None if self.is_old(&kept) && !store.expects_bytes(kept.photo).await? => orphans.push(kept.photo),
+                    None if self.is_old(&kept) => strange.push(kept.photo),
                     None => {}
                 }
             }
@@ -81,6 +81,13 @@ impl Examination<'_> {
         for photo in missing {
             if store.photo(photo).await?.is_some() {
                 lost.push(photo);
+            }
+        }
+        let mut orphans = Vec::new();
+        for photo in strange {
+            // A delete strikes its note when the bytes are gone, so they are asked for last.
+            if !store.expects_bytes(photo).await? && !self.instance.blobs.files(photo).await?.is_empty() {
+                orphans.push(photo);
             }
         }
         Ok([whole(photos, lost), self.orphans(orphans).await?])
