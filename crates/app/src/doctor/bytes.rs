@@ -1,9 +1,9 @@
 //! Rows held against bytes: what is missing, what is left over, what should have gone.
 
-use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
 
 use blobs::Kept;
-use model::PhotoId;
+use model::{PhotoId, Timestamp};
 
 use super::{Examination, Finding, UNDER_WAY};
 use crate::moving::Shelves;
@@ -61,7 +61,7 @@ impl Examination<'_> {
     /// Rows first, then bytes: whatever comes or goes meanwhile is asked about again before it is called wrong.
     pub(super) async fn bytes(&self, progress: &dyn Progress) -> Result<[Finding; 2], MoveError> {
         let store = &self.instance.store;
-        let (mut missing, mut orphans, mut photos) = (Vec::new(), Vec::new(), 0);
+        let (mut missing, mut strange, mut photos) = (Vec::new(), Vec::new(), 0);
         progress.begin("looking at photos", store.totals().await?.photos, 0);
         for (last_byte, mut shelf) in store.export(Shelves::default()).await?.each() {
             let known = shelf.len() as u64;
@@ -69,7 +69,7 @@ impl Examination<'_> {
                 match shelf.remove(&kept.photo) {
                     Some(expected) if expected.is_whole(&kept) => {}
                     Some(_) => missing.push(kept.photo),
-                    None if is_old(&kept) && !store.expects_bytes(kept.photo).await? => orphans.push(kept.photo),
+                    None if self.is_old(&kept) => strange.push(kept.photo),
                     None => {}
                 }
             }
@@ -83,7 +83,20 @@ impl Examination<'_> {
                 lost.push(photo);
             }
         }
+        let mut orphans = Vec::new();
+        for photo in strange {
+            // A delete strikes its note when the bytes are gone, so they are asked for last.
+            if !store.expects_bytes(photo).await? && !self.instance.blobs.files(photo).await?.is_empty() {
+                orphans.push(photo);
+            }
+        }
         Ok([whole(photos, lost), self.orphans(orphans).await?])
+    }
+
+    /// What came within the last hour may be waiting for its row.
+    fn is_old(&self, kept: &Kept) -> bool {
+        let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(0).plus(since) < self.before()
     }
 
     async fn orphans(&self, orphans: Vec<PhotoId>) -> Result<Finding, MoveError> {
@@ -109,9 +122,4 @@ fn whole(photos: u64, lost: Vec<PhotoId>) -> Finding {
     Finding::problem("photos", format!("{} have lost bytes", lost.len())).about(lost).advice(
         "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",
     )
-}
-
-/// What came within the last hour may be waiting for its row.
-fn is_old(kept: &Kept) -> bool {
-    SystemTime::now().duration_since(kept.since).is_ok_and(|age| age > UNDER_WAY)
 }

@@ -42,7 +42,7 @@ impl Instance {
         progress: Arc<dyn Progress>,
     ) -> Result<Manifest, MoveError> {
         let partial = Partial::create(to)?;
-        let ledger = Ledger::everything(&partial.folder()).map_err(MoveError::Ledger)?;
+        let ledger = Ledger::everything(&partial.folder()).map_err(partial.failed())?;
         let ledger = self.store.export(ledger).await?.finish().map_err(MoveError::Ledger)?;
         let (photos, bytes) = ledger.totals();
         progress.begin("copying", photos, bytes);
