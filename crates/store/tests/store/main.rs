@@ -6,6 +6,7 @@
 mod case;
 mod loss;
 mod nodes;
+mod replica;
 
 use std::time::Duration;
 
