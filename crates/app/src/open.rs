@@ -46,7 +46,7 @@ pub enum OpenError {
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
-    Blobs(blobs::Error),
+    Blobs(#[from] blobs::Error),
     #[error("cannot use {url} for photos: {cause}{}", remedy_at(cause))]
     Bucket { url: blobs::BucketUrl, cause: blobs::Error },
     #[error("cannot start worker threads: {0}")]
@@ -73,8 +73,7 @@ impl App {
             other => OpenError::Store(other),
         })?;
         let blobs = open_blobs(&settings).await?;
-        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)
-            .map_err(OpenError::Blobs)?;
+        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
         let workers = |name, threads, queue, limit| {
             Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
         };
