@@ -55,7 +55,7 @@ pub enum OpenError {
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
-    Blobs(blobs::Error),
+    Blobs(#[from] blobs::Error),
     #[error("cannot use {url} for photos: {cause}{}", remedy_at(cause))]
     Bucket { url: blobs::BucketUrl, cause: blobs::Error },
     #[error("cannot start worker threads: {0}")]
@@ -96,8 +96,7 @@ impl App {
         let store = store::Store::open(&database, settings.read_connections, listener).await;
         let store = store.map_err(|error| OpenError::of(error, &database))?;
         let blobs = open_blobs(&settings).await?;
-        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)
-            .map_err(OpenError::Blobs)?;
+        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
         let workers = |name, threads, queue, limit| {
             Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
         };

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_means_nothing_is_told() {
+    fn half_a_key_is_told() {
         let refused = account(&[("AWS_ACCESS_KEY_ID", "k")]).connect("photos", &PATIENCE).unwrap_err();
         assert!(refused.to_string().starts_with("the AWS_… variables cannot be used: "), "{refused}");
     }

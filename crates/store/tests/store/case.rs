@@ -19,14 +19,17 @@ pub(crate) struct Case {
 /// Where it is, for those who ask past every function of the store.
 pub(crate) enum Place {
     Folder(tempfile::TempDir),
-    Server(String),
+    Server { primary: String, replica: Option<String> },
 }
 
 impl Place {
     pub(crate) fn database(&self) -> Database {
         match self {
             Self::Folder(folder) => Database::File(folder.path().join("pinhole.db")),
-            Self::Server(url) => Database::Server { primary: url.parse().unwrap(), replica: None },
+            Self::Server { primary, replica } => Database::Server {
+                primary: primary.parse().unwrap(),
+                replica: replica.as_ref().map(|url| url.parse().unwrap()),
+            },
         }
     }
 }
@@ -38,14 +41,20 @@ impl Case {
 
     /// In an empty schema with the server the test script started. Never skipped: without one, the test fails.
     pub(crate) async fn on_postgres() -> Self {
-        let url = std::env::var("PINHOLE_TEST_POSTGRES_URL")
-            .expect("PINHOLE_TEST_POSTGRES_URL is not set: scripts/test starts a server and sets it");
-        let name = format!("story_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let made = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
-        ask(&url, async |client| client.batch_execute(&made).await.unwrap()).await;
-        let and = if url.contains('?') { '&' } else { '?' };
-        let own = format!("options=-csearch_path%3D{name}&application_name={name}");
-        Self::open(Place::Server(format!("{url}{and}{own}"))).await
+        Self::open(Place::Server { primary: fresh_schema().await, replica: None }).await
+    }
+
+    /// The same, with reads from its standby where they are as good.
+    pub(crate) async fn on_postgres_with_replica() -> Self {
+        let primary = fresh_schema().await;
+        let replica = primary.replace(&variable(PRIMARY), &variable(REPLICA));
+        Self::open(Place::Server { primary, replica: Some(replica) }).await
+    }
+
+    /// Asks the standby.
+    pub(crate) async fn count_on_replica(&self, sql: &str) -> i64 {
+        let Place::Server { replica: Some(url), .. } = &self.place else { panic!("there is no replica") };
+        ask(url, async |client| client.query_one(sql, &[]).await.unwrap().get(0)).await
     }
 
     async fn open(place: Place) -> Self {
@@ -130,11 +139,28 @@ impl Case {
                 let conn = rusqlite::Connection::open(folder.path().join("pinhole.db")).unwrap();
                 conn.query_row(sql, [], |row| row.get(0)).unwrap()
             }
-            Place::Server(url) => {
-                ask(url, async |client| client.query_one(sql, &[]).await.unwrap().get(0)).await
+            Place::Server { primary, .. } => {
+                ask(primary, async |client| client.query_one(sql, &[]).await.unwrap().get(0)).await
             }
         }
     }
+}
+
+const PRIMARY: &str = "PINHOLE_TEST_POSTGRES_URL";
+const REPLICA: &str = "PINHOLE_TEST_POSTGRES_REPLICA_URL";
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts the servers and sets it"))
+}
+
+/// The address of an empty schema.
+async fn fresh_schema() -> String {
+    let url = variable(PRIMARY);
+    let name = format!("story_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+    let made = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
+    ask(&url, async |client| client.batch_execute(&made).await.unwrap()).await;
+    let and = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{and}options=-csearch_path%3D{name}&application_name={name}")
 }
 
 async fn open(place: &Place) -> Store {

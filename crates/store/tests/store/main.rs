@@ -7,6 +7,7 @@ mod case;
 mod loss;
 mod moving;
 mod nodes;
+mod replica;
 
 use std::time::Duration;
 
