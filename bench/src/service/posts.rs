@@ -42,7 +42,11 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
     let bars = vec![
         Bar::share("one post, signed in: requests/s of bare axum", against_bare(RATE), 0.6),
         Bar::share("one post, signed in: per CPU second of bare axum", against_bare(THRIFT), 0.6),
-        Bar::share("one new post, signed in: requests/s of bare axum", loads[2].against(&loads[1], RATE), 0.6),
+        Bar::share(
+            "one new post, signed in: requests/s of bare axum",
+            loads[2].against(&loads[1], RATE),
+            0.6,
+        ),
     ];
     let section = Section::new("One post, signed in").note(format!(
         "{MANY} different ones in a mixed-up order out of {}, most of which are on no page of the database that is in \

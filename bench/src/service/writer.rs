@@ -116,8 +116,7 @@ pub(super) fn insert(conn: &Connection, user: i64, post: i64) -> rusqlite::Resul
     )?;
     let new = like.execute(params![user, post])? > 0;
     if new {
-        conn.prepare_cached("UPDATE posts SET like_count = like_count + 1 WHERE id = ?1")?
-            .execute([post])?;
+        conn.prepare_cached("UPDATE posts SET like_count = like_count + 1 WHERE id = ?1")?.execute([post])?;
     }
     Ok(new)
 }

@@ -80,7 +80,6 @@ impl ImageFile {
             }
         }
     }
-
 }
 
 impl AsFd for ImageFile {

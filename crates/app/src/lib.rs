@@ -33,17 +33,17 @@ pub use hot::ImageFile;
 pub use imaging::{Format, Removed};
 pub use memory::Liked;
 pub use moving::{
-    ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, Place, Places, Plan, Progress, Restored,
-    migrate, plan, verify,
+    ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, Place, Places, Plan, Progress,
+    Restored, migrate, plan, verify,
 };
 pub use open::OpenError;
 pub use photos::Picture;
-pub use variants::Image;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;
 pub use stats::{CacheLevel, Facts, Queue, Stats};
 pub use store::DatabaseUrl;
 pub use upload::Upload;
+pub use variants::Image;
 
 use std::fs::File;
 use std::sync::Arc;

@@ -79,7 +79,12 @@ impl App {
         let totals = self.totals().await?;
         Ok(Stats {
             queues,
-            image_cache: parts.variants.levels().into_iter().chain([disk_level(parts.cache.usage())]).collect(),
+            image_cache: parts
+                .variants
+                .levels()
+                .into_iter()
+                .chain([disk_level(parts.cache.usage())])
+                .collect(),
             facts: parts.memory.figures(),
             renders: parts.renders.load(Ordering::Relaxed),
             photos: totals.photos,

@@ -89,7 +89,8 @@ impl Bucket {
     ) -> Result<(), Error> {
         let squares = squares.into_iter().map(|square| (Part::Square(square.side), square.bytes));
         let files = squares.chain(original.map(|bytes| (Part::Original, bytes)));
-        let puts = files.map(|(part, bytes)| self.put_object(&self.patient, self.address(photo, part), bytes));
+        let puts =
+            files.map(|(part, bytes)| self.put_object(&self.patient, self.address(photo, part), bytes));
         stream::iter(puts).buffer_unordered(AT_ONCE).try_collect().await
     }
 

@@ -45,7 +45,10 @@ pub struct Square {
 pub enum Location {
     /// In the data folder.
     DataFolder,
-    Bucket { url: BucketUrl, account: Account },
+    Bucket {
+        url: BucketUrl,
+        account: Account,
+    },
 }
 
 #[derive(Debug, Clone)]

@@ -175,7 +175,8 @@ async fn a_bucket_has_the_names_of_a_folder_and_keeps_nothing_of_the_deleted() {
     }
     case.blobs.delete(photo(1)).await.unwrap();
     case.blobs.ping().await.unwrap();
-    let left: Vec<_> = futures_util::StreamExt::collect(store.list(Some(&promised.prefix.as_str().into()))).await;
+    let left: Vec<_> =
+        futures_util::StreamExt::collect(store.list(Some(&promised.prefix.as_str().into()))).await;
     assert!(left.is_empty(), "{left:?}");
 }
 

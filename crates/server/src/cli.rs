@@ -82,8 +82,13 @@ fn command(verb: Verb, given: &ArgMatches) -> Result<Command, clap::Error> {
         Verb::Restore => Command::Restore { file: file(given) },
         Verb::Migrate => {
             let steps = [("dry-run", Step::DryRun), ("finish", Step::Finish), ("verify", Step::Verify)];
-            let step = steps.into_iter().find(|(name, _)| given.get_flag(name)).map_or(Step::Copy, |(_, step)| step);
-            Command::Migrate { to_database: place(given, "to-database")?, to_blobs: place(given, "to-blobs")?, step }
+            let step =
+                steps.into_iter().find(|(name, _)| given.get_flag(name)).map_or(Step::Copy, |(_, step)| step);
+            Command::Migrate {
+                to_database: place(given, "to-database")?,
+                to_blobs: place(given, "to-blobs")?,
+                step,
+            }
         }
         Verb::Doctor => Command::Doctor { fix: given.get_flag("fix"), json: given.get_flag("json") },
         Verb::Config => Command::Config,
@@ -112,7 +117,9 @@ fn command_line() -> clap::Command {
         .value_parser(value_parser!(PathBuf));
     let subcommands = Verb::ALL.map(|verb| {
         let help = verb_help(verb);
-        verb.command().override_help(help.clone()).mut_subcommands(move |inner| inner.override_help(help.clone()))
+        verb.command()
+            .override_help(help.clone())
+            .mut_subcommands(move |inner| inner.override_help(help.clone()))
     });
     clap::Command::new("pinhole")
         .version(env!("CARGO_PKG_VERSION"))

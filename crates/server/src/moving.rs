@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use app::{
-    Account, ArchiveError, BucketUrl, DatabaseUrl, Destination, Instance, Manifest, Mode, MoveError, Moved, OpenError,
-    Place, Places, Progress,
+    Account, ArchiveError, BucketUrl, DatabaseUrl, Destination, Instance, Manifest, Mode, MoveError, Moved,
+    OpenError, Place, Places, Progress,
 };
 use model::Clock;
 
@@ -48,11 +48,8 @@ pub async fn back_up(
     skip_missing: bool,
 ) -> Result<(), MovingError> {
     let instance = Instance::look_at(&places(config)).await?;
-    let to = if is_pipe(file) {
-        Destination::Output
-    } else {
-        Destination::File { path: file.to_owned(), force }
-    };
+    let to =
+        if is_pipe(file) { Destination::Output } else { Destination::File { path: file.to_owned(), force } };
     let shown = Arc::new(Shown::new());
     let written = instance.back_up(to, skip_missing, Clock::system().now(), shown.clone()).await;
     shown.end();

@@ -125,8 +125,7 @@ fn line(deed: &str, done: Amount, total: Amount, took: Duration) -> String {
 
 /// How many of `parts` are done, by bytes where they are known.
 fn share(done: Amount, total: Amount, parts: u64) -> Option<u64> {
-    let (done, total) =
-        if total.bytes > 0 { (done.bytes, total.bytes) } else { (done.photos, total.photos) };
+    let (done, total) = if total.bytes > 0 { (done.bytes, total.bytes) } else { (done.photos, total.photos) };
     let share = u128::from(done) * u128::from(parts) / u128::from(total.max(1));
     (total > 0).then(|| u64::try_from(share).unwrap_or(parts).min(parts))
 }
@@ -163,7 +162,10 @@ mod tests {
         );
         assert_eq!(bar(done, total), "[######------------------] ");
         let unknown = Amount::default();
-        assert_eq!(line("verifying", done, unknown, took), "verifying: 50 photos, 64.0 MiB, 2.0 MiB a second");
+        assert_eq!(
+            line("verifying", done, unknown, took),
+            "verifying: 50 photos, 64.0 MiB, 2.0 MiB a second"
+        );
         assert_eq!(bar(done, unknown), "");
         let only_photos = Amount { photos: 200, bytes: 0 };
         assert_eq!(

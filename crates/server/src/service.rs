@@ -70,7 +70,8 @@ impl Service {
 
         let (settings, app_clock) = (settings(config), clock.clone());
         let runtime = Handle::current();
-        let opened = tokio::task::spawn_blocking(move || runtime.block_on(App::open(settings, app_clock))).await;
+        let opened =
+            tokio::task::spawn_blocking(move || runtime.block_on(App::open(settings, app_clock))).await;
         let app = opened.map_err(StartError::from)?.map_err(StartError::from)?;
         prepare(&app).await?;
         let metrics = Arc::new(Metrics::new());

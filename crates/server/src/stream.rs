@@ -197,11 +197,7 @@ mod os {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
         match Pin::new(&mut stream.tcp).poll_read(cx, buf) {
             Poll::Pending if stream.is_overdue(cx) => Poll::Ready(Err(ErrorKind::TimedOut.into())),

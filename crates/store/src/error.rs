@@ -40,11 +40,15 @@ impl From<rusqlite::Error> for Error {
 pub enum OpenError {
     #[error("cannot open the database {}: {cause}", path.display())]
     Open { path: PathBuf, cause: rusqlite::Error },
-    #[error("the database {place} has schema version {found}, made by a newer Pinhole; this one knows up to {known}")]
+    #[error(
+        "the database {place} has schema version {found}, made by a newer Pinhole; this one knows up to {known}"
+    )]
     Newer { place: String, found: u32, known: u32 },
     #[error("there is no database {place}")]
     Missing { place: String },
-    #[error("the database {place} has schema version {found}, made by an older Pinhole; this one reads version {known}")]
+    #[error(
+        "the database {place} has schema version {found}, made by an older Pinhole; this one reads version {known}"
+    )]
     Older { place: String, found: u32, known: u32 },
     #[error("{place} is a database of some other program, not of Pinhole")]
     Foreign { place: String },

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use futures_util::FutureExt;
 
-use crate::facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact};
+use crate::facts::{
+    Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact,
+};
 use crate::row::Row;
 use crate::statements::statements;
 use crate::tx::Tx;

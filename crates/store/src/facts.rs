@@ -250,7 +250,12 @@ mod tests {
                 photo_id: Some(id),
                 created_at: 5,
             }),
-            Fact::Session(SessionFact { token_hash: vec![7; 32], user_id: 1, created_at: 5, last_used_at: 6 }),
+            Fact::Session(SessionFact {
+                token_hash: vec![7; 32],
+                user_id: 1,
+                created_at: 5,
+                last_used_at: 6,
+            }),
             Fact::Post(PostFact {
                 id: 1,
                 user_id: 1,

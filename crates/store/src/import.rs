@@ -130,7 +130,8 @@ async fn move_on(tx: &mut Tx, batch: &[Fact]) -> Result<(), Error> {
     for fact in batch {
         let Fact::Sequence(SequenceFact { table, last }) = fact else { continue };
         let known = SEQUENCES.into_iter().find(|known| known == table);
-        let table = known.ok_or_else(|| Error::Refused(format!("{table} is not a table that hands out ids")))?;
+        let table =
+            known.ok_or_else(|| Error::Refused(format!("{table} is not a table that hands out ids")))?;
         tx.hand_out_after(table, *last).await?;
     }
     Ok(())

@@ -12,8 +12,8 @@ mod holds;
 mod import;
 mod likes;
 mod photos;
-mod posts;
 mod postgres;
+mod posts;
 mod profile;
 mod row;
 mod sessions;
@@ -35,8 +35,8 @@ pub use facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, Sess
 pub use import::Arrival;
 pub use likes::Like;
 pub use photos::{NewPhoto, Original};
-pub use posts::{Access, Created, NewPost, Repeat};
 pub use postgres::DatabaseUrl;
+pub use posts::{Access, Created, NewPost, Repeat};
 pub use profile::Portrait;
 pub use sessions::{NewSession, Session};
 pub use upkeep::{Census, Lingering, Miscount, Totals};
@@ -74,10 +74,7 @@ enum Backend {
 
 /// A transaction's work: called with the transaction, done when the future is. It can be cloned because a database
 /// across a network may lose it half done, and then it is done again from the start.
-trait Work<T>:
-    for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static
-{
-}
+trait Work<T>: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static {}
 impl<T, F> Work<T> for F where
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static
 {

@@ -109,7 +109,12 @@ impl Store {
     }
 
     /// Changes a post that `editor` wrote.
-    pub async fn edit_post(&self, id: PostId, editor: UserId, edit: PostEdit) -> Result<Access<Post<UserId>>, Error> {
+    pub async fn edit_post(
+        &self,
+        id: PostId,
+        editor: UserId,
+        edit: PostEdit,
+    ) -> Result<Access<Post<UserId>>, Error> {
         self.write(Holds::Post(id), move |tx| {
             async move {
                 match author(tx, id).await? {

@@ -42,7 +42,10 @@ impl Store {
         self.read(move |tx| {
             async move {
                 tx.first(FIND, &[(&token).into()], |row| {
-                    Ok(Session { user: Arc::new(read_user(row, 0)?), last_used_at: row.moment(USER_COLUMNS)? })
+                    Ok(Session {
+                        user: Arc::new(read_user(row, 0)?),
+                        last_used_at: row.moment(USER_COLUMNS)?,
+                    })
                 })
                 .await
             }

@@ -75,11 +75,13 @@ mod tests {
     #[tokio::test]
     async fn no_statement_scans_or_sorts_on_postgres() {
         let url = trial::fresh().await;
-        let store = Store::open(&Database::Server { primary: url.clone(), replica: None }, 1, Box::new(|_| {}));
+        let store =
+            Store::open(&Database::Server { primary: url.clone(), replica: None }, 1, Box::new(|_| {}));
         drop(store.await.unwrap());
         let mut session = trial::session(&url).await;
         let client = session.client();
-        let terms = "SET enable_seqscan = off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan";
+        let terms =
+            "SET enable_seqscan = off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan";
         client.batch_execute(terms).await.unwrap();
         for (name, sql) in every_statement() {
             let count = client.prepare(sql).await.unwrap_or_else(|e| panic!("{name}: {e:?}")).params().len();

@@ -84,7 +84,8 @@ impl Store {
     /// Proves that both reading and writing work.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(|tx| tx.first(PING, &[], |row| row.int(0)).map(|found| found.map(drop)).boxed()).await?;
-        self.write(Holds::Nothing, |tx| tx.execute(PING_WRITE, &[]).map(|touched| touched.map(drop)).boxed()).await
+        self.write(Holds::Nothing, |tx| tx.execute(PING_WRITE, &[]).map(|touched| touched.map(drop)).boxed())
+            .await
     }
 
     pub async fn totals(&self) -> Result<Totals, Error> {
@@ -124,7 +125,11 @@ impl Store {
         let found = self.view(move |tx| {
             async move {
                 tx.first(LINGERING, &[before.into(), expired.into()], |row| {
-                    Ok(Lingering { claims: row.unsigned(0)?, removals: row.unsigned(1)?, sessions: row.unsigned(2)? })
+                    Ok(Lingering {
+                        claims: row.unsigned(0)?,
+                        removals: row.unsigned(1)?,
+                        sessions: row.unsigned(2)?,
+                    })
                 })
                 .await
             }
@@ -174,16 +179,17 @@ impl Store {
 
     /// Whether any row speaks of this photo: its own, a claim, or a note of its removal.
     pub async fn expects_bytes(&self, photo: PhotoId) -> Result<bool, Error> {
-        let found = self.read(move |tx| {
-            async move { tx.first(EXPECTED, &[(&photo).into()], |_| Ok(())).await }.boxed()
-        });
+        let found = self
+            .read(move |tx| async move { tx.first(EXPECTED, &[(&photo).into()], |_| Ok(())).await }.boxed());
         Ok(found.await?.is_some())
     }
 
     /// Tables in which the next id to be handed out is taken already.
     pub async fn exhausted_sequences(&self) -> Result<Vec<&'static str>, Error> {
-        self.view(|tx| async move { Ok(behind(tx).await?.into_iter().map(|(table, _)| table).collect()) }.boxed())
-            .await
+        self.view(|tx| {
+            async move { Ok(behind(tx).await?.into_iter().map(|(table, _)| table).collect()) }.boxed()
+        })
+        .await
     }
 
     /// Lets ids begin behind the largest there is, where they would not.

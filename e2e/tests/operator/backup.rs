@@ -258,7 +258,8 @@ fn an_archive_can_be_read_with_what_every_machine_has() {
     let checked = shell("cd out && find . -name SHA256SUMS -execdir sha256sum -c {} +");
     assert!(checked.lines().count() > 10 && checked.lines().all(|line| line.ends_with(": OK")), "{checked}");
     for (path, bytes) in files(service.data_dir()) {
-        let inside = house.path().join("out/photos").join(path.iter().skip(1).collect::<std::path::PathBuf>());
+        let inside =
+            house.path().join("out/photos").join(path.iter().skip(1).collect::<std::path::PathBuf>());
         assert!(std::fs::read(&inside).unwrap() == bytes, "{}", inside.display());
     }
 }

@@ -18,7 +18,11 @@ fn examined(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
     let arguments = [&["doctor", "--json", "--data-dir", data_dir.to_str().unwrap()], flags].concat();
     let output = run(&arguments, &[]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {} {}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+        panic!(
+            "{error}: {} {}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )
     });
     assert_eq!(output.status.success(), report["healthy"].as_bool().unwrap(), "{report}");
     (output.status.success(), report["findings"].as_array().unwrap().clone())
@@ -202,14 +206,19 @@ fn what_the_database_itself_gets_wrong_is_found() {
     patient.assert_suffers("ids", &["users", "--fix"]);
     patient.assert_mended("ids");
 
-    patient.sql("INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (x'01', 1, 5, 5)");
+    patient
+        .sql("INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (x'01', 1, 5, 5)");
     let (healthy, findings) = examined(patient.path(), &[]);
     assert!(healthy && finding(&findings, "sessions")["level"] == "note", "{findings:?}");
     patient.assert_mended("sessions");
 
-    patient.sql("UPDATE posts SET created_at = created_at + 864000000000 WHERE id = (SELECT max(id) FROM posts)");
+    patient.sql(
+        "UPDATE posts SET created_at = created_at + 864000000000 WHERE id = (SELECT max(id) FROM posts)",
+    );
     patient.assert_suffers("clock", &["something was written at", "NTP"]);
-    patient.sql("UPDATE posts SET created_at = created_at - 864000000000 WHERE id = (SELECT max(id) FROM posts)");
+    patient.sql(
+        "UPDATE posts SET created_at = created_at - 864000000000 WHERE id = (SELECT max(id) FROM posts)",
+    );
 
     patient.sql("PRAGMA foreign_keys = OFF; INSERT INTO idempotency_keys VALUES (99, 'k', 1, 5)");
     patient.assert_suffers("database", &["idempotency_keys", "restore the last good backup"]);

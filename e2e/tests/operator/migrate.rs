@@ -23,7 +23,10 @@ fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
     assert!(!new.exists(), "a dry run makes nothing");
     assert_says(&pinhole(old.path(), &migrate), &["4 of 4 photos copied", "--finish"]);
     assert_says(&pinhole(old.path(), &migrate), &["0 of 4 photos copied"]);
-    assert_says(&pinhole(old.path(), &with("--dry-run")), &["4 photos are there already, 0 are to be copied"]);
+    assert_says(
+        &pinhole(old.path(), &with("--dry-run")),
+        &["4 photos are there already, 0 are to be copied"],
+    );
 
     // Life goes on meanwhile, and one copy takes damage.
     let gone = people.ada.get("/users/ada/posts").expect(200).json()["data"][0].clone();

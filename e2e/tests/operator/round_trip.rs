@@ -11,14 +11,19 @@ use crate::start::assert_says;
 /// A database and a bucket of this story's own, as settings.
 fn places() -> [String; 2] {
     let promised = |name: &str| {
-        std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts a server and sets it"))
+        std::env::var(name)
+            .unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts a server and sets it"))
     };
     let (server, bucket) = (promised("PINHOLE_TEST_POSTGRES_URL"), promised("PINHOLE_TEST_S3_URL"));
     let name = unique("story").replace('-', "_");
-    let made = Command::new("psql").args([&server, "-qc", &format!("CREATE SCHEMA {name}")]).status().unwrap();
+    let made =
+        Command::new("psql").args([&server, "-qc", &format!("CREATE SCHEMA {name}")]).status().unwrap();
     assert!(made.success());
     let and = if server.contains('?') { '&' } else { '?' };
-    [format!("{server}{and}options=-csearch_path%3D{name}"), format!("{}/{name}", bucket.trim_end_matches('/'))]
+    [
+        format!("{server}{and}options=-csearch_path%3D{name}"),
+        format!("{}/{name}", bucket.trim_end_matches('/')),
+    ]
 }
 
 fn settings([database, bucket]: &[String; 2]) -> [&str; 4] {

@@ -28,7 +28,8 @@ impl People {
 
         let exif = Some(picture::exif(6, "what the camera knew"));
         let turned = picture::with_metadata(&picture::corners(600, 400), ImageFormat::Jpeg, exif, None);
-        let form = Form::photo(&turned).text("message", "Grüße,\n\"Zeilen\" & 🙂\u{2028}").text("alt", "Corners");
+        let form =
+            Form::photo(&turned).text("message", "Grüße,\n\"Zeilen\" & 🙂\u{2028}").text("alt", "Corners");
         let first = ada.post("/posts", form).expect(201).json()["id"].as_i64().unwrap();
         let second = bob.share(&picture::photograph(1_100, 900), "")["id"].as_i64().unwrap();
         let keyed = Self::keyed(&bob);
@@ -70,7 +71,9 @@ impl Snapshot {
         for person in people.all() {
             let person = person.moved_to(service.base());
             let name = person.username().to_owned();
-            for path in ["/me".to_owned(), "/feed?limit=100".to_owned(), format!("/users/{name}/posts?limit=100")] {
+            for path in
+                ["/me".to_owned(), "/feed?limit=100".to_owned(), format!("/users/{name}/posts?limit=100")]
+            {
                 answers.insert((name.clone(), path.clone()), person.get(&path).expect(200).json());
             }
         }

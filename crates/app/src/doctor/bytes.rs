@@ -9,7 +9,8 @@ use super::{Examination, Finding, UNDER_WAY};
 use crate::moving::Shelves;
 use crate::{MoveError, Progress};
 
-const COLLECTED: &str = "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";
+const COLLECTED: &str =
+    "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";
 
 impl Examination<'_> {
     /// Claims that nobody redeemed.
@@ -109,9 +110,12 @@ impl Examination<'_> {
             }
         }
         let mended = self.fix.then(|| format!("removed: {} photos", orphans.len()));
-        Ok(Finding::problem("orphans", format!("{} photos lie in the blob store that no row knows", orphans.len()))
-            .about(orphans)
-            .mended_or(mended, "Stop the service and run `pinhole doctor --fix`, which removes them."))
+        Ok(Finding::problem(
+            "orphans",
+            format!("{} photos lie in the blob store that no row knows", orphans.len()),
+        )
+        .about(orphans)
+        .mended_or(mended, "Stop the service and run `pinhole doctor --fix`, which removes them."))
     }
 }
 

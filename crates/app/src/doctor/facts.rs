@@ -21,7 +21,10 @@ impl Examination<'_> {
         let complaints = self.instance.store.complaints().await?;
         let version = store::SCHEMA_VERSION;
         if complaints.is_empty() {
-            return Ok(Finding::fine("database", format!("schema version {version}, whole by its own account")));
+            return Ok(Finding::fine(
+                "database",
+                format!("schema version {version}, whole by its own account"),
+            ));
         }
         let what = format!("the database is damaged: {}", complaints.join("; "));
         Ok(Finding::problem("database", what)
@@ -42,15 +45,18 @@ impl Examination<'_> {
         let (now, newest) = (self.now, self.instance.store.newest().await?);
         if newest.since(now) > FUTURE {
             let what = format!("this machine takes it to be {now}, but something was written at {newest}");
-            return Ok(Finding::problem("clock", what)
-                .advice("Set the clock, by NTP for instance. Was it ahead before, it comes right with time."));
+            return Ok(Finding::problem("clock", what).advice(
+                "Set the clock, by NTP for instance. Was it ahead before, it comes right with time.",
+            ));
         }
         let Some(theirs) = self.instance.store.clock().await? else {
             return Ok(Finding::fine("clock", format!("it is {now}, and nothing is newer")));
         };
         if now.since(theirs).max(theirs.since(now)) > DRIFT {
             let what = format!("this machine takes it to be {now}, the database {theirs}");
-            return Ok(Finding::problem("clock", what).advice("Set the clocks of all nodes, by NTP for instance."));
+            return Ok(
+                Finding::problem("clock", what).advice("Set the clocks of all nodes, by NTP for instance.")
+            );
         }
         Ok(Finding::fine("clock", format!("it is {now}, here and at the database")))
     }
@@ -61,12 +67,17 @@ impl Examination<'_> {
         if miscounted.is_empty() {
             return Ok(Finding::fine("likes", "every post has as many as it counts"));
         }
-        let mended =
-            if self.fix { Some(format!("counted anew: {} posts", store.recount_likes().await?)) } else { None };
+        let mended = if self.fix {
+            Some(format!("counted anew: {} posts", store.recount_likes().await?))
+        } else {
+            None
+        };
         let posts = miscounted.iter().map(|miscount| {
             format!("post {} counts {}, has {}", miscount.post, miscount.like_count, miscount.likes)
         });
-        Ok(Finding::problem("likes", "posts count other likes than they have").about(posts).mended_or(mended, FIX))
+        Ok(Finding::problem("likes", "posts count other likes than they have")
+            .about(posts)
+            .mended_or(mended, FIX))
     }
 
     pub(super) async fn ids(&self) -> Result<Finding, MoveError> {
@@ -105,7 +116,10 @@ impl Examination<'_> {
             }
         }
         if strangers.is_empty() {
-            return Ok(Finding::fine("admins", format!("{} are named, and all have joined", self.admins.len())));
+            return Ok(Finding::fine(
+                "admins",
+                format!("{} are named, and all have joined", self.admins.len()),
+            ));
         }
         Ok(Finding::problem("admins", "some have not joined: whoever takes such a name may delete any post")
             .about(strangers)

@@ -25,7 +25,8 @@ impl Examination<'_> {
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let what = format!("{} MiB are free for {}", free >> 20, folder.display());
         if free < LEAST {
-            return Ok(Finding::problem("disk", what).advice("Make room, or move to a larger disk: uploads will fail."));
+            return Ok(Finding::problem("disk", what)
+                .advice("Make room, or move to a larger disk: uploads will fail."));
         }
         if free < self.cache_disk {
             let what = format!("{what}, less than `cache_disk` may take ({} MiB)", self.cache_disk >> 20);
@@ -39,13 +40,17 @@ fn rights(folder: &Path) -> io::Result<Finding> {
     let about = folder.metadata()?;
     let (name, mode) = (folder.display(), about.mode() & 0o777);
     if mode & 0o007 != 0 {
-        let what = format!("everybody on this machine may look into {name}, where passwords' hashes are ({mode:03o})");
+        let what = format!(
+            "everybody on this machine may look into {name}, where passwords' hashes are ({mode:03o})"
+        );
         return Ok(Finding::problem("folder", what).advice(format!("Run: chmod o= {name}")));
     }
     let user = rustix::process::geteuid().as_raw();
     if about.uid() != user {
         let what = format!("{name} belongs to the user {}, and this command runs as {user}", about.uid());
-        return Ok(Finding::note("folder", what).advice("Run it as that user, so that what it writes is theirs."));
+        return Ok(
+            Finding::note("folder", what).advice("Run it as that user, so that what it writes is theirs.")
+        );
     }
     Ok(Finding::fine("folder", format!("{name} is closed to others ({mode:03o})")))
 }

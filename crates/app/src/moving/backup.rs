@@ -16,7 +16,7 @@ use futures_util::{StreamExt, stream};
 use model::{PhotoId, Timestamp};
 use tokio::sync::mpsc;
 
-use super::archive::{LeftOut, Ledger, Manifest, Writer, Written};
+use super::archive::{Ledger, LeftOut, Manifest, Writer, Written};
 use super::photos::Found;
 use super::{Instance, MoveError, Progress};
 

@@ -36,14 +36,18 @@ pub enum MoveError {
     NotEmpty { place: String, census: Census },
     #[error("{place} is where it is now\nName another place.")]
     SamePlace { place: String },
-    #[error("{place} did not give back what was written to it, for photo {photo}\nSee that the disk or the store is healthy.")]
+    #[error(
+        "{place} did not give back what was written to it, for photo {photo}\nSee that the disk or the store is healthy."
+    )]
     Unfaithful { place: String, photo: PhotoId },
     #[error(
         "photo {photo} was deleted while it was moved: a service still runs on the old place\n\
          Stop every node of it, then finish again."
     )]
     StillWritten { photo: PhotoId },
-    #[error("{what} is not the same in both places\nEmpty the new place and begin again; the old one is as it was.")]
+    #[error(
+        "{what} is not the same in both places\nEmpty the new place and begin again; the old one is as it was."
+    )]
     Different { what: String },
     #[error("cannot keep facts in a temporary file: {0}\nPoint TMPDIR to a folder with some room.")]
     Ledger(io::Error),

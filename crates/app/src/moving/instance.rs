@@ -108,7 +108,8 @@ async fn open_blobs(places: &Places, access: Access) -> Result<(Blobs, Option<Te
     };
     let failed = |cause| OpenError::Bucket { url: url.clone(), cause };
     let location = Location::Bucket { url: url.clone(), account: places.account.clone() };
-    let staging = tempfile::tempdir().map_err(|cause| OpenError::Folder { path: std::env::temp_dir(), cause })?;
+    let staging =
+        tempfile::tempdir().map_err(|cause| OpenError::Folder { path: std::env::temp_dir(), cause })?;
     let blobs = match access {
         Access::Read => Blobs::open_to_read(staging.path(), &location).map_err(failed)?,
         Access::Write => {

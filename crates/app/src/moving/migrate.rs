@@ -128,7 +128,11 @@ impl Courier<'_> {
             let there = self.to.blobs.shelf(last_byte).await?;
             let there: HashMap<PhotoId, Kept> = there.into_iter().map(|kept| (kept.photo, kept)).collect();
             let carried = stream::iter(&shelf).map(async |(id, expected)| {
-                Ok::<_, MoveError>((*id, expected.bytes, self.carry_one(*id, *expected, there.get(id)).await?))
+                Ok::<_, MoveError>((
+                    *id,
+                    expected.bytes,
+                    self.carry_one(*id, *expected, there.get(id)).await?,
+                ))
             });
             let mut carried = std::pin::pin!(carried.buffer_unordered(AT_ONCE));
             while let Some(outcome) = carried.next().await {

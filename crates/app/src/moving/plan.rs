@@ -24,7 +24,11 @@ pub struct Plan {
 }
 
 /// Looks at both ends. `to` is not there where nothing has been made yet.
-pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progress) -> Result<Plan, MoveError> {
+pub async fn plan(
+    from: &Instance,
+    to: Option<&Instance>,
+    progress: &dyn Progress,
+) -> Result<Plan, MoveError> {
     let census = from.store.census().await?;
     let found = match to {
         Some(to) if !from.places.database.is(&to.places.database) => Some(to.store.census().await?),

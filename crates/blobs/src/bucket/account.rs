@@ -72,7 +72,8 @@ impl Account {
 
     /// Photos and a signature of every request would travel for all to read: somebody has to want that.
     fn check_encryption(&self) -> Result<(), Error> {
-        let value = |wanted| self.settings.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.as_str());
+        let value =
+            |wanted| self.settings.iter().find(|(key, _)| *key == wanted).map(|(_, value)| value.as_str());
         let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or(value(AmazonS3ConfigKey::Endpoint));
         let plain = endpoint.filter(|endpoint| endpoint.to_ascii_lowercase().starts_with("http://"));
         let allowed = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp))
@@ -132,7 +133,8 @@ mod tests {
     #[test]
     fn plain_http_has_to_be_wanted() {
         let keys = [("AWS_ACCESS_KEY_ID", "k"), ("AWS_SECRET_ACCESS_KEY", "s")];
-        let connect = |more: &[(&str, &str)]| account(&[&keys[..], more].concat()).connect("photos", &PATIENCE);
+        let connect =
+            |more: &[(&str, &str)]| account(&[&keys[..], more].concat()).connect("photos", &PATIENCE);
         for name in ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"] {
             let refused = connect(&[(name, "http://127.0.0.1:8333")]).unwrap_err().to_string();
             assert!(refused.contains("AWS_ALLOW_HTTP=true"), "{refused}");

@@ -55,7 +55,9 @@ impl Trouble {
             Reason::Untrusted => {
                 "The store's certificate is not trusted: add its authority to this machine, or name it by SSL_CERT_FILE."
             }
-            Reason::TooSlow => "The store does not answer in time: see that it is well, and the network to it.",
+            Reason::TooSlow => {
+                "The store does not answer in time: see that it is well, and the network to it."
+            }
             Reason::NoKey => {
                 "There is no key: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine a role."
             }
@@ -86,7 +88,8 @@ impl fmt::Display for Trouble {
 
 /// A bucket that is not there also answers "not found", but then nothing is known of the object.
 pub(super) fn is_missing_object(error: &Error) -> bool {
-    matches!(error, Error::NotFound { .. }) && told(&whole(error)).is_none_or(|(code, _)| code != "NoSuchBucket")
+    matches!(error, Error::NotFound { .. })
+        && told(&whole(error)).is_none_or(|(code, _)| code != "NoSuchBucket")
 }
 
 /// The error, and the causes that it does not mention by itself.
@@ -161,7 +164,9 @@ mod tests {
 
     fn answer(code: &str) -> String {
         let body = format!("<Error><Code>{code}</Code><Message>No.</Message></Error>");
-        format!("Error performing PUT http://x/y in 3ms - Server returned non-2xx status code: 403 Forbidden: {body}")
+        format!(
+            "Error performing PUT http://x/y in 3ms - Server returned non-2xx status code: 403 Forbidden: {body}"
+        )
     }
 
     fn not_found(text: &str) -> Error {

@@ -40,7 +40,9 @@ impl FromStr for BucketUrl {
         let prefix = prefix.trim_end_matches('/');
         let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
         if !(3..=63).contains(&bucket.len()) || !plain(bucket) {
-            return Err("expected a bucket's name of 3 to 63 letters, digits, dots and dashes after s3://".into());
+            return Err(
+                "expected a bucket's name of 3 to 63 letters, digits, dots and dashes after s3://".into()
+            );
         }
         let fine = |part: &str| !part.is_empty() && plain(part) && part != "." && part != "..";
         if !prefix.is_empty() && !prefix.split('/').all(fine) {

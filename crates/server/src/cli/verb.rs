@@ -134,9 +134,14 @@ impl Verb {
             Self::Restore => command.arg(file()),
             Self::Migrate => {
                 let step = ArgGroup::new("step").args(["dry-run", "finish", "verify"]);
-                let target = ArgGroup::new("target").args(["to-database", "to-blobs"]).required(true).multiple(true);
+                let target =
+                    ArgGroup::new("target").args(["to-database", "to-blobs"]).required(true).multiple(true);
                 let switches = ["dry-run", "finish", "verify"].map(switch);
-                command.args([place("to-database"), place("to-blobs")]).args(switches).group(step).group(target)
+                command
+                    .args([place("to-database"), place("to-blobs")])
+                    .args(switches)
+                    .group(step)
+                    .group(target)
             }
             Self::Doctor => command.args([switch("fix"), switch("json")]),
             _ => command,

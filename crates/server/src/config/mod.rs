@@ -68,7 +68,10 @@ impl Config {
     ) -> Result<Loaded, ConfigError> {
         let mut layers = Layers::gather(flags, environment, &read_file);
         let config = Config::read(&mut layers);
-        if config.as_ref().is_some_and(|config| config.database_read_url.is_some() && config.database_url.is_none()) {
+        if config
+            .as_ref()
+            .is_some_and(|config| config.database_read_url.is_some() && config.database_url.is_none())
+        {
             let reason = "database_read_url is set, but database_url is not: a replica answers beside the database it \
                           follows, never alone";
             layers.problems.push(Problem::Refused(reason.into()));

@@ -359,7 +359,8 @@ fn a_secret_is_shown_nowhere() {
 #[test]
 fn a_database_is_named_by_its_address_and_its_password_by_nobody() {
     let address = "postgres://ada:s3cret@db.example.org:6543/pinhole?sslmode=require";
-    let machine = Machine::default().variable("PINHOLE_DATABASE_URL", address).flag("database_read_url", address);
+    let machine =
+        Machine::default().variable("PINHOLE_DATABASE_URL", address).flag("database_read_url", address);
     let loaded = machine.load().unwrap();
     let shown = loaded.config.database_url.as_ref().unwrap().to_string();
     assert_eq!(shown, "pinhole on db.example.org:6543");

@@ -5,9 +5,15 @@ use app::Finding;
 use crate::config::Config;
 
 pub(super) fn examine(config: &Config) -> Vec<Finding> {
-    let complaints: Vec<Finding> =
-        [metrics(config), proxy(config), connections(config), patience(config)].into_iter().flatten().collect();
-    if complaints.is_empty() { vec![Finding::fine("settings", "they make sense together")] } else { complaints }
+    let complaints: Vec<Finding> = [metrics(config), proxy(config), connections(config), patience(config)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if complaints.is_empty() {
+        vec![Finding::fine("settings", "they make sense together")]
+    } else {
+        complaints
+    }
 }
 
 fn metrics(config: &Config) -> Option<Finding> {
@@ -31,8 +37,9 @@ fn metrics(config: &Config) -> Option<Finding> {
 fn proxy(config: &Config) -> Option<Finding> {
     let is_https = config.public_url.as_ref().is_some_and(|url| url.is_https());
     (is_https && config.trusted_proxies.is_empty()).then(|| {
-        Finding::problem("settings", "`public_url` is https, but `trusted_proxies` names no proxy")
-            .advice("Name the one that speaks https: without it all clients share its address and its rate limits.")
+        Finding::problem("settings", "`public_url` is https, but `trusted_proxies` names no proxy").advice(
+            "Name the one that speaks https: without it all clients share its address and its rate limits.",
+        )
     })
 }
 

@@ -53,9 +53,8 @@ async fn front(
     ask: Ask,
     version: u64,
 ) -> Result<Response, Problem> {
-    let asked = |form: &Form| {
-        form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts)
-    };
+    let asked =
+        |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts);
     let page = match http.front.find(version, asked) {
         Some(page) => page,
         None => {

@@ -43,7 +43,8 @@ pub(crate) async fn image(
 ) -> Result<Response, Problem> {
     let missing = || Problem::not_found("there is no such photo");
     let path = path.map_err(|_| missing())?;
-    let part = |wanted| path.iter().find_map(|(name, part)| (name == wanted).then_some(part)).unwrap_or_default();
+    let part =
+        |wanted| path.iter().find_map(|(name, part)| (name == wanted).then_some(part)).unwrap_or_default();
     let (id, size) = (part("photo_id"), part("size"));
     let id: PhotoId = id.parse().map_err(|_| missing())?;
     let photo = http.app.photo(id).await?;

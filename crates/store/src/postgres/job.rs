@@ -52,8 +52,9 @@ impl<T: Send, W: Work<T>> Job for Waiting<T, W> {
 
     fn settle(self: Box<Self>, fate: Result<(), Error>) {
         // Every job of a committed group has run to its end.
-        let answer = fate.and_then(|()| self.outcome.ok_or(Error::Closed));
+        let Self { outcome, reply, .. } = *self;
+        let answer = fate.and_then(|()| outcome.ok_or(Error::Closed));
         // A caller that went away needs no answer.
-        drop(self.reply.send(answer));
+        drop(reply.send(answer));
     }
 }

@@ -101,7 +101,9 @@ impl Lane {
         loop {
             match self.attempt(std::slice::from_mut(job)).await {
                 Fate::Committed => return Ok(()),
-                Fate::Undone(Error::Conflict(_) | Error::Unavailable(_)) if attempt < ATTEMPTS => attempt += 1,
+                Fate::Undone(Error::Conflict(_) | Error::Unavailable(_)) if attempt < ATTEMPTS => {
+                    attempt += 1
+                }
                 Fate::Undone(error) | Fate::Unknown(error) => return Err(error),
             }
         }

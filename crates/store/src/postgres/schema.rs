@@ -27,7 +27,8 @@ const OLDEST: i32 = 150_000;
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
 pub(crate) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session = Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
+    let mut session =
+        Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
     let client = session.client();
     check_server(client).await.map_err(failed)?;
 
@@ -59,7 +60,8 @@ pub(crate) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), Op
 pub(crate) async fn expect_current(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
     let place = url.to_string();
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session = Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
+    let mut session =
+        Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
     let client = session.client();
     check_server(client).await.map_err(failed)?;
     let said = |error: tokio_postgres::Error| failed(told(&error));
@@ -101,7 +103,8 @@ async fn apply(client: &mut Client, step: &str, version: u32) -> Result<(), toki
 
 /// `None` before the first step.
 async fn version(client: &Client) -> Result<Option<u32>, tokio_postgres::Error> {
-    let there = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'pinhole_schema'";
+    let there =
+        "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'pinhole_schema'";
     if client.query_one(there, &[]).await?.get::<_, i64>(0) == 0 {
         return Ok(None);
     }
@@ -158,7 +161,8 @@ mod tests {
         let twice = "CREATE TABLE half (x BIGINT); CREATE TABLE half (x BIGINT);";
         apply(session.client(), twice, 9).await.unwrap_err();
         assert_eq!(version(session.client()).await.unwrap(), Some(KNOWN));
-        let half = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'half'";
+        let half =
+            "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'half'";
         assert_eq!(session.client().query_one(half, &[]).await.unwrap().get::<_, i64>(0), 0);
     }
 }

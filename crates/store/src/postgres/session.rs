@@ -89,8 +89,12 @@ impl Session {
     /// Holds at once, even if the transaction does not: an id more or less is nobody's loss.
     pub(crate) async fn hand_out_after(&mut self, table: &'static str, last: i64) -> Result<(), Error> {
         let moved = match table {
-            "posts" => "SELECT setval('posts_id_seq', greatest(CAST($1 AS BIGINT), 1), CAST($1 AS BIGINT) > 0)",
-            "users" => "SELECT setval('users_id_seq', greatest(CAST($1 AS BIGINT), 1), CAST($1 AS BIGINT) > 0)",
+            "posts" => {
+                "SELECT setval('posts_id_seq', greatest(CAST($1 AS BIGINT), 1), CAST($1 AS BIGINT) > 0)"
+            }
+            "users" => {
+                "SELECT setval('users_id_seq', greatest(CAST($1 AS BIGINT), 1), CAST($1 AS BIGINT) > 0)"
+            }
             other => return Err(Error::Corrupt(format!("{other} hands out no ids"))),
         };
         self.rows((moved, &[last.into()])).await.map(drop)
@@ -134,7 +138,9 @@ impl Session {
                 adding.push((self.prepare(sql).await?, [Value::Int(by), Value::Int(to)]));
             }
         }
-        let sent = adding.iter().map(|(statement, values)| self.client.execute_raw(statement, values.iter().copied()));
+        let sent = adding
+            .iter()
+            .map(|(statement, values)| self.client.execute_raw(statement, values.iter().copied()));
         let added: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
         self.noted(added).map(drop)
     }

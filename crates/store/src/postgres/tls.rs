@@ -58,9 +58,11 @@ fn of_this_machine() -> Result<RootCertStore, String> {
     // Machines carry a few that no parser likes; those that are left are as good as ever.
     let (taken, _) = roots.add_parsable_certificates(found.certs);
     if taken == 0 {
-        return Err("this machine has no certificates of authorities; install ca-certificates, or name a file \
+        return Err(
+            "this machine has no certificates of authorities; install ca-certificates, or name a file \
                     with sslrootcert"
-            .into());
+                .into(),
+        );
     }
     Ok(roots)
 }

@@ -28,7 +28,8 @@ pub(super) enum Trust {
     Certified { authorities: Option<PathBuf> },
 }
 
-const FORM: &str = "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX";
+const FORM: &str =
+    "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX";
 
 impl FromStr for DatabaseUrl {
     type Err = String;
@@ -74,7 +75,9 @@ impl FromStr for DatabaseUrl {
             _ => return Err("expected sslmode to be disable, prefer, require or verify-full".into()),
         };
         if authorities.is_some() {
-            return Err("expected sslmode=verify-full beside sslrootcert: no other mode looks at certificates".into());
+            return Err(
+                "expected sslmode=verify-full beside sslrootcert: no other mode looks at certificates".into(),
+            );
         }
         for config in &mut configs {
             config.ssl_mode(ssl);
@@ -137,7 +140,10 @@ mod tests {
             ("postgresql://a?a:s3cret@db:6543/pinhole?sslmode=disable", "pinhole on db:6543"),
             ("postgres://ada:s3cret@one:1,two:2/pinhole", "pinhole on one:1, two:2"),
             ("postgres://one,[::1]:2/pinhole?user=ada&password=s3cret", "pinhole on one:5432, ::1:2"),
-            ("postgres:///pinhole?host=/run/postgresql&user=ada&password=s3cret", "pinhole on /run/postgresql"),
+            (
+                "postgres:///pinhole?host=/run/postgresql&user=ada&password=s3cret",
+                "pinhole on /run/postgresql",
+            ),
         ];
         for (raw, shown) in cases {
             let url: DatabaseUrl = raw.parse().unwrap_or_else(|error| panic!("{raw}: {error}"));
@@ -156,7 +162,11 @@ mod tests {
             ("sslmode=prefer", SslMode::Prefer, Trust::Anyone),
             ("application_name=x&sslmode=require", SslMode::Require, Trust::Anyone),
             ("sslmode=verify-full", SslMode::Require, Trust::Certified { authorities: None }),
-            ("sslmode=verify-full&sslrootcert=system", SslMode::Require, Trust::Certified { authorities: None }),
+            (
+                "sslmode=verify-full&sslrootcert=system",
+                SslMode::Require,
+                Trust::Certified { authorities: None },
+            ),
             (
                 "sslrootcert=/etc/a%20b.pem&sslmode=verify-full",
                 SslMode::Require,
@@ -174,7 +184,14 @@ mod tests {
 
     #[test]
     fn a_refusal_repeats_nothing() {
-        let cases = ["", "s3cret", "mysql://ada:s3cret@db/x", "postgres://ada:s3cret@db", "postgres:///s3cret", "postgres://ada:s3cret@db/x?s3cret=1"];
+        let cases = [
+            "",
+            "s3cret",
+            "mysql://ada:s3cret@db/x",
+            "postgres://ada:s3cret@db",
+            "postgres:///s3cret",
+            "postgres://ada:s3cret@db/x?s3cret=1",
+        ];
         for raw in cases {
             let refusal = raw.parse::<DatabaseUrl>().unwrap_err();
             assert!(!refusal.contains("s3") && !refusal.contains("cret@"), "{refusal}");

@@ -14,7 +14,12 @@ pub(crate) fn complaints(conn: &Connection) -> Result<Vec<String>, Error> {
     let mut found = statement::all(conn, INTEGRITY, &[], |row| row.text(0))?;
     found.retain(|line| line != "ok");
     let loose = statement::all(conn, LOOSE_ENDS, &[], |row| {
-        Ok(format!("{} rows of {} point to rows of {} that are not there", row.int(2)?, row.text(0)?, row.text(1)?))
+        Ok(format!(
+            "{} rows of {} point to rows of {} that are not there",
+            row.int(2)?,
+            row.text(0)?,
+            row.text(1)?
+        ))
     });
     found.extend(loose?);
     Ok(found)

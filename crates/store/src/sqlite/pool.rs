@@ -151,7 +151,8 @@ mod tests {
 
         // Nobody looks at an old view, so the log can be emptied.
         pool.outdate();
-        let left = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).unwrap();
+        let left =
+            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(left, 0, "a reader was in the way");
     }
 }

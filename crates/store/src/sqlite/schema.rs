@@ -84,7 +84,9 @@ mod tests {
         let path = folder.path().join("pinhole.db");
         let conn = connection::open(&path).unwrap();
         expect_current(&conn, &path).unwrap();
-        for (version, words) in [(KNOWN + 1, "newer Pinhole"), (KNOWN - 1, "older Pinhole"), (0, "other program")] {
+        for (version, words) in
+            [(KNOWN + 1, "newer Pinhole"), (KNOWN - 1, "older Pinhole"), (0, "other program")]
+        {
             conn.pragma_update(None, "user_version", version).unwrap();
             let refused = expect_current(&conn, &path).unwrap_err();
             assert!(refused.to_string().contains(words), "{refused}");

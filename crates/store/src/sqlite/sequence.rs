@@ -6,7 +6,9 @@ use super::statement;
 use crate::Error;
 
 pub(crate) fn last(conn: &Connection, table: &'static str) -> Result<Option<i64>, Error> {
-    statement::first(conn, "SELECT seq FROM sqlite_sequence WHERE name = $1", &[table.into()], |row| row.int(0))
+    statement::first(conn, "SELECT seq FROM sqlite_sequence WHERE name = $1", &[table.into()], |row| {
+        row.int(0)
+    })
 }
 
 pub(crate) fn move_to(conn: &Connection, table: &'static str, last: i64) -> Result<(), Error> {

@@ -35,11 +35,7 @@ pub(super) struct Writer {
 
 impl Writer {
     /// `readers` and `listener` hear of every change once it is committed, and before its maker does.
-    pub(super) fn start(
-        conn: Connection,
-        readers: Weak<Pool>,
-        listener: Listener,
-    ) -> std::io::Result<Self> {
+    pub(super) fn start(conn: Connection, readers: Weak<Pool>, listener: Listener) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
             let mut tx = Tx::on_sqlite(conn);

@@ -150,7 +150,8 @@ const PRIMARY: &str = "PINHOLE_TEST_POSTGRES_URL";
 const REPLICA: &str = "PINHOLE_TEST_POSTGRES_REPLICA_URL";
 
 fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts the servers and sets it"))
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts the servers and sets it"))
 }
 
 /// The address of an empty schema.

@@ -45,7 +45,10 @@ async fn likes_hold_or_are_not_acknowledged_when_connections_are_cut() {
 
     for Entry { user, post, is_liked } in told {
         let seen = case.store.post(post, Some(user)).await.unwrap().unwrap();
-        assert!(is_liked.is_none_or(|is_liked| is_liked == seen.is_liked), "{user} was told otherwise of {post}");
+        assert!(
+            is_liked.is_none_or(|is_liked| is_liked == seen.is_liked),
+            "{user} was told otherwise of {post}"
+        );
     }
     let wrong = "SELECT count(*) FROM posts p WHERE p.like_count
         <> (SELECT count(*) FROM likes l WHERE l.post_id = p.id)";
@@ -65,8 +68,11 @@ async fn keep_liking(case: &Case, user: UserId, posts: &[model::PostId]) -> Vec<
         let mut is_liked = Some(false);
         for round in 0..12 {
             let like = round % 2 == 0;
-            let outcome =
-                if like { case.store.like(user, *post, NOW).await } else { case.store.unlike(user, *post).await };
+            let outcome = if like {
+                case.store.like(user, *post, NOW).await
+            } else {
+                case.store.unlike(user, *post).await
+            };
             match outcome {
                 // If the last one was never answered, either may be right.
                 Ok(Like::Changed) => {
@@ -74,7 +80,10 @@ async fn keep_liking(case: &Case, user: UserId, posts: &[model::PostId]) -> Vec<
                     is_liked = Some(like);
                 }
                 Ok(Like::Unchanged) => {
-                    assert!(is_liked != Some(!like), "{user} and {post}: what was acknowledged does not hold");
+                    assert!(
+                        is_liked != Some(!like),
+                        "{user} and {post}: what was acknowledged does not hold"
+                    );
                     is_liked = Some(like);
                 }
                 Ok(Like::NoSuchPost) => panic!("{post} is gone"),

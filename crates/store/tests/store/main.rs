@@ -224,8 +224,14 @@ async fn a_photo_says_how_to_read_its_original_if_there_is_one(case: Case) {
     new.photo.original = Some(Original { format: "webp", orientation: 6 });
     assert!(matches!(case.store.create_post(new).await.unwrap(), Created::New(_)));
 
-    assert_eq!(case.count("SELECT count(*) FROM photos WHERE original IS NULL AND orientation IS NULL").await, 1);
-    assert_eq!(case.count("SELECT count(*) FROM photos WHERE original = 'webp' AND orientation = 6").await, 1);
+    assert_eq!(
+        case.count("SELECT count(*) FROM photos WHERE original IS NULL AND orientation IS NULL").await,
+        1
+    );
+    assert_eq!(
+        case.count("SELECT count(*) FROM photos WHERE original = 'webp' AND orientation = 6").await,
+        1
+    );
 }
 
 async fn a_key_makes_one_post(case: Case) {

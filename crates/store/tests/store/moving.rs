@@ -54,9 +54,7 @@ async fn assert_moves(old: &Case, new: Case) {
     assert!(tables.is_sorted() && Table::ALL.iter().all(|table| tables.contains(table)), "{tables:?}");
 
     // Nothing comes in without its bytes, and a failure leaves nothing.
-    let bring = async |facts: Vec<Fact>| {
-        new.store.import(Arrival::Claimed, facts.into_iter().map(Ok)).await
-    };
+    let bring = async |facts: Vec<Fact>| new.store.import(Arrival::Claimed, facts.into_iter().map(Ok)).await;
     let refused = bring(before.clone()).await.unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused}");
     let photos = before.iter().filter_map(|fact| match fact {
@@ -170,7 +168,9 @@ pub(crate) async fn an_examination_finds_what_is_wrong_and_mends_what_it_can(cas
     assert_eq!(store.exhausted_sequences().await.unwrap(), ["posts"]);
     // Only SQLite lets its references be broken.
     if let Place::Folder(_) = case.place {
-        case.meddle("PRAGMA foreign_keys = OFF; INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1)")();
+        case.meddle(
+            "PRAGMA foreign_keys = OFF; INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1)",
+        )();
         let complaints = store.complaints().await.unwrap();
         assert_eq!(complaints, ["1 rows of likes point to rows of posts that are not there"]);
     }

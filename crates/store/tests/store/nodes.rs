@@ -63,16 +63,21 @@ async fn an_upload_that_comes_to_two_nodes_makes_one_post() {
             case.store.create_post(new_post(author, first, Some(&key))),
             other.create_post(new_post(author, second, Some(&key))),
         );
-        let posts: Vec<PostId> = [here, there].map(|made| match made.unwrap() {
-            Created::New(post) | Created::Repeated(Repeat::Here(post)) => post.id,
-            other => panic!("{other:?}"),
-        })
-        .into();
+        let posts: Vec<PostId> = [here, there]
+            .map(|made| match made.unwrap() {
+                Created::New(post) | Created::Repeated(Repeat::Here(post)) => post.id,
+                other => panic!("{other:?}"),
+            })
+            .into();
         assert_eq!(posts[0], posts[1]);
     }
     assert_eq!(case.count("SELECT count(*) FROM posts").await, 10);
     assert_eq!(case.count("SELECT count(*) FROM photos").await, 10);
-    assert_eq!(case.count("SELECT count(*) FROM removals").await, 10, "the bytes of the others are collected");
+    assert_eq!(
+        case.count("SELECT count(*) FROM removals").await,
+        10,
+        "the bytes of the others are collected"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -106,10 +106,8 @@ impl<R: Read> Contents<R> {
     }
 
     fn read_manifest(&mut self, group: &Group) -> Result<Content, ArchiveError> {
-        let damaged = |what: &str| ArchiveError::Damaged {
-            entry: "manifest.json".to_owned(),
-            what: what.to_owned(),
-        };
+        let damaged =
+            |what: &str| ArchiveError::Damaged { entry: "manifest.json".to_owned(), what: what.to_owned() };
         let [(name, text)] = &group.files[..] else { return Err(damaged("it is not alone")) };
         if name != "manifest.json" {
             return Err(damaged("it is not there"));

@@ -80,7 +80,8 @@ impl Written {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
         let tables = Table::ALL.into_iter().zip(self.rows);
-        let tables = tables.flat_map(|(table, rows)| std::iter::repeat_n(table, usize::try_from(rows).unwrap_or(0)));
+        let tables =
+            tables.flat_map(|(table, rows)| std::iter::repeat_n(table, usize::try_from(rows).unwrap_or(0)));
         Ok(BufReader::new(file).lines().zip(tables).map(|(line, table)| read(table, &line?)))
     }
 

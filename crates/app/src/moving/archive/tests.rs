@@ -7,7 +7,7 @@ use bytes::Bytes;
 use model::{PhotoId, Timestamp};
 use store::{Fact, LikeFact, PhotoFact, PostFact, SequenceFact, Sink, UserFact};
 
-use super::{ArchiveError, Content, Contents, LeftOut, Ledger, Manifest, Writer, Written};
+use super::{ArchiveError, Content, Contents, Ledger, LeftOut, Manifest, Writer, Written};
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
 
@@ -142,7 +142,9 @@ fn rows_and_photos_must_agree() {
         writer.photo(photo(number), files()).unwrap();
     }
     let (without_row, _) = writer.finish(&ledger(), &LeftOut::default()).unwrap();
-    assert!(matches!(read(&without_row), Err(ArchiveError::Damaged { entry, .. }) if entry == "manifest.json"));
+    assert!(
+        matches!(read(&without_row), Err(ArchiveError::Damaged { entry, .. }) if entry == "manifest.json")
+    );
 }
 
 #[test]
