@@ -39,7 +39,12 @@ pub fn unique(prefix: &str) -> String {
     format!("{prefix}-{}-{}", *RUN, NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn browser() -> blocking::ClientBuilder {
+/// Speaks plain HTTP. But the service's own build gives this library TLS, and then it wants to know whose.
+pub fn browser() -> blocking::ClientBuilder {
+    match rustls::crypto::ring::default_provider().install_default() {
+        // Some other test was quicker.
+        Ok(()) | Err(_) => {}
+    }
     blocking::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         // Shorter than any server's patience, so that we never write into a connection it is closing.

@@ -15,7 +15,7 @@ mod service;
 pub mod shape;
 mod wire;
 
-pub use client::{Answer, Carrier, Client, PASSWORD, Request, unique};
+pub use client::{Answer, Carrier, Client, PASSWORD, Request, browser, unique};
 pub use crowd::at_once;
 pub use form::{Body, Encoding, Form};
 pub use patience::eventually;

@@ -21,6 +21,9 @@ pub enum Error {
     /// A job was given up because it took too long.
     #[error("a job on the {0} threads took too long and was given up")]
     Overdue(&'static str),
+    /// Something we cannot do without is away for the moment. What was asked for may have been done.
+    #[error("{0} cannot be reached: {1}")]
+    Unavailable(&'static str, Arc<str>),
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),
@@ -39,7 +42,8 @@ impl Error {
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
-            store::Error::Busy => Self::Busy("the database"),
+            store::Error::Busy | store::Error::Conflict(_) => Self::Busy("the database"),
+            store::Error::Unavailable(cause) => Self::Unavailable("the database", cause),
             other => Self::internal(other),
         }
     }
@@ -47,6 +51,11 @@ impl From<store::Error> for Error {
 
 impl From<blobs::Error> for Error {
     fn from(error: blobs::Error) -> Self {
-        Self::internal(error)
+        match error {
+            blobs::Error::Unavailable(trouble) => {
+                Self::Unavailable("the blob store", trouble.to_string().into())
+            }
+            other => Self::internal(other),
+        }
     }
 }

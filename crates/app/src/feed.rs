@@ -16,16 +16,13 @@ impl App {
     ) -> Result<FeedPage, Error> {
         let viewer = caller.map(|caller| caller.user.id);
         let page = self.0.store.feed(viewer, whose, start, limit).await?;
-        let mut posts = Vec::with_capacity(page.posts.len());
-        for post in page.posts {
-            posts.push(self.signed(post).await?);
-        }
-        Ok(FeedPage { posts, next: page.next })
+        Ok(FeedPage { posts: self.all_signed(page.posts).await?, next: page.next })
     }
 
     /// Changes whenever a post looks different to anybody, or a new one comes. Whoever keeps a page notes this before
-    /// reading it, and may show it as long as it stays the same.
-    pub fn feed_version(&self) -> u64 {
+    /// reading it, and may show it as long as it stays the same. `None` where others write as well: then no page can be
+    /// kept.
+    pub fn feed_version(&self) -> Option<u64> {
         self.0.memory.feed_version()
     }
 

@@ -7,6 +7,7 @@
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use quick_cache::DefaultHashBuilder;
 use quick_cache::unsync::Cache;
@@ -20,6 +21,8 @@ const SHELVES: usize = 16;
 pub(crate) struct Known<K, V> {
     kind: &'static str,
     shelves: [Mutex<Shelf<K, V>>; SHELVES],
+    /// How long a fact may be believed; `None` for as long as nobody says otherwise.
+    life: Option<Duration>,
     hasher: DefaultHashBuilder,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -27,17 +30,33 @@ pub(crate) struct Known<K, V> {
 
 #[derive(Debug)]
 struct Shelf<K, V> {
-    facts: Cache<K, V>,
+    /// With the moment before they were read, if that matters.
+    facts: Cache<K, (V, Option<Instant>)>,
     forgotten: u64,
 }
 
 impl<K: Hash + Eq, V: Clone> Known<K, V> {
     /// Keeps some `capacity` facts; those used least make room.
     pub(crate) fn new(kind: &'static str, capacity: usize) -> Self {
+        Self::with(kind, capacity, None)
+    }
+
+    /// Keeps facts that may become untrue without our hearing of it, and believes each for `life` at most.
+    pub(crate) fn for_a_while(kind: &'static str, capacity: usize, life: Duration) -> Self {
+        Self::with(kind, capacity, Some(life))
+    }
+
+    /// Keeps none: every fact is read anew.
+    pub(crate) fn nothing(kind: &'static str) -> Self {
+        Self::with(kind, 0, Some(Duration::ZERO))
+    }
+
+    fn with(kind: &'static str, capacity: usize, life: Option<Duration>) -> Self {
         let shelf = |_| Mutex::new(Shelf { facts: Cache::new(capacity / SHELVES), forgotten: 0 });
         Self {
             kind,
             shelves: std::array::from_fn(shelf),
+            life,
             hasher: DefaultHashBuilder::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -51,10 +70,15 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         will_do: impl Fn(&V) -> bool,
         read: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<V>, E> {
+        if self.life == Some(Duration::ZERO) {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+            return read.await;
+        }
+        let asked_at = self.life.map(|_| Instant::now());
         let before = {
             let shelf = self.shelf(&key);
-            match shelf.facts.get(&key).filter(|fact| will_do(fact)) {
-                Some(fact) => {
+            match shelf.facts.get(&key).filter(|(fact, read_at)| self.is_fresh(*read_at) && will_do(fact)) {
+                Some((fact, _)) => {
                     self.hits.fetch_add(1, Ordering::Relaxed);
                     return Ok(Some(fact.clone()));
                 }
@@ -66,7 +90,7 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         if let Some(fact) = &fact {
             let mut shelf = self.shelf(&key);
             if shelf.forgotten == before {
-                shelf.facts.insert(key, fact.clone());
+                shelf.facts.insert(key, (fact.clone(), asked_at));
             }
         }
         Ok(fact)
@@ -74,10 +98,20 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
 
     /// The fact if it is in memory and will do.
     pub(crate) fn peek(&self, key: &K, will_do: impl Fn(&V) -> bool) -> Option<V> {
-        let fact = self.shelf(key).facts.get(key).filter(|fact| will_do(fact)).cloned();
+        let shelf = self.shelf(key);
+        let known = shelf.facts.get(key).filter(|(fact, read_at)| self.is_fresh(*read_at) && will_do(fact));
+        let fact = known.map(|(fact, _)| fact.clone());
+        drop(shelf);
         let count = if fact.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
         fact
+    }
+
+    fn is_fresh(&self, read_at: Option<Instant>) -> bool {
+        match (self.life, read_at) {
+            (Some(life), Some(read_at)) => read_at.elapsed() < life,
+            _ => true,
+        }
     }
 
     pub(crate) fn forget(&self, key: &K) {
@@ -139,6 +173,20 @@ mod tests {
         assert_eq!(ask(&known, 3).await, 3, "but not kept");
         known.forget_all();
         assert_eq!(ask(&known, 4).await, 4);
+    }
+
+    #[tokio::test]
+    async fn what_others_may_change_is_believed_for_a_while_or_not_at_all() {
+        let known = Known::for_a_while("test", 64, Duration::from_millis(200));
+        assert_eq!((ask(&known, 1).await, ask(&known, 2).await), (1, 1), "believed");
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        assert_eq!(ask(&known, 3).await, 3, "not any more");
+        known.forget(&1);
+        assert_eq!(ask(&known, 4).await, 4, "we heard of a change");
+
+        let known = Known::nothing("test");
+        assert_eq!((ask(&known, 1).await, ask(&known, 2).await), (1, 2));
+        assert_eq!(known.figures().entries, 0);
     }
 
     #[tokio::test]

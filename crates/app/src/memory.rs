@@ -1,7 +1,12 @@
 //! What is asked so often that it is kept in memory, and how it stays true.
+//!
+//! We hear of every change that is made through us. Where other nodes make changes as well, nothing is kept: no answer
+//! may be older than the last write that anybody was told of. Only that a photo is there is believed for a moment, as
+//! long as an image may outlive its photo on other nodes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use model::{PhotoId, Post, PostId, TokenHash, User, UserId};
 use store::{Change, Session};
@@ -20,7 +25,11 @@ pub(crate) struct Memory {
     pub(crate) users: Known<UserId, Arc<User>>,
     pub(crate) likes: Known<UserId, Arc<Liked>>,
     feed: AtomicU64,
+    is_shared: bool,
 }
+
+/// An image must be gone within five seconds of its photo, on every node. This leaves time for the answer to arrive.
+const BELIEF: Duration = Duration::from_secs(3);
 
 /// The posts somebody likes, among `since` and all newer ones, oldest first.
 #[derive(Debug)]
@@ -45,12 +54,26 @@ impl Memory {
             users: Known::new("users", 32_768),
             likes: Known::new("likes", 16_384),
             feed: AtomicU64::new(0),
+            is_shared: false,
         }
     }
 
-    /// Changes whenever a post looks different to anybody, or a new one comes.
-    pub(crate) fn feed_version(&self) -> u64 {
-        self.feed.load(Ordering::Acquire)
+    /// Of facts that others change without our hearing of it.
+    pub(crate) fn of_shared_facts() -> Self {
+        Self {
+            sessions: Known::nothing("sessions"),
+            photos: Known::for_a_while("photos", 65_536, BELIEF),
+            posts: Known::nothing("posts"),
+            users: Known::nothing("users"),
+            likes: Known::nothing("likes"),
+            feed: AtomicU64::new(0),
+            is_shared: true,
+        }
+    }
+
+    /// Changes whenever a post looks different to anybody, or a new one comes; `None` where that cannot be known.
+    pub(crate) fn feed_version(&self) -> Option<u64> {
+        (!self.is_shared).then(|| self.feed.load(Ordering::Acquire))
     }
 
     /// Forgets what is not true any more.
@@ -78,7 +101,7 @@ impl Memory {
     }
 
     pub(crate) fn figures(&self) -> Vec<Facts> {
-        let Self { sessions, photos, posts, users, likes, feed: _ } = self;
+        let Self { sessions, photos, posts, users, likes, feed: _, is_shared: _ } = self;
         vec![sessions.figures(), photos.figures(), posts.figures(), users.figures(), likes.figures()]
     }
 }

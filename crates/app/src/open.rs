@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use blobs::Location;
 use model::Clock;
 
 use crate::memory::Memory;
@@ -38,37 +39,63 @@ pub enum OpenError {
         path.display()
     )]
     Locked { path: PathBuf },
-    #[error("{0}\nInstall that version (or a later one) again, or point --data-dir to another folder.")]
-    Newer(store::OpenError),
-    #[error("{0}\nMove it away, or point --data-dir to another folder.")]
-    Foreign(store::OpenError),
+    #[error("{0}\nInstall that version (or a later one) again, or point --{1} elsewhere.")]
+    Newer(store::OpenError, &'static str),
+    #[error("{0}\nMove it away, or point --{1} elsewhere.")]
+    Foreign(store::OpenError, &'static str),
+    #[error(
+        "{0}\nSee that PostgreSQL runs there, that its pg_hba.conf lets us in, and that PINHOLE_DATABASE_URL has the \
+         right name and password."
+    )]
+    Server(store::OpenError),
+    #[error("{0}\nPoint --data-dir, --database-url or their variables to an instance.")]
+    Missing(store::OpenError),
+    #[error("{0}\nStart the service of this version once, which brings it up to date.")]
+    Older(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
     Blobs(#[from] blobs::Error),
+    #[error("cannot use {url} for photos: {cause}{}", remedy_at(cause))]
+    Bucket { url: blobs::BucketUrl, cause: blobs::Error },
     #[error("cannot start worker threads: {0}")]
     Threads(io::Error),
     #[error("cannot prepare password hashing: {0}")]
     Passwords(crate::Error),
 }
 
+impl OpenError {
+    pub(crate) fn of(error: store::OpenError, database: &store::Database) -> Self {
+        let flag = match database {
+            store::Database::File(_) => "data-dir",
+            store::Database::Server { .. } => "database-url",
+        };
+        match error {
+            store::OpenError::Newer { .. } => Self::Newer(error, flag),
+            store::OpenError::Foreign { .. } => Self::Foreign(error, flag),
+            store::OpenError::Missing { .. } => Self::Missing(error),
+            store::OpenError::Older { .. } => Self::Older(error),
+            store::OpenError::Server { .. } => Self::Server(error),
+            store::OpenError::Open { .. } | store::OpenError::Thread(_) => Self::Store(error),
+        }
+    }
+}
+
 impl App {
-    /// Opens the service on its data folder, which is made when missing. Blocks.
-    pub fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
-        let lock = lock_folder(&settings)?;
-        let memory = Arc::new(Memory::new());
+    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a network, so
+    /// it is for a thread that may be blocked.
+    pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+        let lock = lock_folder(&settings.data_dir)?;
+        let database = settings.database();
+        let memory = Arc::new(match database {
+            store::Database::File(_) => Memory::new(),
+            store::Database::Server { .. } => Memory::of_shared_facts(),
+        });
         let heard = memory.clone();
-        let store = store::Store::open(
-            &settings.data_dir.join("pinhole.db"),
-            settings.read_connections,
-            Box::new(move |changes| heard.hear(changes)),
-        );
-        let store = store.map_err(|error| match error {
-            store::OpenError::Newer { .. } => OpenError::Newer(error),
-            store::OpenError::Foreign { .. } => OpenError::Foreign(error),
-            other => OpenError::Store(other),
-        })?;
-        let blobs = blobs::Blobs::open(&settings.data_dir)?;
+        let listener = Box::new(move |changes: &[store::Change]| heard.hear(changes));
+        let store = store::Store::open(&database, settings.read_connections, listener).await;
+        let store = store.map_err(|error| OpenError::of(error, &database))?;
+        let blobs = open_blobs(&settings).await?;
         let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
         let workers = |name, threads, queue, limit| {
             Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
@@ -104,6 +131,29 @@ impl App {
     }
 }
 
+/// A bucket is tried out: better no start than a service that cannot take or show a photo.
+async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
+    let failed = |cause| match &settings.photos {
+        Location::DataFolder => OpenError::Blobs(cause),
+        Location::Bucket { .. } if matches!(cause, blobs::Error::Io { .. }) => OpenError::Blobs(cause),
+        Location::Bucket { url, .. } => OpenError::Bucket { url: url.clone(), cause },
+    };
+    let blobs = blobs::Blobs::open(&settings.data_dir, &settings.photos).map_err(failed)?;
+    if matches!(settings.photos, Location::Bucket { .. }) {
+        blobs.ping().await.map_err(failed)?;
+    }
+    Ok(blobs)
+}
+
+fn remedy_at(cause: &blobs::Error) -> String {
+    match cause {
+        blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
+        // Says so itself.
+        blobs::Error::Account(_) => String::new(),
+        _ => "\nSee that nothing on the way to the store alters what is sent.".into(),
+    }
+}
+
 fn remedy(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "A file is in the way: move it,",
@@ -126,14 +176,14 @@ fn make_private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn lock_folder(settings: &Settings) -> Result<File, OpenError> {
-    let path = &settings.data_dir;
-    let folder = |cause| OpenError::Folder { path: path.clone(), cause };
+/// The folder is made when missing.
+pub(crate) fn lock_folder(path: &Path) -> Result<File, OpenError> {
+    let folder = |cause| OpenError::Folder { path: path.to_owned(), cause };
     make_private(path).map_err(folder)?;
     let lock = File::create(path.join("lock")).map_err(folder)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.clone() }),
+        Err(TryLockError::WouldBlock) => Err(OpenError::Locked { path: path.to_owned() }),
         Err(TryLockError::Error(cause)) => Err(folder(cause)),
     }
 }

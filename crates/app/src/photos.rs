@@ -27,6 +27,12 @@ impl App {
         short_side.map(|short_side| Picture { id, short_side }).ok_or(NO_SUCH_PHOTO)
     }
 
+    /// The same, past whatever we believe of it.
+    async fn photo_anew(&self, id: PhotoId) -> Result<Picture, Error> {
+        self.0.memory.photos.forget(&id);
+        self.photo(id).await
+    }
+
     /// The photo as a square image.
     pub async fn image(&self, photo: &Picture, size: Size, format: Format) -> Result<Image, Error> {
         let variant = Variant { photo: photo.id, size, format };
@@ -42,7 +48,7 @@ impl App {
         Variant { photo, size, format }.tag()
     }
 
-    /// Takes a photo that is noted for removal off the disk and out of memory. Trouble is logged, not
+    /// Takes a photo that is noted for removal out of the blob store and of our caches. Trouble is logged, not
     /// returned: the note stays, and the collector tries again.
     pub(crate) async fn remove_bytes(&self, photo: PhotoId) {
         self.0.variants.forget(photo);
@@ -71,7 +77,7 @@ impl App {
         self.0.variants.keep(variant, bytes.clone());
         // A delete may have emptied both caches while we drew. The row goes first, so whoever finds it here has
         // its image and its place in sight of the delete; whoever does not, takes them out again.
-        if let Err(error) = self.photo(photo).await {
+        if let Err(error) = self.photo_anew(photo).await {
             self.0.variants.forget(photo);
             return Err(error);
         }
@@ -87,19 +93,28 @@ impl App {
         let side = master_for(short_side, size);
         let Some(master) = self.0.blobs.square(photo, side).await? else {
             // Deleted since we looked, or truly missing: only the second is our fault.
-            self.photo(photo).await?;
+            self.photo_anew(photo).await?;
             return Err(Error::internal(BytesMissing { photo, side }));
         };
         let needed = imaging::render_memory(side, size) + master.length();
         let memory = self.0.pixel_memory.for_render(needed).await?;
+        // Before a thread is taken: bytes may come from afar, and the thread is for pixels.
+        let master = match master.read().await {
+            Ok(master) => master,
+            Err(error) => {
+                self.photo_anew(photo).await?;
+                return Err(error.into());
+            }
+        };
         let render = move || {
-            let rendered = master.read().map(|master| imaging::render(&master, size, format));
+            let rendered = imaging::render(&master, size, format);
+            drop(master);
             // Given back by the work, which may end long after it was given up.
             drop(memory);
             rendered
         };
         let (_, rendered) = self.0.render.run(place, render).await?;
-        let bytes = Bytes::from(rendered?.map_err(Error::internal)?);
+        let bytes = Bytes::from(rendered.map_err(Error::internal)?);
         self.0.renders.fetch_add(1, Ordering::Relaxed);
         Ok(bytes)
     }

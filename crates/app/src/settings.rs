@@ -3,11 +3,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use blobs::Location;
 use model::Username;
+use store::{Database, DatabaseUrl};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub data_dir: PathBuf,
+    /// Where photos are kept.
+    pub photos: Location,
+    /// Where facts are kept; in the data folder without it.
+    pub database_url: Option<DatabaseUrl>,
+    /// A replica of it that may answer reads.
+    pub database_read_url: Option<DatabaseUrl>,
     /// Who may delete anyone's posts.
     pub admins: Vec<Username>,
     /// Whether uploads are kept beside their squares, without their metadata.
@@ -37,6 +45,15 @@ impl Settings {
 
     /// How long a retried upload is recognised by its key.
     pub const KEY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+    pub(crate) fn database(&self) -> Database {
+        match &self.database_url {
+            Some(primary) => {
+                Database::Server { primary: primary.clone(), replica: self.database_read_url.clone() }
+            }
+            None => Database::File(self.data_dir.join("pinhole.db")),
+        }
+    }
 
     pub(crate) fn is_admin(&self, username: &Username) -> bool {
         self.admins.iter().any(|admin| admin.key() == username.key())

@@ -11,6 +11,9 @@ const CLAIM_LIFE: Duration = Duration::from_secs(60 * 60);
 
 const EVERY: Duration = Duration::from_secs(60);
 
+/// To look up every photo of which there are images takes a while, and is only about the disk.
+const EVERY_NOW_AND_THEN: Duration = Duration::from_secs(60 * 60);
+
 impl App {
     /// Whether the database and the blob store really answer.
     pub async fn ready(&self) -> Result<(), Error> {
@@ -20,21 +23,35 @@ impl App {
 
     /// Tidies up for as long as the service runs.
     pub async fn keep_house(self) {
-        tokio::join!(self.clear_orphans(), self.tidy_for_ever());
+        tokio::join!(self.clear_orphans_for_ever(), self.tidy_for_ever());
     }
 
     async fn tidy_for_ever(&self) {
-        // Nobody else works in our folder, so whatever was under way before we opened it is dead.
-        let mut dead_before = self.0.opened_at;
         let mut tick = tokio::time::interval(EVERY);
         loop {
             tick.tick().await;
-            match self.tidy(dead_before).await {
+            match self.tidy(self.dead_before()).await {
                 Ok(0) => {}
                 Ok(collected) => tracing::info!(collected, "leftovers collected"),
                 Err(error) => tracing::warn!(%error, "tidying up failed; it is tried again in a minute"),
             }
-            dead_before = self.0.clock.now().minus(CLAIM_LIFE).max(self.0.opened_at);
+        }
+    }
+
+    /// Uploads that began before this will not be finished. If nobody else works with our database, that goes for
+    /// whatever was under way before we opened it.
+    fn dead_before(&self) -> Timestamp {
+        let old = self.0.clock.now().minus(CLAIM_LIFE);
+        if self.0.store.is_shared() { old } else { old.max(self.0.opened_at) }
+    }
+
+    /// A photo that is deleted through another node leaves its images here. They are never shown again, but they are
+    /// not ours to keep either.
+    async fn clear_orphans_for_ever(&self) {
+        self.clear_orphans().await;
+        while self.0.store.is_shared() {
+            tokio::time::sleep(EVERY_NOW_AND_THEN).await;
+            self.clear_orphans().await;
         }
     }
 
@@ -65,7 +82,8 @@ impl App {
         let parts = &self.0;
         let now = parts.clock.now();
         let swept = parts.store.sweep(now, parts.settings.session_idle, Settings::KEY_LIFE).await?;
-        parts.store.abandon_stale_claims(dead_before, now).await?;
+        // Bytes of theirs may still be on their way: what is noted for later is removed later.
+        parts.store.abandon_stale_claims(dead_before, now.plus(parts.blobs.stragglers())).await?;
         let removals = parts.store.removals(parts.clock.now()).await?;
         for photo in &removals {
             self.remove_bytes(*photo).await;

@@ -1,5 +1,7 @@
 //! From a file that arrived to a photo that is kept, whoever shows it: a post or a profile.
 
+use std::time::Duration;
+
 use blobs::{Spooled, Square};
 use bytes::Bytes;
 use imaging::{Ingested, Removed};
@@ -28,7 +30,7 @@ pub(crate) struct Prepared {
     pub(crate) at: Timestamp,
 }
 
-/// The bytes of a photo on their way to the disk, and the memory they are counted in until they are there.
+/// The bytes of a photo on their way to the blob store, and the memory they are counted in until they are there.
 pub(crate) struct Files {
     photo: PhotoId,
     squares: Vec<Square>,
@@ -91,11 +93,11 @@ impl App {
         self.0.store.claim_photo(photo, now).await?;
         let put = self.0.blobs.put(photo, squares, original).await;
         drop(memory);
-        let redeemed = match put {
-            Ok(()) => redeem.await.map_err(Error::from),
-            Err(error) => Err(error.into()),
-        };
-        match redeemed {
+        if let Err(error) = put {
+            self.give_up(photo, self.0.blobs.stragglers()).await;
+            return Err(error.into());
+        }
+        match redeem.await {
             Ok(outcome) => {
                 // Whoever took a lost claim may have looked for the bytes before they were there.
                 if !is_kept(&outcome) {
@@ -104,15 +106,21 @@ impl App {
                 Ok(outcome)
             }
             Err(error) => {
-                // Left alone, the claim would be collected later; there is no need to wait. Without a claim
-                // the bytes are somebody's: a commit may have held although it was reported as failed.
-                match self.0.store.abandon_photo(photo, now).await {
-                    Ok(true) => self.remove_bytes(photo).await,
-                    Ok(false) => {}
-                    Err(error) => tracing::warn!(%photo, %error, "a failed upload is left to the collector"),
-                }
-                Err(error)
+                self.give_up(photo, Duration::ZERO).await;
+                Err(error.into())
             }
+        }
+    }
+
+    /// Left alone, the claim would be collected later; there is no need to wait, unless bytes may still turn up
+    /// within `stragglers`: then it is for the collector, after that. Without a claim the bytes are somebody's: a
+    /// commit may have held although it was reported as failed.
+    async fn give_up(&self, photo: PhotoId, stragglers: Duration) {
+        let since = self.0.clock.now().plus(stragglers);
+        match self.0.store.abandon_photo(photo, since).await {
+            Ok(true) if stragglers.is_zero() => self.remove_bytes(photo).await,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%photo, %error, "a failed upload is left to the collector"),
         }
     }
 

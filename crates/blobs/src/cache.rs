@@ -28,6 +28,7 @@ use model::{PhotoId, Size};
 use tokio::sync::watch;
 
 use crate::Error;
+use crate::names::shard;
 use complaints::Complaints;
 use index::Index;
 
@@ -366,10 +367,6 @@ impl Shared {
     fn photo_folder(&self, photo: PhotoId) -> PathBuf {
         self.folder.join(shard(photo)).join(photo.to_string())
     }
-}
-
-fn shard(photo: PhotoId) -> String {
-    format!("{:02x}", photo.as_bytes()[15])
 }
 
 fn file_name(size: Size, format: &str, revision: u32) -> String {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::bucket::Trouble;
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{}: {cause}", path.display())]
@@ -11,6 +13,15 @@ pub enum Error {
     Unfaithful,
     #[error("file work was stopped: {0}")]
     Stopped(String),
+    /// The store did not do what it was asked. Nothing is known of the bytes, and later it may work.
+    #[error("{0}")]
+    Unavailable(Trouble),
+    /// Too short, altered, or somebody else's.
+    #[error("{object} is not what was written there")]
+    Damaged { object: String },
+    /// Nothing was asked of the store yet.
+    #[error("{0}")]
+    Account(String),
 }
 
 impl Error {

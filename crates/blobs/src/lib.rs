@@ -1,26 +1,37 @@
 //! Where bytes live: the squares of each photo, what was uploaded, uploads on their way in, and finished images.
 //!
-//! A photo's files are published together and never change afterwards. What [`Blobs::put`] has
-//! acknowledged survives a power cut.
+//! Photos are kept in a local folder or in a bucket of an S3 store; uploads on their way in and finished images
+//! always lie on the local disk. A photo's files are published together and never change afterwards. What
+//! [`Blobs::put`] has acknowledged survives a power cut.
 
+mod bucket;
 mod cache;
+mod checksum;
 mod error;
 mod folder;
+mod names;
+mod part;
 mod spool;
+mod staging;
 mod stored;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use model::PhotoId;
 
+pub use bucket::{Account, BucketUrl, Trouble};
 pub use cache::{Cache, Key, Place, Usage};
 pub use error::Error;
+pub use part::{Kept, Part, UnknownPart};
 pub use spool::{Spool, Spooled};
 pub use stored::Stored;
 
+use bucket::Bucket;
 use folder::Folder;
+use staging::Staging;
 
 /// One kept square of a photo, by the length of its side.
 #[derive(Debug, Clone)]
@@ -29,56 +40,147 @@ pub struct Square {
     pub bytes: Bytes,
 }
 
+/// Where photos are to be kept.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// In the data folder.
+    DataFolder,
+    Bucket {
+        url: BucketUrl,
+        account: Account,
+    },
+}
+
 #[derive(Debug, Clone)]
 pub struct Blobs {
-    folder: Arc<Folder>,
+    staging: Arc<Staging>,
+    home: Home,
+}
+
+#[derive(Debug, Clone)]
+enum Home {
+    Folder(Arc<Folder>),
+    Bucket(Arc<Bucket>),
 }
 
 impl Blobs {
-    /// Opens the blob store inside `data_dir`, and clears away what a crash left half written.
-    pub fn open(data_dir: &Path) -> Result<Self, Error> {
-        Ok(Self { folder: Arc::new(Folder::open(data_dir)?) })
+    /// Opens the blob store and clears away what a crash left half written inside `data_dir`. A bucket is not
+    /// asked anything yet: [`Blobs::ping`] does that.
+    pub fn open(data_dir: &Path, location: &Location) -> Result<Self, Error> {
+        let staging = Arc::new(Staging::open(data_dir)?);
+        let home = match location {
+            Location::DataFolder => Home::Folder(Arc::new(Folder::open(data_dir, staging.clone())?)),
+            Location::Bucket { url, account } => Home::Bucket(Arc::new(Bucket::open(url, account)?)),
+        };
+        Ok(Self { staging, home })
+    }
+
+    /// Opens the blob store to look at it, beside a service that may be writing to it. Nothing is made or cleared
+    /// away.
+    pub fn open_to_read(data_dir: &Path, location: &Location) -> Result<Self, Error> {
+        let staging = Arc::new(Staging::at(data_dir));
+        let home = match location {
+            Location::DataFolder => Home::Folder(Arc::new(Folder::at(data_dir, staging.clone()))),
+            Location::Bucket { url, account } => Home::Bucket(Arc::new(Bucket::open(url, account)?)),
+        };
+        Ok(Self { staging, home })
     }
 
     /// A place on the disk for an upload to arrive in.
     pub async fn spool(&self) -> Result<Spool, Error> {
-        self.blocking(|folder| Spool::create(folder.tmp())).await
+        let staging = self.staging.clone();
+        blocking(move || Spool::create(staging.path())).await
     }
 
-    /// Stores all squares of a photo and, if given, what was uploaded, durably and all at once.
+    /// Stores all squares of a photo and, if given, what was uploaded, durably. In a folder they appear all at
+    /// once, in a bucket one by one: a photo is there when this has returned `Ok`, not before.
     pub async fn put(
         &self,
         photo: PhotoId,
         squares: Vec<Square>,
         original: Option<Bytes>,
     ) -> Result<(), Error> {
-        self.blocking(move |folder| folder.put(photo, &squares, original.as_deref())).await
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.put(photo, &squares, original.as_deref())).await
+            }
+            Home::Bucket(bucket) => bucket.put(photo, squares, original).await,
+        }
     }
 
-    /// A square as it lies on the disk, not read yet.
+    /// A square as it lies there, not read yet.
     pub async fn square(&self, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
-        self.blocking(move |folder| folder.square(photo, side)).await
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.square(photo, side)).await
+            }
+            Home::Bucket(bucket) => bucket.square(photo, side).await,
+        }
+    }
+
+    /// Every file of a photo with all its bytes; none where nothing is kept of it. A photo that is deleted meanwhile
+    /// may come in pieces: whoever asks knows which files it should have.
+    pub async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.files(photo)).await
+            }
+            Home::Bucket(bucket) => bucket.files(photo).await,
+        }
+    }
+
+    /// What is kept on one of 256 shelves: the photos whose ids end with this byte. For those who examine or move
+    /// everything; nobody else has to search.
+    pub async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.shelf(last_byte)).await
+            }
+            Home::Bucket(bucket) => bucket.shelf(last_byte).await,
+        }
     }
 
     /// Removes everything of a photo. Removing what is not there is fine.
     pub async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
-        self.blocking(move |folder| folder.delete(photo)).await
+        match &self.home {
+            Home::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.delete(photo)).await
+            }
+            Home::Bucket(bucket) => bucket.delete(photo).await,
+        }
     }
 
     /// Proves that bytes can be written and read back.
     pub async fn ping(&self) -> Result<(), Error> {
-        self.blocking(Folder::ping).await
+        let staging = self.staging.clone();
+        blocking(move || staging.ping()).await?;
+        match &self.home {
+            Home::Folder(_) => Ok(()),
+            Home::Bucket(bucket) => bucket.ping().await,
+        }
     }
 
-    /// Files are touched on threads that may block, never on the runtime's own.
-    async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Folder) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let folder = self.folder.clone();
-        match tokio::task::spawn_blocking(move || work(&folder)).await {
-            Ok(outcome) => outcome,
-            Err(stopped) => Err(Error::Stopped(stopped.to_string())),
+    /// How long after a [`Blobs::put`] that failed some of its bytes may still turn up: a store may finish what
+    /// nobody waits for any more. Whoever removes them for good waits for that.
+    pub fn stragglers(&self) -> Duration {
+        match &self.home {
+            Home::Folder(_) => Duration::ZERO,
+            Home::Bucket(_) => bucket::STRAGGLERS,
         }
+    }
+}
+
+/// Files are touched on threads that may block, never on the runtime's own.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(stopped) => Err(Error::Stopped(stopped.to_string())),
     }
 }

@@ -4,29 +4,48 @@ use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-use crate::Error;
+use bytes::Bytes;
+
+use crate::bucket::Object;
+use crate::{Error, blocking};
 
 #[derive(Debug)]
 pub struct Stored {
-    file: File,
-    path: PathBuf,
     length: u64,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    File(File, PathBuf),
+    Object(Object),
 }
 
 impl Stored {
-    pub(crate) fn new(file: File, path: PathBuf) -> Result<Self, Error> {
+    pub(crate) fn file(file: File, path: PathBuf) -> Result<Self, Error> {
         let length = file.metadata().map_err(Error::at(&path))?.len();
-        Ok(Self { file, path, length })
+        Ok(Self { length, source: Source::File(file, path) })
+    }
+
+    pub(crate) fn object(object: Object) -> Self {
+        Self { length: object.length(), source: Source::Object(object) }
     }
 
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Reads all of it. Blocks: call it where blocking is fine.
-    pub fn read(mut self) -> Result<Vec<u8>, Error> {
-        let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or(0));
-        self.file.read_to_end(&mut bytes).map_err(Error::at(&self.path))?;
-        Ok(bytes)
+    /// Reads all of it. What comes from a bucket has been held against its checksum.
+    pub async fn read(self) -> Result<Bytes, Error> {
+        match self.source {
+            Source::File(file, path) => blocking(move || read_file(file, path, self.length)).await,
+            Source::Object(object) => object.read().await,
+        }
     }
+}
+
+fn read_file(mut file: File, path: PathBuf, length: u64) -> Result<Bytes, Error> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    file.read_to_end(&mut bytes).map_err(Error::at(&path))?;
+    Ok(bytes.into())
 }

@@ -1,26 +1,51 @@
 //! The command line: what to do, and the settings given as flags.
 
+mod verb;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use app::{BucketUrl, DatabaseUrl, Place};
 use clap::builder::styling::Styles;
+use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, value_parser};
 
 use crate::config::{self, Flags};
 use crate::demo;
+use verb::Verb;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
     /// Run the service; also what `pinhole` alone does.
     Serve,
     /// Run a throw-away instance that is full of life.
     Demo,
+    /// Write everything into one file.
+    Backup { file: PathBuf, force: bool, skip_missing: bool },
+    /// Prove such a file.
+    VerifyBackup { file: PathBuf },
+    /// Bring it into an empty instance.
+    Restore { file: PathBuf },
+    /// Move to other places; what is not named stays.
+    Migrate { to_database: Option<Place<DatabaseUrl>>, to_blobs: Option<Place<BucketUrl>>, step: Step },
+    /// Look whether all is well.
+    Doctor { fix: bool, json: bool },
     /// Print the settings in force.
     Config,
     /// Ask a running server whether it is ready.
     Healthcheck,
     /// Print the machine-readable contract.
     OpenApi,
+}
+
+/// One step of a move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    DryRun,
+    Copy,
+    Finish,
+    Verify,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,35 +58,49 @@ pub struct Invocation {
 /// prints what is due and ends the process with the status that fits.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, clap::Error> {
     let matches = command_line().try_get_matches_from(args)?;
-    let given = matches.subcommand_name();
-    let command = Command::ALL.into_iter().find(|command| Some(command.name()) == given);
-    Ok(Invocation { command: command.unwrap_or(Command::Serve), flags: flags(&matches) })
+    let given = matches.subcommand().and_then(|(name, given)| {
+        let verb = Verb::ALL.into_iter().find(|verb| verb.name() == name);
+        Some(command(verb?, given))
+    });
+    Ok(Invocation { command: given.transpose()?.unwrap_or(Command::Serve), flags: flags(&matches) })
 }
 
-impl Command {
-    const ALL: [Self; 5] = [Self::Serve, Self::Demo, Self::Config, Self::Healthcheck, Self::OpenApi];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Serve => "serve",
-            Self::Demo => "demo",
-            Self::Config => "config",
-            Self::Healthcheck => "healthcheck",
-            Self::OpenApi => "openapi",
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Serve => "Run the service; so does `pinhole` alone",
-            Self::Demo => "Show it alive: people, photos and likes in a temporary folder, deleted at the end",
-            Self::Config => "Print the settings in force as a pinhole.toml, secrets hidden",
-            Self::Healthcheck => {
-                "Ask a running server whether it is ready; exit 0 or 1; for container images"
+fn command(verb: Verb, given: &ArgMatches) -> Result<Command, clap::Error> {
+    // Asked for by every command that has one, so that it is there.
+    let file = |given: &ArgMatches| given.get_one::<PathBuf>("archive").cloned().unwrap_or_default();
+    Ok(match verb {
+        Verb::Serve => Command::Serve,
+        Verb::Demo => Command::Demo,
+        Verb::Backup => match given.subcommand() {
+            Some((_, verify)) => Command::VerifyBackup { file: file(verify) },
+            None => Command::Backup {
+                file: file(given),
+                force: given.get_flag("force"),
+                skip_missing: given.get_flag("skip-missing"),
+            },
+        },
+        Verb::Restore => Command::Restore { file: file(given) },
+        Verb::Migrate => {
+            let steps = [("dry-run", Step::DryRun), ("finish", Step::Finish), ("verify", Step::Verify)];
+            let step =
+                steps.into_iter().find(|(name, _)| given.get_flag(name)).map_or(Step::Copy, |(_, step)| step);
+            Command::Migrate {
+                to_database: place(given, "to-database")?,
+                to_blobs: place(given, "to-blobs")?,
+                step,
             }
-            Self::OpenApi => "Print the machine-readable contract",
         }
-    }
+        Verb::Doctor => Command::Doctor { fix: given.get_flag("fix"), json: given.get_flag("json") },
+        Verb::Config => Command::Config,
+        Verb::Healthcheck => Command::Healthcheck,
+        Verb::OpenApi => Command::OpenApi,
+    })
+}
+
+/// What is wrong with it is said without repeating it: it may hold a password.
+fn place<A: FromStr<Err = String>>(given: &ArgMatches, name: &str) -> Result<Option<Place<A>>, clap::Error> {
+    let wrong = |reason| clap::Error::raw(ErrorKind::ValueValidation, format!("--{name}: {reason}\n"));
+    given.get_one::<String>(name).map(|raw| raw.parse().map_err(wrong)).transpose()
 }
 
 /// Settings are global, so that they may stand before or after the subcommand. Defaults are not told to clap: it
@@ -76,8 +115,11 @@ fn command_line() -> clap::Command {
         .global(true)
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf));
-    let subcommands = Command::ALL.map(|command| {
-        clap::Command::new(command.name()).about(command.about()).override_help(subcommand_help(command))
+    let subcommands = Verb::ALL.map(|verb| {
+        let help = verb_help(verb);
+        verb.command()
+            .override_help(help.clone())
+            .mut_subcommands(move |inner| inner.override_help(help.clone()))
     });
     clap::Command::new("pinhole")
         .version(env!("CARGO_PKG_VERSION"))
@@ -97,8 +139,8 @@ fn flags(matches: &ArgMatches) -> Flags {
 fn help() -> String {
     let styles = Styles::styled();
     let (heading, literal) = (*styles.get_header(), *styles.get_literal());
-    let commands = Command::ALL
-        .map(|command| format!("  {literal}{:11}{literal:#}  {}\n", command.name(), command.about()));
+    let commands =
+        Verb::ALL.map(|verb| format!("  {literal}{:11}{literal:#}  {}\n", verb.name(), verb.about()));
     format!(
         "A photo-sharing service in one binary\n\n\
          {heading}Usage:{heading:#} {literal}pinhole{literal:#} [OPTIONS] [COMMAND]\n\n\
@@ -112,16 +154,25 @@ fn help() -> String {
     )
 }
 
-fn subcommand_help(command: Command) -> String {
+fn verb_help(verb: Verb) -> String {
     let styles = Styles::styled();
     let (heading, literal) = (*styles.get_header(), *styles.get_literal());
-    let name = command.name();
-    let mut help = format!(
-        "{}\n\n{heading}Usage:{heading:#} {literal}pinhole {name}{literal:#} [OPTIONS]\n\n{}",
-        command.about(),
-        settings_help(styles),
-    );
-    if command == Command::Demo {
+    let mut help = format!("{}\n\n", verb.about());
+    let mut lead = format!("{heading}Usage:{heading:#}");
+    for usage in verb.usage() {
+        help += &format!("{lead} {literal}pinhole{literal:#} {usage}\n");
+        lead = "      ".to_owned();
+    }
+    help += &format!("\n{}", verb.explanation());
+    if !verb.options().is_empty() {
+        help += &format!("{heading}Options:{heading:#}\n");
+        for (option, meaning) in verb.options() {
+            help += &format!("  {literal}{option:25}{literal:#}  {meaning}\n");
+        }
+        help += "\n";
+    }
+    help += &settings_help(styles);
+    if verb == Verb::Demo {
         help += &demo::credits(heading);
     }
     help
@@ -137,8 +188,6 @@ fn settings_help(styles: Styles) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::error::ErrorKind;
-
     use super::*;
 
     fn parse(line: &str) -> Result<Invocation, clap::Error> {
@@ -164,6 +213,54 @@ mod tests {
         for (line, command) in cases {
             assert_eq!(parse(line).unwrap().command, command, "{line}");
         }
+    }
+
+    #[test]
+    fn backups_and_moves_are_told_what_to_do() {
+        let file = || "b.tar".into();
+        let backup = |force, skip_missing| Command::Backup { file: file(), force, skip_missing };
+        let migrate = |to_database: Option<&str>, to_blobs: Option<&str>, step| {
+            let to_database = to_database.map(|raw| raw.parse().unwrap());
+            let to_blobs = to_blobs.map(|raw| raw.parse().unwrap());
+            Command::Migrate { to_database, to_blobs, step }
+        };
+        let (db, s3) = (Some("postgres://db/pinhole"), Some("s3://bucket"));
+        let cases = [
+            ("pinhole backup b.tar", backup(false, false)),
+            ("pinhole backup --force --skip-missing b.tar", backup(true, true)),
+            ("pinhole --data-dir x backup verify b.tar", Command::VerifyBackup { file: file() }),
+            ("pinhole backup verify b.tar --log warn", Command::VerifyBackup { file: file() }),
+            ("pinhole restore b.tar", Command::Restore { file: file() }),
+            ("pinhole restore -", Command::Restore { file: "-".into() }),
+            ("pinhole doctor --fix", Command::Doctor { fix: true, json: false }),
+            ("pinhole doctor --json", Command::Doctor { fix: false, json: true }),
+            (
+                "pinhole migrate --to-database postgres://db/pinhole --to-blobs s3://bucket",
+                migrate(db, s3, Step::Copy),
+            ),
+            ("pinhole migrate --to-blobs s3://bucket --dry-run", migrate(None, s3, Step::DryRun)),
+            ("pinhole migrate --finish --to-database postgres://db/pinhole", migrate(db, None, Step::Finish)),
+            ("pinhole migrate --verify --to-blobs s3://bucket", migrate(None, s3, Step::Verify)),
+        ];
+        for (line, command) in cases {
+            assert_eq!(parse(line).unwrap().command, command, "{line}");
+        }
+        for line in [
+            "pinhole backup",
+            "pinhole backup a b",
+            "pinhole backup verify",
+            "pinhole restore",
+            "pinhole migrate",
+            "pinhole migrate --to-blobs s3://bucket --finish --dry-run",
+            "pinhole migrate --to-blobs ftp://bucket",
+            "pinhole migrate --to-database mysql://ada:s3cret@db/pinhole",
+        ] {
+            let error = parse(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{line}");
+            assert!(!error.to_string().contains("s3cret"), "{error}");
+        }
+        let flags = parse("pinhole backup verify b.tar --data-dir x").unwrap().flags;
+        assert_eq!(flags.values.get("data_dir").map(String::as_str), Some("x"));
     }
 
     #[test]
@@ -210,6 +307,11 @@ mod tests {
             "pinhole serve --help",
             "pinhole demo --help",
             "pinhole help config",
+            "pinhole backup --help",
+            "pinhole backup verify --help",
+            "pinhole restore --help",
+            "pinhole migrate --help",
+            "pinhole doctor --help",
         ] {
             let error = parse(line).unwrap_err();
             assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0), "{line}");

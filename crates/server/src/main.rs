@@ -7,8 +7,14 @@ use std::process::ExitCode;
 use model::Clock;
 use server::cli::{self, Command};
 use server::config::Config;
-use server::{Demo, DemoError, Service, StartError, announce, healthcheck, openapi_document, telemetry};
+use server::{
+    Demo, DemoError, Service, StartError, announce, doctor, healthcheck, moving, openapi_document, telemetry,
+};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Settings that a demo has no use for.
+const PLACES: [&str; 2] = ["data_dir", "blobs_url"];
 
 fn main() -> ExitCode {
     let invocation = match cli::parse(std::env::args_os()) {
@@ -33,16 +39,27 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(format!("{} is not ready: {error}", loaded.config.listen)),
         },
-        Command::Serve => run(&loaded.config, serve(&loaded.config)),
-        Command::Demo if invocation.flags.values.contains_key("data_dir") => fail(loaded.refuse(
-            "data_dir",
-            "a demo has a temporary folder of its own and deletes it at the end; leave this out, \
-             or keep what people post with `pinhole serve`",
-        )),
-        Command::Demo => {
-            let port_is_given = loaded.is_given("listen");
-            run(&loaded.config, demo(loaded.config.clone(), port_is_given))
+        Command::Backup { file, force, skip_missing } => {
+            work(moving::back_up(&loaded.config, &file, force, skip_missing))
         }
+        Command::VerifyBackup { file } => work(moving::verify_backup(&file)),
+        Command::Restore { file } => work(moving::restore(&loaded.config, &file)),
+        Command::Migrate { to_database, to_blobs, step } => {
+            work(moving::migrate(&loaded.config, to_database, to_blobs, step))
+        }
+        Command::Doctor { fix, json } => examine(&loaded.config, fix, json),
+        Command::Serve => run(&loaded.config, serve(&loaded.config)),
+        Command::Demo => match PLACES.iter().find(|key| invocation.flags.values.contains_key(**key)) {
+            Some(key) => fail(loaded.refuse(
+                key,
+                "a demo has a temporary folder of its own and deletes it at the end; leave this out, \
+                 or keep what people post with `pinhole serve`",
+            )),
+            None => {
+                let port_is_given = loaded.is_given("listen");
+                run(&loaded.config, demo(loaded.config.clone(), port_is_given))
+            }
+        },
     }
 }
 
@@ -75,15 +92,33 @@ fn run<E: Display>(config: &Config, work: impl Future<Output = Result<(), E>>) -
         return fail(error);
     }
     raise_file_limit(config);
+    self::work(work)
+}
+
+/// What an operator waits for: it says itself what is worth saying, and has no log.
+fn work<E: Display>(work: impl Future<Output = Result<(), E>>) -> ExitCode {
+    match runtime() {
+        Ok(runtime) => runtime.block_on(work).map_or_else(fail, |()| ExitCode::SUCCESS),
+        Err(error) => fail(error),
+    }
+}
+
+fn examine(config: &Config, fix: bool, json: bool) -> ExitCode {
+    let report = match runtime() {
+        Ok(runtime) => runtime.block_on(doctor::examine(config, fix, json)),
+        Err(error) => return fail(error),
+    };
+    let printed = print(&if json { report.to_json() } else { report.to_text() });
+    if report.is_healthy() { printed } else { ExitCode::FAILURE }
+}
+
+fn runtime() -> Result<Runtime, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         // These do file work. More of them would only queue up at the disk.
         .max_blocking_threads(64)
         .build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(work).map_or_else(fail, |()| ExitCode::SUCCESS),
-        Err(error) => fail(format!("cannot start the runtime: {error}")),
-    }
+    runtime.map_err(|error| format!("cannot start the runtime: {error}"))
 }
 
 /// SIGTERM and Ctrl+C.

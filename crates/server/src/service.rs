@@ -4,9 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use app::App;
+use app::{Account, App, Location};
 use model::Clock;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -68,7 +69,9 @@ impl Service {
         let admin_address = admin_listener.as_ref().and_then(|listener| listener.local_addr().ok());
 
         let (settings, app_clock) = (settings(config), clock.clone());
-        let opened = tokio::task::spawn_blocking(move || App::open(settings, app_clock)).await;
+        let runtime = Handle::current();
+        let opened =
+            tokio::task::spawn_blocking(move || runtime.block_on(App::open(settings, app_clock))).await;
         let app = opened.map_err(StartError::from)?.map_err(StartError::from)?;
         prepare(&app).await?;
         let metrics = Arc::new(Metrics::new());
@@ -144,6 +147,12 @@ async fn bind(
 pub(crate) fn settings(config: &Config) -> app::Settings {
     app::Settings {
         data_dir: config.data_dir.clone(),
+        photos: match config.blobs_url.clone() {
+            Some(url) => Location::Bucket { url, account: Account::from_variables(std::env::vars_os()) },
+            None => Location::DataFolder,
+        },
+        database_url: config.database_url.clone(),
+        database_read_url: config.database_read_url.clone(),
         admins: config.admins.clone(),
         keep_originals: config.keep_originals,
         max_upload: config.max_upload,

@@ -21,9 +21,9 @@ const LAYERS: [(&str, &[&str]); 8] = [
 
 /// What a crate must not reach for, whoever brings it along.
 const FORBIDDEN: [(&str, &[&str]); 3] = [
-    ("model", &["tokio", "axum", "rusqlite"]),
-    ("imaging", &["tokio", "axum", "rusqlite"]),
-    ("app", &["axum", "rusqlite"]),
+    ("model", &["tokio", "axum", "rusqlite", "tokio-postgres"]),
+    ("imaging", &["tokio", "axum", "rusqlite", "tokio-postgres"]),
+    ("app", &["axum", "rusqlite", "tokio-postgres"]),
 ];
 
 /// Licences that may go into software under MIT or Apache-2.0. An expression passes when one of its

@@ -1,5 +1,6 @@
-//! What a commit changed: told in the order of commits, before anybody in it is answered. Whoever keeps copies of
-//! facts forgets them here, so that no answer is older than the last acknowledged write.
+//! What a commit changed: told before anybody in it is answered. Whoever keeps copies of facts forgets them here, so
+//! that no answer is older than the last acknowledged write. Of what other nodes commit to a shared database nothing is
+//! told.
 
 use model::{PhotoId, PostId, TokenHash, UserId};
 
@@ -17,5 +18,5 @@ pub enum Change {
     Photo(PhotoId),
 }
 
-/// Who is told. Called by the thread that writes: it must be quick.
-pub type Listener = Box<dyn Fn(&[Change]) + Send>;
+/// Who is told. Called by whoever writes: it must be quick.
+pub type Listener = Box<dyn Fn(&[Change]) + Send + Sync>;

@@ -14,7 +14,7 @@ use crate::tx::Tx;
 use crate::{Error, Store};
 
 statements! {
-    PAGE = concat!(select_posts!("0"), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
+    PAGE = concat!(select_posts!("FALSE"), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
     PAGE_OF = concat!(select_posts!(liked_by_first!()), "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     AT_OFFSET_OF = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
@@ -99,11 +99,10 @@ async fn mark_liked(tx: &mut Tx, posts: &mut [Post<UserId>], viewer: UserId) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use futures_util::poll;
 
     use super::*;
+    use crate::Database;
 
     #[tokio::test]
     async fn whoever_counts_far_waits_apart() {
@@ -114,9 +113,10 @@ mod tests {
 
     async fn assert_counts_apart(whose: Whose) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("pinhole.db"), 1, Box::new(|_| {})).unwrap();
+        let database = Database::File(folder.path().join("pinhole.db"));
+        let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
         // Somebody counts for as long as we like.
-        let (finish, may_finish) = mpsc::channel::<()>();
+        let (finish, may_finish) = crossbeam_channel::bounded::<()>(1);
         let mut counting = Box::pin(store.read_slowly(move |_| {
             async move {
                 may_finish.recv().unwrap();

@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use model::{PostId, Timestamp, UserId};
 
+use crate::holds::Holds;
 use crate::statements::statements;
 use crate::tx::Tx;
 use crate::{Change, Error, Store};
@@ -12,8 +13,7 @@ statements! {
     INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
         ON CONFLICT (user_id, post_id) DO NOTHING";
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
-    COUNT_UP = "UPDATE posts SET like_count = like_count + 1 WHERE id = $1";
-    COUNT_DOWN = "UPDATE posts SET like_count = like_count - 1 WHERE id = $1";
+    COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
     BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
@@ -29,10 +29,10 @@ pub enum Like {
 
 impl Store {
     pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Like, Error> {
-        self.write(move |tx| {
+        self.write(Holds::Like(post, user), move |tx| {
             async move {
                 if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
-                    tx.execute(COUNT_UP, &[post.into()]).await?;
+                    tx.add(COUNT, 1, post.0).await?;
                     tx.note(Change::Like(user, post));
                     return Ok(Like::Changed);
                 }
@@ -44,10 +44,10 @@ impl Store {
     }
 
     pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Like, Error> {
-        self.write(move |tx| {
+        self.write(Holds::Like(post, user), move |tx| {
             async move {
                 if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
-                    tx.execute(COUNT_DOWN, &[post.into()]).await?;
+                    tx.add(COUNT, -1, post.0).await?;
                     tx.note(Change::Like(user, post));
                     return Ok(Like::Changed);
                 }
@@ -57,9 +57,7 @@ impl Store {
         })
         .await
     }
-}
 
-impl Store {
     /// Whether somebody likes a post.
     pub async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
         self.read(move |tx| async move { Ok(!between(tx, user, post, post).await?.is_empty()) }.boxed()).await

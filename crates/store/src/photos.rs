@@ -9,8 +9,10 @@
 use futures_util::FutureExt;
 use model::{Alt, Photo, PhotoId, Timestamp};
 
+use crate::holds::Holds;
+use crate::row::Row;
 use crate::statements::statements;
-use crate::tx::{Row, Tx};
+use crate::tx::Tx;
 use crate::{Change, Error, Store};
 
 statements! {
@@ -54,7 +56,7 @@ impl Store {
 
     /// Announces that bytes of a photo are about to be written.
     pub async fn claim_photo(&self, id: PhotoId, now: Timestamp) -> Result<(), Error> {
-        self.write(move |tx| {
+        self.write(id.into(), move |tx| {
             async move { tx.execute(CLAIM, &[(&id).into(), now.into()]).await.map(drop) }.boxed()
         })
         .await
@@ -63,12 +65,12 @@ impl Store {
     /// Gives up a claim: its bytes, if any, are noted for removal. `false` if there was none, because it
     /// has been redeemed or given up before.
     pub async fn abandon_photo(&self, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
-        self.write(move |tx| async move { abandon(tx, id, now).await }.boxed()).await
+        self.write(id.into(), move |tx| async move { abandon(tx, id, now).await }.boxed()).await
     }
 
     /// Gives up every claim older than `before`: the uploads behind them died.
     pub async fn abandon_stale_claims(&self, before: Timestamp, now: Timestamp) -> Result<usize, Error> {
-        self.write(move |tx| {
+        self.write(Holds::Leftovers, move |tx| {
             async move {
                 let stale = tx.all(STALE_CLAIMS, &[before.into()], |row| row.photo_id(0)).await?;
                 for id in &stale {
@@ -91,7 +93,7 @@ impl Store {
 
     /// The bytes of this photo are gone.
     pub async fn strike_removal(&self, id: PhotoId) -> Result<(), Error> {
-        self.write(move |tx| {
+        self.write(id.into(), move |tx| {
             async move { tx.execute(STRIKE_REMOVAL, &[(&id).into()]).await.map(drop) }.boxed()
         })
         .await

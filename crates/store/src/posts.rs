@@ -3,9 +3,11 @@
 use futures_util::FutureExt;
 use model::{Alt, Message, PhotoId, Post, PostEdit, PostId, Timestamp, UserId};
 
+use crate::holds::Holds;
 use crate::photos::{self, NewPhoto, read_photo};
+use crate::row::Row;
 use crate::statements::statements;
-use crate::tx::{Row, Tx};
+use crate::tx::Tx;
 use crate::{Change, Error, Store};
 
 /// Selects what makes a [`Post`]; `$liked` says whether the one who asks likes it.
@@ -37,8 +39,11 @@ statements! {
     DESCRIBE = "UPDATE posts SET alt = $1 WHERE id = $2";
     DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
     FIND_KEY = "SELECT post_id FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3";
-    REMEMBER_KEY = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (user_id, key) DO UPDATE SET post_id = excluded.post_id, created_at = excluded.created_at";
+    // Whoever comes second with a key waits here for the first, and then finds it taken; unless it is an old one.
+    TAKE_KEY = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, 0, $3)
+        ON CONFLICT (user_id, key) DO UPDATE SET post_id = 0, created_at = excluded.created_at
+        WHERE idempotency_keys.created_at <= $4";
+    SIGN_KEY = "UPDATE idempotency_keys SET post_id = $1 WHERE user_id = $2 AND key = $3";
     SWEEP_KEYS = "DELETE FROM idempotency_keys WHERE created_at < $1";
 }
 
@@ -81,7 +86,8 @@ pub enum Access<T> {
 
 impl Store {
     pub async fn create_post(&self, new: NewPost) -> Result<Created, Error> {
-        self.write(move |tx| async move { create(tx, new).await }.boxed()).await
+        let holds = new.key.clone().map_or(Holds::Nothing, |key| Holds::Key(new.author, key));
+        self.write(holds, move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
     /// What an upload under this key made, if there was one since `since`.
@@ -109,7 +115,7 @@ impl Store {
         editor: UserId,
         edit: PostEdit,
     ) -> Result<Access<Post<UserId>>, Error> {
-        self.write(move |tx| {
+        self.write(Holds::Post(id), move |tx| {
             async move {
                 match author(tx, id).await? {
                     None => return Ok(Access::Missing),
@@ -138,7 +144,7 @@ impl Store {
         only_by: Option<UserId>,
         now: Timestamp,
     ) -> Result<Access<PhotoId>, Error> {
-        self.write(move |tx| {
+        self.write(Holds::Post(id), move |tx| {
             async move {
                 match (author(tx, id).await?, only_by) {
                     (None, _) => return Ok(Access::Missing),
@@ -172,6 +178,17 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
         return Ok(Created::ClaimLost);
     }
     let photo = &new.photo.photo;
+    if let Some(key) = &new.key {
+        let values = [new.author.into(), key.as_str().into(), now.into(), new.keys_since.into()];
+        if tx.execute(TAKE_KEY, &values).await? == 0 {
+            // The same upload came to another node, which was quicker.
+            photos::delete(tx, photo.id, now).await?;
+            let repeat = find_repeat(tx, new.author, key, new.keys_since).await?;
+            return repeat
+                .map(Created::Repeated)
+                .ok_or_else(|| Error::Conflict("a key was taken and is gone again".into()));
+        }
+    }
     let values = [
         new.author.into(),
         (&photo.id).into(),
@@ -186,7 +203,7 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
     let id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
     tx.note(Change::Post(id));
     if let Some(key) = &new.key {
-        tx.execute(REMEMBER_KEY, &[new.author.into(), key.as_str().into(), id.into(), now.into()]).await?;
+        tx.execute(SIGN_KEY, &[id.into(), new.author.into(), key.as_str().into()]).await?;
     }
     let post = find(tx, id, Some(new.author)).await?;
     post.map(Created::New).ok_or_else(|| Error::Corrupt(format!("post {id} is not there after its insert")))

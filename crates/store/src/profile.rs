@@ -3,6 +3,7 @@
 use futures_util::FutureExt;
 use model::{PhotoId, Timestamp, User, UserId};
 
+use crate::holds::Holds;
 use crate::photos::{self, NewPhoto};
 use crate::statements::statements;
 use crate::tx::Tx;
@@ -12,6 +13,8 @@ use crate::{Change, Error, Store};
 statements! {
     SHOW = "UPDATE users SET photo_id = $1 WHERE id = $2";
     HIDE = "UPDATE users SET photo_id = NULL WHERE id = $1";
+    // Changes nothing, but whoever else wants to waits: what is read of the row afterwards stays true to the end.
+    HOLD = "UPDATE users SET photo_id = photo_id WHERE id = $1";
 }
 
 /// A member with their new photo.
@@ -30,7 +33,7 @@ impl Store {
         photo: NewPhoto,
         now: Timestamp,
     ) -> Result<Option<Portrait>, Error> {
-        self.write(move |tx| {
+        self.write(Holds::User(user), move |tx| {
             async move {
                 if !photos::redeem(tx, &photo, photo.photo.alt.as_ref(), now).await? {
                     return Ok(None);
@@ -50,7 +53,7 @@ impl Store {
 
     /// Takes a member's photo away, and returns the one whose bytes must follow, if there was one.
     pub async fn delete_profile_photo(&self, user: UserId, now: Timestamp) -> Result<Option<PhotoId>, Error> {
-        self.write(move |tx| {
+        self.write(Holds::User(user), move |tx| {
             async move {
                 let Some(old) = shown(tx, user).await? else { return Ok(None) };
                 tx.execute(HIDE, &[user.into()]).await?;
@@ -64,6 +67,9 @@ impl Store {
     }
 }
 
+/// The photo a member shows, and will show until we say otherwise: two who change it at once must not both replace
+/// the same one, for then nobody would collect the other.
 async fn shown(tx: &mut Tx, user: UserId) -> Result<Option<PhotoId>, Error> {
+    tx.execute(HOLD, &[user.into()]).await?;
     Ok(by_id(tx, user).await?.photo.map(|photo| photo.id))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use model::{Timestamp, TokenHash, User, UserId};
 
+use crate::holds::Holds;
 use crate::statements::statements;
 use crate::tx::Tx;
 use crate::users::{USER_COLUMNS, read_user, user_columns};
@@ -34,7 +35,7 @@ pub struct Session {
 
 impl Store {
     pub async fn start_session(&self, user: UserId, session: NewSession) -> Result<(), Error> {
-        self.write(move |tx| async move { insert(tx, user, &session).await }.boxed()).await
+        self.write(Holds::Nothing, move |tx| async move { insert(tx, user, &session).await }.boxed()).await
     }
 
     pub async fn session(&self, token: TokenHash) -> Result<Option<Session>, Error> {
@@ -55,7 +56,7 @@ impl Store {
 
     /// Notes that a session was used.
     pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
-        self.write(move |tx| {
+        self.write(token.into(), move |tx| {
             async move {
                 tx.note(Change::Session(token));
                 tx.execute(TOUCH, &[now.into(), (&token).into()]).await.map(drop)
@@ -67,7 +68,7 @@ impl Store {
 
     /// Ends a session; tells whether there was one.
     pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
-        self.write(move |tx| {
+        self.write(token.into(), move |tx| {
             async move {
                 tx.note(Change::Session(token));
                 Ok(tx.execute(END, &[(&token).into()]).await? > 0)

@@ -1,30 +1,44 @@
 //! A transaction under way: what the statements of every noun run on.
 //!
-//! The methods are `async` so that a database across a network can stand behind them; on SQLite they
-//! are always ready, which lets its threads run them to the end in one poll.
+//! The methods are `async` because PostgreSQL answers across a network; on SQLite they are always ready, which lets
+//! its threads run them to the end in one poll.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use model::{PhotoId, PostId, Timestamp, TokenHash, UserId};
-use rusqlite::types::ToSqlOutput;
-use rusqlite::{Connection, ToSql, params_from_iter};
+use model::Timestamp;
+use rusqlite::Connection;
 
+use crate::postgres::Session;
+use crate::row::Row;
+use crate::sqlite::{health, sequence, statement};
+use crate::value::Value;
 use crate::{Change, Error};
-
-/// Who finds anything finds a page mostly: twenty posts, and the one that tells whether more follow.
-const A_PAGE: usize = 21;
 
 #[derive(Debug)]
 pub(crate) struct Tx {
-    conn: Connection,
+    on: On,
     /// What the open transaction changes, as far as anybody keeps copies of it.
     changes: Vec<Change>,
 }
 
+/// The database it runs on. No statement and no noun knows which.
+#[derive(Debug)]
+enum On {
+    Sqlite(Connection),
+    Postgres(Box<Session>),
+}
+
+/// A statement and its parameters.
+pub(crate) type Bound<'a> = (&'static str, &'a [Value<'a>]);
+
 impl Tx {
-    pub(crate) fn new(conn: Connection) -> Self {
-        Self { conn, changes: Vec::new() }
+    pub(crate) fn on_sqlite(conn: Connection) -> Self {
+        Self { on: On::Sqlite(conn), changes: Vec::new() }
+    }
+
+    pub(crate) fn on_postgres(session: Session) -> Self {
+        Self { on: On::Postgres(Box::new(session)), changes: Vec::new() }
     }
 
     /// Notes a change, to be told when it is committed.
@@ -46,9 +60,38 @@ impl Tx {
         std::mem::take(&mut self.changes)
     }
 
+    // What PostgreSQL is asked lies in a box, so that SQLite's futures stay as small as they are without it.
+
     /// Runs a statement; tells how many rows it touched.
     pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<usize, Error> {
-        Ok(self.conn.prepare_cached(sql)?.execute(params_from_iter(params))?)
+        match &mut self.on {
+            On::Sqlite(conn) => statement::execute(conn, sql, params),
+            On::Postgres(session) => Box::pin(session.execute((sql, params))).await,
+        }
+    }
+
+    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the commit, once for
+    /// all that is added to the same row: whoever else wants the row on another node waits no longer than that takes.
+    pub(crate) async fn add(&mut self, sql: &'static str, by: i64, to: i64) -> Result<(), Error> {
+        match &mut self.on {
+            On::Sqlite(conn) => statement::execute(conn, sql, &[by.into(), to.into()]).map(drop),
+            On::Postgres(session) => {
+                session.add(sql, by, to);
+                Ok(())
+            }
+        }
+    }
+
+    /// Runs a statement once for each of `rows`; tells how many rows it touched in all.
+    pub(crate) async fn execute_each(
+        &mut self,
+        sql: &'static str,
+        rows: &[Vec<Value<'_>>],
+    ) -> Result<usize, Error> {
+        match &mut self.on {
+            On::Sqlite(conn) => statement::execute_each(conn, sql, rows),
+            On::Postgres(session) => Box::pin(session.execute_each(sql, rows)).await,
+        }
     }
 
     /// The first row, if there is one.
@@ -58,15 +101,13 @@ impl Tx {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params_from_iter(params))?;
-        let found = match rows.next()? {
-            Some(row) => Some(read(&Row(row))?),
-            None => None,
-        };
-        // A statement that writes and returns is only done when it has been stepped to its end.
-        while rows.next()?.is_some() {}
-        Ok(found)
+        match &mut self.on {
+            On::Sqlite(conn) => statement::first(conn, sql, params, read),
+            On::Postgres(session) => {
+                let rows = Box::pin(session.rows((sql, params))).await?;
+                rows.first().map(|row| read(&Row::Postgres(row))).transpose()
+            }
+        }
     }
 
     /// Every row.
@@ -76,27 +117,80 @@ impl Tx {
         params: &[Value<'_>],
         mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        let mut statement = self.conn.prepare_cached(sql)?;
-        let mut rows = statement.query(params_from_iter(params))?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            if found.is_empty() {
-                found.reserve(A_PAGE);
+        match &mut self.on {
+            On::Sqlite(conn) => statement::all(conn, sql, params, read),
+            On::Postgres(session) => {
+                let rows = Box::pin(session.rows((sql, params))).await?;
+                rows.iter().map(|row| read(&Row::Postgres(row))).collect()
             }
-            found.push(read(&Row(row))?);
         }
-        Ok(found)
     }
 
-    /// BEGIN, SAVEPOINT and their kin.
+    /// The last id that was handed out in a table, whether or not its row is still there.
+    pub(crate) async fn last_id(&mut self, table: &'static str) -> Result<i64, Error> {
+        let last = match &mut self.on {
+            On::Sqlite(conn) => sequence::last(conn, table)?,
+            On::Postgres(session) => Box::pin(session.last_id(table)).await?,
+        };
+        Ok(last.unwrap_or(0))
+    }
+
+    /// From now on ids in a table begin behind `last`.
+    pub(crate) async fn hand_out_after(&mut self, table: &'static str, last: i64) -> Result<(), Error> {
+        match &mut self.on {
+            On::Sqlite(conn) => sequence::move_to(conn, table, last),
+            On::Postgres(session) => Box::pin(session.hand_out_after(table, last)).await,
+        }
+    }
+
+    /// What the database itself finds wrong with its files and references, where it can tell.
+    pub(crate) async fn complaints(&mut self) -> Result<Vec<String>, Error> {
+        match &mut self.on {
+            On::Sqlite(conn) => health::complaints(conn),
+            // It checks its pages when it reads them, and its references when they are written.
+            On::Postgres(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// What the database takes the time to be, where that is not this machine's own clock.
+    pub(crate) async fn clock(&mut self) -> Result<Option<Timestamp>, Error> {
+        match &mut self.on {
+            On::Sqlite(_) => Ok(None),
+            On::Postgres(session) => Box::pin(session.clock()).await.map(Some),
+        }
+    }
+
+    /// BEGIN, SAVEPOINT and their kin, on SQLite.
     pub(crate) fn control(&mut self, sql: &'static str) -> Result<(), Error> {
-        self.conn.prepare_cached(sql)?.execute([])?;
-        Ok(())
+        statement::execute(self.sqlite(), sql, &[]).map(drop)
     }
 
     /// Whether a transaction is open; SQLite ends one by itself when the disk fails.
-    pub(crate) fn is_open(&self) -> bool {
-        !self.conn.is_autocommit()
+    pub(crate) fn is_open(&mut self) -> bool {
+        !self.sqlite().is_autocommit()
+    }
+
+    fn sqlite(&mut self) -> &mut Connection {
+        match &mut self.on {
+            On::Sqlite(conn) => conn,
+            On::Postgres(_) => unreachable!("SQLite's threads have none but their own"),
+        }
+    }
+
+    /// Whether its connection has ended.
+    pub(crate) fn is_lost(&self) -> bool {
+        match &self.on {
+            On::Sqlite(_) => false,
+            On::Postgres(session) => session.is_closed(),
+        }
+    }
+
+    /// The connection itself, for those who begin and commit on it.
+    pub(crate) fn session(&mut self) -> &mut Session {
+        match &mut self.on {
+            On::Postgres(session) => session,
+            On::Sqlite(_) => unreachable!("PostgreSQL's tasks have none but their own"),
+        }
     }
 }
 
@@ -105,142 +199,5 @@ pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => unreachable!("SQLite answers at once, and transactions await nothing else"),
-    }
-}
-
-/// A parameter.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Value<'a> {
-    Null,
-    Int(i64),
-    Text(&'a str),
-    Bytes(&'a [u8]),
-}
-
-impl ToSql for Value<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        match self {
-            Self::Null => Ok(ToSqlOutput::from(rusqlite::types::Null)),
-            Self::Int(value) => value.to_sql(),
-            Self::Text(value) => value.to_sql(),
-            Self::Bytes(value) => value.to_sql(),
-        }
-    }
-}
-
-impl From<i64> for Value<'_> {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<u32> for Value<'_> {
-    fn from(value: u32) -> Self {
-        Self::Int(value.into())
-    }
-}
-
-impl From<Option<i64>> for Value<'_> {
-    fn from(value: Option<i64>) -> Self {
-        value.map_or(Self::Null, Self::Int)
-    }
-}
-
-impl From<UserId> for Value<'_> {
-    fn from(id: UserId) -> Self {
-        Self::Int(id.0)
-    }
-}
-
-impl From<PostId> for Value<'_> {
-    fn from(id: PostId) -> Self {
-        Self::Int(id.0)
-    }
-}
-
-impl From<Timestamp> for Value<'_> {
-    fn from(moment: Timestamp) -> Self {
-        Self::Int(moment.micros())
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl<'a> From<Option<&'a str>> for Value<'a> {
-    fn from(text: Option<&'a str>) -> Self {
-        text.map_or(Self::Null, Self::Text)
-    }
-}
-
-impl<'a> From<&'a [u8]> for Value<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
-        Self::Bytes(bytes)
-    }
-}
-
-impl<'a> From<&'a PhotoId> for Value<'a> {
-    fn from(id: &'a PhotoId) -> Self {
-        Self::Bytes(id.as_bytes())
-    }
-}
-
-impl<'a> From<&'a TokenHash> for Value<'a> {
-    fn from(hash: &'a TokenHash) -> Self {
-        Self::Bytes(&hash.0)
-    }
-}
-
-/// A row of an answer, read by position.
-pub(crate) struct Row<'r, 's>(&'r rusqlite::Row<'s>);
-
-impl Row<'_, '_> {
-    pub(crate) fn int(&self, column: usize) -> Result<i64, Error> {
-        Ok(self.0.get(column)?)
-    }
-
-    pub(crate) fn unsigned<T: TryFrom<i64>>(&self, column: usize) -> Result<T, Error> {
-        let value = self.int(column)?;
-        T::try_from(value).map_err(|_| Error::Corrupt(format!("{value} in column {column}")))
-    }
-
-    pub(crate) fn bool(&self, column: usize) -> Result<bool, Error> {
-        Ok(self.0.get(column)?)
-    }
-
-    pub(crate) fn text(&self, column: usize) -> Result<String, Error> {
-        Ok(self.0.get(column)?)
-    }
-
-    pub(crate) fn optional_text(&self, column: usize) -> Result<Option<String>, Error> {
-        Ok(self.0.get(column)?)
-    }
-
-    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8], Error> {
-        let value = self.0.get_ref(column)?;
-        value.as_bytes().map_err(|_| Error::Corrupt(format!("column {column} holds {}", value.data_type())))
-    }
-
-    pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, Error> {
-        Ok(Timestamp::from_micros(self.int(column)?))
-    }
-
-    pub(crate) fn user_id(&self, column: usize) -> Result<UserId, Error> {
-        Ok(UserId(self.int(column)?))
-    }
-
-    pub(crate) fn post_id(&self, column: usize) -> Result<PostId, Error> {
-        Ok(PostId(self.int(column)?))
-    }
-
-    pub(crate) fn photo_id(&self, column: usize) -> Result<PhotoId, Error> {
-        Ok(PhotoId::from_bytes(self.0.get(column)?))
-    }
-
-    pub(crate) fn is_null(&self, column: usize) -> Result<bool, Error> {
-        Ok(self.0.get_ref(column)? == rusqlite::types::ValueRef::Null)
     }
 }

@@ -3,10 +3,14 @@
 use futures_util::FutureExt;
 use model::{Timestamp, User, UserId, Username};
 
+use crate::holds::Holds;
 use crate::photos::read_optional_photo;
+use crate::posts::NOBODY;
+use crate::row::Row;
 use crate::sessions::{self, NewSession};
 use crate::statements::statements;
-use crate::tx::{Row, Tx};
+use crate::tx::Tx;
+use crate::value::Value;
 use crate::{Error, Store};
 
 /// The columns that make a [`User`], from tables named `u` and `up`.
@@ -24,9 +28,16 @@ statements! {
         FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
     BY_ID = concat!("SELECT ", user_columns!(), "
         FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.id = $1");
+    // A page has as many authors at most as posts: they are asked for so many at a time.
+    AUTHORS = concat!("SELECT ", user_columns!(), "
+        FROM users u LEFT JOIN photos up ON up.id = u.photo_id
+        WHERE u.id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)");
     CREDENTIALS = concat!("SELECT ", user_columns!(), ", u.password_hash
         FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
 }
+
+/// How many [`AUTHORS`] asks for.
+const AUTHORS_AT_ONCE: usize = 20;
 
 #[derive(Debug, Clone)]
 pub struct NewUser {
@@ -45,7 +56,8 @@ pub struct Credentials {
 impl Store {
     /// Makes a member and their first session; `None` when the name is taken.
     pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
-        self.write(move |tx| {
+        let holds = Holds::Name(new.username.key());
+        self.write(holds, move |tx| {
             async move {
                 let Some(id) = insert(tx, &new).await? else {
                     return Ok(None);
@@ -70,6 +82,11 @@ impl Store {
     /// The member with this id.
     pub async fn author(&self, id: UserId) -> Result<User, Error> {
         self.read(move |tx| by_id(tx, id).boxed()).await
+    }
+
+    /// The members with these ids, in any order.
+    pub async fn authors(&self, ids: Vec<UserId>) -> Result<Vec<User>, Error> {
+        self.read(move |tx| async move { by_ids(tx, &ids).await }.boxed()).await
     }
 
     pub async fn credentials(&self, username: &Username) -> Result<Option<Credentials>, Error> {
@@ -102,6 +119,19 @@ async fn insert(tx: &mut Tx, new: &NewUser) -> Result<Option<UserId>, Error> {
 pub(crate) async fn by_id(tx: &mut Tx, id: UserId) -> Result<User, Error> {
     let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
     user.ok_or_else(|| Error::Corrupt(format!("user {id} is not there")))
+}
+
+async fn by_ids(tx: &mut Tx, ids: &[UserId]) -> Result<Vec<User>, Error> {
+    let mut users = Vec::with_capacity(ids.len());
+    for some in ids.chunks(AUTHORS_AT_ONCE) {
+        // Nobody's id is in the places that are left over.
+        let mut values = [Value::from(NOBODY); AUTHORS_AT_ONCE];
+        for (value, id) in values.iter_mut().zip(some) {
+            *value = (*id).into();
+        }
+        users.extend(tx.all(AUTHORS, &values, |row| read_user(row, 0)).await?);
+    }
+    Ok(users)
 }
 
 pub(crate) const USER_COLUMNS: usize = 8;

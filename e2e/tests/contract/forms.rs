@@ -1,6 +1,6 @@
 //! Parameters in both encodings, wherever a form is taken.
 
-use e2e::{Body, Encoding, Form, PASSWORD, Service, picture, unique};
+use e2e::{Body, Encoding, Form, PASSWORD, Service, browser, picture, unique};
 
 const LARGEST: usize = 256 * 1024;
 
@@ -36,7 +36,7 @@ fn a_foreign_librarys_multipart_is_understood() {
     let ada = service.newcomer("ada");
     let photo = reqwest::blocking::multipart::Part::bytes(picture::tiny()).file_name("tiny.png");
     let form = reqwest::blocking::multipart::Form::new().text("message", "größer\r\n").part("photo", photo);
-    let request = reqwest::blocking::Client::new().post(format!("{}/posts", service.base()));
+    let request = browser().build().unwrap().post(format!("{}/posts", service.base()));
     let response = request.bearer_auth(ada.token()).multipart(form).send().unwrap();
     assert_eq!(response.status(), 201);
     let post: serde_json::Value = serde_json::from_slice(&response.bytes().unwrap()).unwrap();

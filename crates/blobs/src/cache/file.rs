@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 
 use crate::Error;
+use crate::checksum::checksum;
 
 const MAGIC: &[u8; 4] = b"PHC1";
 const HEADER: usize = 16;
@@ -63,16 +64,11 @@ fn read_and_note(place: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn header(place: &Path, image: &[u8]) -> [u8; HEADER] {
-    let mut checksum = crc32fast::Hasher::new();
-    // The photo and the image's name; the rest of the path may move.
-    for name in place.iter().rev().take(2) {
-        checksum.update(name.as_encoded_bytes());
-        checksum.update(b"/");
-    }
-    checksum.update(image);
+    // The image's name and the photo; the rest of the path may move.
+    let names = place.iter().rev().take(2).map(|name| name.as_encoded_bytes());
     let mut header = [0; HEADER];
     header[..4].copy_from_slice(MAGIC);
-    header[4..8].copy_from_slice(&checksum.finalize().to_le_bytes());
+    header[4..8].copy_from_slice(&checksum(names, image).to_le_bytes());
     header[8..].copy_from_slice(&(image.len() as u64).to_le_bytes());
     header
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use model::{PhotoId, Size};
 
 use super::{Shared, index, micros, remove_file};
-use crate::Error;
+use crate::{Error, names};
 
 impl Shared {
     /// One photo at a time under the lock, so that whoever comes meanwhile waits for one folder at most.
@@ -24,7 +24,7 @@ impl Shared {
                     return Err(Error::Stopped("the service is closing".into()));
                 }
                 let id =
-                    name(&photo).parse().ok().filter(|id| self.max > 0 && super::shard(*id) == name(&shard));
+                    name(&photo).parse().ok().filter(|id| self.max > 0 && names::shard(*id) == name(&shard));
                 match id {
                     Some(id) => self.count(id, &photo.path())?,
                     None => clear(&photo)?,

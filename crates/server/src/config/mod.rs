@@ -67,7 +67,16 @@ impl Config {
         read_file: impl Fn(&Path) -> io::Result<String>,
     ) -> Result<Loaded, ConfigError> {
         let mut layers = Layers::gather(flags, environment, &read_file);
-        match Config::read(&mut layers) {
+        let config = Config::read(&mut layers);
+        if config
+            .as_ref()
+            .is_some_and(|config| config.database_read_url.is_some() && config.database_url.is_none())
+        {
+            let reason = "database_read_url is set, but database_url is not: a replica answers beside the database it \
+                          follows, never alone";
+            layers.problems.push(Problem::Refused(reason.into()));
+        }
+        match config {
             Some(config) if layers.problems.is_empty() => {
                 let (file, origins) = layers.into_origins();
                 Ok(Loaded { config, file, origins })

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use app::{BucketUrl, DatabaseUrl};
 use ipnet::IpNet;
 use model::Username;
 
@@ -14,7 +15,7 @@ use super::form::{List, Maybe};
 use super::numbers::{Bytes, Count, Span};
 use super::setting::Default::{Cores, Is, Unset};
 use super::setting::{MAX_THREADS, settings};
-use super::words::{Address, Choice, Folder, Name, Network, Switch, Text, Token, Url};
+use super::words::{Address, Bucket, Choice, Database, Folder, Name, Network, Switch, Text, Token, Url};
 use super::{LogFormat, PublicUrl, Secret};
 
 settings! {
@@ -24,6 +25,18 @@ settings! {
         listen: SocketAddr as Address = Is("127.0.0.1:8080");
         /// Where everything is kept
         data_dir: PathBuf as Folder = Is("./pinhole-data");
+        // Both hold passwords, so neither is ever printed. The second is asked only where it knows as much as the first.
+        /// PostgreSQL, instead of a file there
+        database_url: Option<DatabaseUrl> as Maybe<Database> =
+            Unset { means: "SQLite in the data folder", example: "postgres://pinhole:PASSWORD@db.example.org/pinhole" };
+        /// A replica of it, to read from
+        database_read_url: Option<DatabaseUrl> as Maybe<Database> =
+            Unset { means: "all reads go to the first", example: "postgres://pinhole:PASSWORD@replica.example.org/pinhole" };
+        // Keys, region and endpoint come by the usual AWS_… variables. The data folder is still needed: uploads arrive
+        // there, and finished images are kept there.
+        /// S3 bucket to keep photos in
+        blobs_url: Option<BucketUrl> as Maybe<Bucket> =
+            Unset { means: "photos are kept in data_dir", example: "s3://my-photos/pinhole" };
         // Costs the disk about as much as was sent, on top of the squares. Nothing reads it today: it is what future
         // formats and larger sizes will be made from, which squares of 2048 pixels cannot give.
         /// Keep uploads, for formats to come

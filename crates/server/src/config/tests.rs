@@ -94,6 +94,8 @@ fn defaults_are_those_of_the_decisions() {
     assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
     assert_eq!(config.data_dir, Path::new("./pinhole-data"));
     assert_eq!((config.public_url, config.admin_listen, config.admin_token), (None, None, None));
+    assert_eq!(config.blobs_url, None);
+    assert_eq!((config.database_url, config.database_read_url), (None, None));
     assert!(config.admins.is_empty() && config.trusted_proxies.is_empty());
     assert!(config.keep_originals);
     assert_eq!((config.log.as_str(), config.log_format), ("info", LogFormat::Auto));
@@ -241,6 +243,11 @@ fn a_bad_value_names_setting_source_finding_and_remedy() {
              one), for example 127.0.0.1:8080",
         ),
         (
+            Machine::default().flag("blobs_url", "https://photos"),
+            "blobs_url (flag --blobs-url): found \"https://photos\", expected an address that begins with s3://, \
+             for example s3://my-photos/pinhole",
+        ),
+        (
             Machine::default().toml("listen = ['127.0.0.1:1']"),
             "pinhole.toml: listen: found a list, expected one value, for example 127.0.0.1:8080",
         ),
@@ -350,10 +357,30 @@ fn a_secret_is_shown_nowhere() {
 }
 
 #[test]
+fn a_database_is_named_by_its_address_and_its_password_by_nobody() {
+    let address = "postgres://ada:s3cret@db.example.org:6543/pinhole?sslmode=require";
+    let machine =
+        Machine::default().variable("PINHOLE_DATABASE_URL", address).flag("database_read_url", address);
+    let loaded = machine.load().unwrap();
+    let shown = loaded.config.database_url.as_ref().unwrap().to_string();
+    assert_eq!(shown, "pinhole on db.example.org:6543");
+    let everything = format!("{}{loaded:?}{:?}", loaded.to_toml(), loaded.config);
+    assert!(!everything.contains("s3cret"), "{everything}");
+
+    for wrong in ["s3cret", "mysql://ada:s3cret@db/x", "postgres://ada:s3cret@db/x?sslmode=allow"] {
+        let complaint = Machine::default().variable("PINHOLE_DATABASE_URL", wrong).complaint();
+        assert!(complaint.contains("PINHOLE_DATABASE_URL") && !complaint.contains("s3cret"), "{complaint}");
+    }
+    let alone = Machine::default().variable("PINHOLE_DATABASE_READ_URL", address).complaint();
+    assert!(alone.starts_with("database_read_url is set, but database_url is not"), "{alone}");
+}
+
+#[test]
 fn what_is_printed_reads_back_to_the_same() {
     let changed = Machine::default()
         .flag("listen", "[::1]:0")
         .flag("data_dir", "C:\\a \"b\" # c")
+        .flag("blobs_url", "s3://photos/pinhole")
         .flag("public_url", "https://photos.example.org:8443")
         .flag("admins", "ada,Grace")
         .flag("trusted_proxies", "10.0.0.0/8,::1")

@@ -51,7 +51,7 @@ fn is_foreign(rest: &str, value: &str) -> bool {
     let words: Vec<&str> = rest.split('_').collect();
     let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
 
-    let test_suite = words.first() == Some(&"E2E");
+    let test_suite = matches!(words.first(), Some(&"E2E" | &"TEST"));
     let service = words.windows(2).any(|pair| matches!(pair, ["SERVICE", "HOST" | "PORT"]));
     let port =
         words.windows(3).any(|three| matches!(three, ["PORT", n, "TCP" | "UDP" | "SCTP"] if number(n)));
@@ -67,6 +67,8 @@ mod tests {
     fn leaves_alone_what_others_set() {
         let foreign = [
             ("E2E_SEED", "1"),
+            ("TEST_S3_URL", "s3://photos"),
+            ("TEST_POSTGRES_URL", "postgres://db/x"),
             ("SERVICE_HOST", "10.0.0.1"),
             ("SERVICE_PORT_HTTP", "8080"),
             ("PORT", "tcp://10.0.0.1:8080"),

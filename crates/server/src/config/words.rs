@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use app::{BucketUrl, DatabaseUrl};
 use ipnet::IpNet;
 use model::Username;
 
@@ -145,6 +146,36 @@ impl Form<PublicUrl> for Url {
 
     fn write(url: &PublicUrl) -> Option<String> {
         Some(quoted(url.as_str()))
+    }
+}
+
+pub(super) struct Bucket;
+
+impl Form<BucketUrl> for Bucket {
+    const PLACEHOLDER: &'static str = "URL";
+
+    fn read(raw: &str) -> Result<BucketUrl, String> {
+        raw.parse()
+    }
+
+    fn write(url: &BucketUrl) -> Option<String> {
+        Some(quoted(&url.to_string()))
+    }
+}
+
+pub(super) struct Database;
+
+impl Form<DatabaseUrl> for Database {
+    const PLACEHOLDER: &'static str = "URL";
+    const SECRET: bool = true;
+
+    fn read(raw: &str) -> Result<DatabaseUrl, String> {
+        raw.parse()
+    }
+
+    /// Never: there is a password in it.
+    fn write(_: &DatabaseUrl) -> Option<String> {
+        None
     }
 }
 

@@ -59,6 +59,10 @@ impl Demo {
         let guest = cast.guest()?;
         let folder = tempfile::Builder::new().prefix("pinhole-demo-").tempdir().map_err(DemoError::Folder)?;
         config.data_dir = folder.path().to_owned();
+        // What is thrown away at the end must not lie among what is kept.
+        config.blobs_url = None;
+        // Whatever else this machine is set up for: what the cast does goes into the folder, and away with it.
+        (config.database_url, config.database_read_url) = (None, None);
         let service = match start(&config, &cast).await {
             Err(DemoError::Start(StartError::Listen { address, cause, .. }))
                 if cause.kind() == io::ErrorKind::AddrInUse && address == config.listen && !port_is_given =>

@@ -19,6 +19,9 @@ pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code"
 /// How long a client should wait when a queue was full.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 
+/// How long a client should wait when something we depend on was away: a restart takes a few seconds.
+const AWAY_FOR: Duration = Duration::from_secs(2);
+
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -60,6 +63,11 @@ impl Problem {
 
     pub(crate) fn busy() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(BUSY_FOR)
+    }
+
+    /// Something is away that should be back soon.
+    fn unavailable() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "").retry_after(AWAY_FOR)
     }
 
     pub(crate) fn not_ready() -> Self {
@@ -169,6 +177,10 @@ impl From<app::Error> for Problem {
             app::Error::Overdue(threads) => {
                 tracing::warn!(threads, "a job took too long; its request was sent away");
                 Self::busy()
+            }
+            app::Error::Unavailable(part, cause) => {
+                tracing::error!(part, %cause, "a request was sent away");
+                Self::unavailable()
             }
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "a request failed");

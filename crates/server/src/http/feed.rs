@@ -38,8 +38,9 @@ pub(crate) async fn feed(
 ) -> Result<Response, Problem> {
     let (parts, _) = request.into_parts();
     let ask = Ask::parse(parts.uri.query().unwrap_or_default())?;
-    if ask.is_front() {
-        return front(&http, &parts, caller.as_ref(), ask).await;
+    // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
+    if let Some(version) = http.app.feed_version().filter(|_| ask.is_front()) {
+        return front(&http, &parts, caller.as_ref(), ask, version).await;
     }
     // In a box, as below: what is seldom needed must not make every request larger.
     Box::pin(page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed", ask)).await
@@ -51,9 +52,8 @@ async fn front(
     parts: &Parts,
     caller: Option<&app::Caller>,
     ask: Ask,
+    version: u64,
 ) -> Result<Response, Problem> {
-    // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
-    let version = http.app.feed_version();
     let asked =
         |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts);
     let page = match http.front.find(version, asked) {

@@ -216,7 +216,7 @@ mod tests {
         flags.values.insert("data_dir".into(), folder.path().to_str().unwrap().into());
         let config = Config::load(&flags, [], |_| Err(std::io::ErrorKind::NotFound.into())).unwrap().config;
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::new()));
-        let app = app::App::open(settings(&config), clock.clone()).unwrap();
+        let app = app::App::open(settings(&config), clock.clone()).await.unwrap();
         let http = Http::new(app, clock, &config, metrics.clone());
         let router = Router::new()
             .route(

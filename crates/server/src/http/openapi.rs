@@ -207,7 +207,7 @@ fn codes(status: u16) -> &'static [&'static str] {
         413 => &["payload_too_large"],
         415 => &["unsupported_media_type"],
         429 => &["rate_limited"],
-        503 => &["busy", "not_ready"],
+        503 => &["busy", "not_ready", "unavailable"],
         _ => &["internal"],
     }
 }

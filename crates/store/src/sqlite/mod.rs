@@ -1,15 +1,21 @@
 //! SQLite behind the seam: one writer that commits in groups, a few readers beside it.
 
 pub(crate) mod connection;
+pub(crate) mod health;
 mod pool;
 mod readers;
-mod schema;
+pub(crate) mod schema;
+pub(crate) mod sequence;
+pub(crate) mod statement;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Error, Listener, OpenError, Work};
+use futures_util::FutureExt;
+
+use crate::tx::Tx;
+use crate::{Error, Listener, Once, OpenError, Work};
 
 use pool::Pool;
 use readers::Readers;
@@ -24,9 +30,16 @@ const SLOW_QUEUE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     // Dropped in this order: the last connection to close tidies the write-ahead log away.
-    readers: Arc<Pool>,
     /// One thread for reads that take long, so that they only hold up each other.
     slow_reader: Readers,
+    /// Not there when the database was opened to be looked at.
+    own: Option<Own>,
+}
+
+/// What only that process has which the database belongs to.
+#[derive(Debug)]
+struct Own {
+    readers: Arc<Pool>,
     writer: Writer,
 }
 
@@ -36,28 +49,56 @@ impl Sqlite {
         let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
         let writer = Writer::start(conn, Arc::downgrade(&readers), listener)?;
         let slow_reader = Readers::start(path, "store-slow", 1, SLOW_QUEUE)?;
-        Ok(Self { readers, slow_reader, writer })
+        Ok(Self { slow_reader, own: Some(Own { readers, writer }) })
+    }
+
+    /// Beside the process that writes, if there is one. There is no pool: it keeps its views until it hears of a
+    /// commit, and nobody tells us of those.
+    pub(crate) fn open_to_read(path: &Path) -> Result<Self, OpenError> {
+        if !path.exists() {
+            return Err(OpenError::Missing { place: path.display().to_string() });
+        }
+        schema::expect_current(&connection::open_reader(path, connection::WRITE_CACHE)?, path)?;
+        Ok(Self { slow_reader: Readers::start(path, "store-read", 1, SLOW_QUEUE)?, own: None })
     }
 
     pub(crate) fn queued_writes(&self) -> usize {
-        self.writer.queued()
+        self.own.as_ref().map_or(0, |own| own.writer.queued())
     }
 
     pub(crate) fn shed_writes(&self) -> u64 {
-        self.writer.shed()
+        self.own.as_ref().map_or(0, |own| own.writer.shed())
     }
 
-    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.writer.run(work).await
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
+        self.own.as_ref().ok_or(Error::ReadOnly)?.writer.run(work).await
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.readers.run(work)
+        match &self.own {
+            Some(own) => own.readers.run(work),
+            None => self.slow_reader.run(work).await,
+        }
     }
 
     pub(crate) async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         self.slow_reader.run(work).await
     }
+
+    pub(crate) async fn view<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
+        self.slow_reader.run(move |tx| in_one_view(tx, work).boxed()).await
+    }
+}
+
+async fn in_one_view<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
+    // Left open only by work that panicked.
+    if tx.is_open() {
+        tx.control("ROLLBACK")?;
+    }
+    tx.control("BEGIN")?;
+    let outcome = work(tx).await;
+    tx.control("ROLLBACK")?;
+    outcome
 }
 
 #[cfg(test)]

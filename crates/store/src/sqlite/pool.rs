@@ -58,7 +58,7 @@ impl Pool {
     pub(super) fn open(path: &Path, size: usize, cache: u64) -> Result<Self, OpenError> {
         let size = size.max(1);
         let each = cache / size as u64;
-        let open = |_| Ok(Reader { tx: Tx::new(connection::open_reader(path, each)?), commits: 0 });
+        let open = |_| Ok(Reader { tx: Tx::on_sqlite(connection::open_reader(path, each)?), commits: 0 });
         let idle = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
         let shelf = Mutex::new(Shelf { idle, waiting: 0 });
         let (commits, writing) = (AtomicU64::new(0), AtomicBool::new(false));

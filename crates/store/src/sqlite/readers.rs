@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::connection;
 use crate::tx::{Tx, ready};
-use crate::{Error, OpenError, Work};
+use crate::{Error, Once, OpenError};
 
 type Job = Box<dyn FnOnce(&mut Tx) + Send>;
 
@@ -24,7 +24,7 @@ impl Readers {
         let (jobs, queue) = crossbeam_channel::bounded::<Job>(waiting);
         let mut threads = Vec::new();
         for number in 0..count.max(1) {
-            let mut tx = Tx::new(connection::open_reader(path, connection::WRITE_CACHE)?);
+            let mut tx = Tx::on_sqlite(connection::open_reader(path, connection::WRITE_CACHE)?);
             let queue = queue.clone();
             let thread = std::thread::Builder::new().name(format!("{name}-{number}")).spawn(move || {
                 while let Ok(job) = queue.recv() {
@@ -36,7 +36,7 @@ impl Readers {
         Ok(Self { jobs: Some(jobs), threads })
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
             // Nobody waits any more: a client that hung up costs nothing further.

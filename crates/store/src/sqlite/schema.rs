@@ -14,23 +14,35 @@ const STEPS: &[&str] = &[
 ];
 
 /// The version the last step leads to.
-const KNOWN: u32 = STEPS.len() as u32;
+pub(crate) const KNOWN: u32 = STEPS.len() as u32;
 
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
 pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
     let found = version(conn).map_err(failed)?;
     if found > KNOWN {
-        return Err(OpenError::Newer { path: path.to_owned(), found, known: KNOWN });
+        return Err(OpenError::Newer { place: path.display().to_string(), found, known: KNOWN });
     }
     if found == 0 && !is_empty(conn).map_err(failed)? {
-        return Err(OpenError::Foreign { path: path.to_owned() });
+        return Err(OpenError::Foreign { place: path.display().to_string() });
     }
     for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
         apply(conn, step, version).map_err(failed)?;
         tracing::info!(version, "database schema upgraded");
     }
     Ok(())
+}
+
+/// For who only reads, and cannot apply a step.
+pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenError> {
+    let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
+    let place = path.display().to_string();
+    match version(conn).map_err(failed)? {
+        KNOWN => Ok(()),
+        0 => Err(OpenError::Foreign { place }),
+        found if found > KNOWN => Err(OpenError::Newer { place, found, known: KNOWN }),
+        found => Err(OpenError::Older { place, found, known: KNOWN }),
+    }
 }
 
 fn apply(conn: &mut Connection, step: &str, version: u32) -> rusqlite::Result<()> {
@@ -64,6 +76,21 @@ mod tests {
         conn.pragma_update(None, "user_version", KNOWN + 1).unwrap();
         let refused = connection::open(&path).unwrap_err();
         assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+    }
+
+    #[test]
+    fn who_only_reads_wants_the_schema_as_it_is_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        let conn = connection::open(&path).unwrap();
+        expect_current(&conn, &path).unwrap();
+        for (version, words) in
+            [(KNOWN + 1, "newer Pinhole"), (KNOWN - 1, "older Pinhole"), (0, "other program")]
+        {
+            conn.pragma_update(None, "user_version", version).unwrap();
+            let refused = expect_current(&conn, &path).unwrap_err();
+            assert!(refused.to_string().contains(words), "{refused}");
+        }
     }
 
     /// What the first release wrote is still there, and reads as it should, after every later step.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::tx::{Tx, ready};
-use crate::{Change, Error, Listener, Work};
+use crate::{Change, Error, Listener, Once};
 
 use super::pool::Pool;
 
@@ -38,7 +38,7 @@ impl Writer {
     pub(super) fn start(conn: Connection, readers: Weak<Pool>, listener: Listener) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
-            let mut tx = Tx::new(conn);
+            let mut tx = Tx::on_sqlite(conn);
             while let Ok(first) = queue.recv() {
                 if let Some(readers) = readers.upgrade() {
                     readers.write_begins();
@@ -64,7 +64,7 @@ impl Writer {
         self.shed.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
             let outcome = tx.and_then(|tx| in_savepoint(tx, work));
@@ -133,7 +133,7 @@ fn begin(tx: &mut Tx) -> Result<(), Error> {
 }
 
 /// One job fails alone: the others of its group keep what they wrote.
-fn in_savepoint<T>(tx: &mut Tx, work: impl Work<T>) -> Result<T, Error> {
+fn in_savepoint<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
     tx.control("SAVEPOINT job")?;
     let before = tx.changes();
     let outcome = catch_unwind(AssertUnwindSafe(|| ready(work(tx)))).unwrap_or(Err(Error::Panicked));
@@ -205,7 +205,7 @@ mod tests {
     #[tokio::test]
     async fn a_transaction_that_ended_by_itself_takes_its_group_along() {
         let (_folder, writer) = open();
-        let (start, may_start) = std::sync::mpsc::channel::<()>();
+        let (start, may_start) = crossbeam_channel::bounded::<()>(1);
         // What SQLite does when the disk is full or fails: the whole transaction is gone.
         let mut ended = Box::pin(writer.run(move |tx| {
             async move {

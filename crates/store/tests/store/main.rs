@@ -1,103 +1,69 @@
-//! The store through its public face, on a real database file. Every function is called, so every
-//! statement runs.
+//! The store through its public face, on real databases: every story is told on SQLite and on PostgreSQL. Every
+//! function is called, so every statement runs on both.
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
+mod case;
+mod loss;
+mod moving;
+mod nodes;
+mod replica;
+
 use std::time::Duration;
 
-use model::{
-    Alt, FeedStart, Limit, Message, Photo, PhotoId, Post, PostEdit, PostId, Timestamp, Token, User, UserId,
-    Username, Whose,
+use model::{Alt, FeedStart, Limit, Message, PostEdit, PostId, UserId, Username, Whose};
+use store::{Access, Created, Like, Original, Repeat};
+
+use case::{Case, LONG_AGO, NOW, new_photo, new_post, photo, seed, session};
+use moving::{
+    a_sink_that_has_enough_gets_no_more, an_examination_finds_what_is_wrong_and_mends_what_it_can,
+    many_pages_of_facts_are_those_of_one_moment, what_one_database_gives_away_another_takes_in,
 };
-use store::{
-    Access, Created, Like, NewPhoto, NewPost, NewSession, NewUser, Original, Portrait, Repeat, Store,
-};
 
-const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
-const LONG_AGO: Timestamp = Timestamp::from_micros(0);
-
-struct Case {
-    store: Store,
-    folder: tempfile::TempDir,
-}
-
-impl Case {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { store: Store::open(&folder.path().join("pinhole.db"), 2, Box::new(|_| {})).unwrap(), folder }
-    }
-
-    async fn user(&self, name: &str) -> User {
-        self.join(name).await.unwrap()
-    }
-
-    async fn join(&self, name: &str) -> Option<User> {
-        let new = NewUser { username: name.parse().unwrap(), password_hash: "hash".into(), created_at: NOW };
-        self.store.join(new, session(seed(name))).await.unwrap()
-    }
-
-    async fn post(&self, author: UserId, number: u8) -> Post<UserId> {
-        self.store.claim_photo(photo(number).id, NOW).await.unwrap();
-        match self.store.create_post(new_post(author, number, None)).await.unwrap() {
-            Created::New(post) => post,
-            other => panic!("{other:?}"),
+/// Every story as two tests, one for each database.
+macro_rules! on_both_databases {
+    ($($story:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $story() {
+                super::$story(super::Case::on_sqlite().await).await;
+            })*
         }
-    }
 
-    /// Claims a photo and shows it.
-    async fn portrait(&self, user: UserId, number: u8) -> Portrait {
-        self.store.claim_photo(photo(number).id, NOW).await.unwrap();
-        self.store.set_profile_photo(user, new_photo(number), NOW).await.unwrap().unwrap()
-    }
-
-    /// Asks the file itself, past every function of the store.
-    fn count(&self, sql: &str) -> i64 {
-        let conn = rusqlite::Connection::open(self.folder.path().join("pinhole.db")).unwrap();
-        conn.query_row(sql, [], |row| row.get(0)).unwrap()
-    }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $story() {
+                super::$story(super::Case::on_postgres().await).await;
+            })*
+        }
+    };
 }
 
-fn seed(name: &str) -> u8 {
-    name.bytes().fold(0, u8::wrapping_add)
+on_both_databases! {
+    one_name_is_given_once_whatever_its_case,
+    sessions_are_found_touched_ended_and_swept,
+    the_count_is_the_number_of_likes,
+    a_deleted_post_takes_everything_along_and_its_id_never_comes_back,
+    only_the_author_edits,
+    a_claim_is_redeemed_once_or_collected,
+    a_new_profile_photo_takes_the_earlier_one_along,
+    a_photo_says_how_to_read_its_original_if_there_is_one,
+    a_key_makes_one_post,
+    feed_pages_start_at_offsets_or_anchors,
+    what_was_written_is_there_after_reopening,
+    authors_are_found_however_many_are_asked_for,
+    what_one_database_gives_away_another_takes_in,
+    a_sink_that_has_enough_gets_no_more,
+    many_pages_of_facts_are_those_of_one_moment,
+    an_examination_finds_what_is_wrong_and_mends_what_it_can,
 }
 
-fn session(seed: u8) -> NewSession {
-    NewSession { token: Token::new([seed; 32]).hash(), started_at: NOW }
-}
-
-fn photo(number: u8) -> Photo {
-    Photo {
-        id: PhotoId::new(NOW, [number; 10]),
-        width: 40,
-        height: 30,
-        placeholder: vec![1, 2, 3].into(),
-        alt: None,
-    }
-}
-
-fn new_photo(number: u8) -> NewPhoto {
-    NewPhoto { photo: photo(number), bytes: 1000, original: None }
-}
-
-fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
-    NewPost {
-        author,
-        photo: new_photo(number),
-        message: Message::parse(format!("post {number}")).unwrap(),
-        key: key.map(str::to_owned),
-        keys_since: LONG_AGO,
-        created_at: NOW,
-    }
-}
-
-#[tokio::test]
-async fn one_name_is_given_once_whatever_its_case() {
-    let case = Case::new();
+async fn one_name_is_given_once_whatever_its_case(case: Case) {
     let ada = case.user("Ada").await;
     assert_eq!((ada.username.as_str(), ada.photo, ada.created_at), ("Ada", None, NOW));
     assert_eq!(case.join("aDA").await, None);
-    assert_eq!(case.count("SELECT count(*) FROM users"), 1);
-    assert_eq!(case.count("SELECT count(*) FROM sessions"), 1, "the loser got no session");
+    assert_eq!(case.count("SELECT count(*) FROM users").await, 1);
+    assert_eq!(case.count("SELECT count(*) FROM sessions").await, 1, "the loser got no session");
 
     let known = case.store.credentials(&"ADA".parse::<Username>().unwrap()).await.unwrap().unwrap();
     assert_eq!((known.user.id, known.password_hash.as_str()), (ada.id, "hash"));
@@ -106,9 +72,7 @@ async fn one_name_is_given_once_whatever_its_case() {
     assert_eq!(case.store.user(&"bob".parse().unwrap()).await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn sessions_are_found_touched_ended_and_swept() {
-    let case = Case::new();
+async fn sessions_are_found_touched_ended_and_swept(case: Case) {
     let ada = case.user("ada").await;
     let (first, second) = (session(seed("ada")).token, session(99).token);
     case.store.start_session(ada.id, session(99)).await.unwrap();
@@ -126,9 +90,7 @@ async fn sessions_are_found_touched_ended_and_swept() {
     assert!(case.store.session(second).await.unwrap().is_none());
 }
 
-#[tokio::test]
-async fn the_count_is_the_number_of_likes() {
-    let case = Case::new();
+async fn the_count_is_the_number_of_likes(case: Case) {
     let ada = case.user("ada").await;
     let post = case.post(ada.id, 1).await.id;
     let mut likes = Vec::new();
@@ -149,16 +111,14 @@ async fn the_count_is_the_number_of_likes() {
     assert_eq!((seen.like_count, seen.is_liked), (6, true));
     assert!(!case.store.post(post, Some(likes[0])).await.unwrap().unwrap().is_liked);
     assert!(!case.store.post(post, None).await.unwrap().unwrap().is_liked);
-    assert_eq!(case.count("SELECT count(*) FROM likes"), 6);
+    assert_eq!(case.count("SELECT count(*) FROM likes").await, 6);
 
     let missing = PostId(999);
     assert_eq!(case.store.like(ada.id, missing, NOW).await.unwrap(), Like::NoSuchPost);
     assert_eq!(case.store.unlike(ada.id, missing).await.unwrap(), Like::NoSuchPost);
 }
 
-#[tokio::test]
-async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back() {
-    let case = Case::new();
+async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back(case: Case) {
     let (ada, bob) = (case.user("ada").await, case.user("bob").await);
     let post = case.post(ada.id, 1).await;
     case.store.like(bob.id, post.id, NOW).await.unwrap();
@@ -170,7 +130,7 @@ async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back() {
     );
     assert_eq!(case.store.delete_post(post.id, None, NOW).await.unwrap(), Access::Missing);
     for table in ["posts", "photos", "likes"] {
-        assert_eq!(case.count(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+        assert_eq!(case.count(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
     assert_eq!(case.store.photo(post.photo.id).await.unwrap(), None);
 
@@ -185,9 +145,7 @@ async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back() {
     assert_eq!(case.store.delete_post(second.id, None, NOW).await.unwrap(), Access::Granted(second.photo.id));
 }
 
-#[tokio::test]
-async fn only_the_author_edits() {
-    let case = Case::new();
+async fn only_the_author_edits(case: Case) {
     let (ada, bob) = (case.user("ada").await, case.user("bob").await);
     let post = case.post(ada.id, 1).await.id;
     assert_eq!(case.store.post_author(post).await.unwrap(), Some(ada.id));
@@ -212,9 +170,7 @@ async fn only_the_author_edits() {
     assert_eq!(case.store.post(untouched.id, Some(ada.id)).await.unwrap(), Some(untouched));
 }
 
-#[tokio::test]
-async fn a_claim_is_redeemed_once_or_collected() {
-    let case = Case::new();
+async fn a_claim_is_redeemed_once_or_collected(case: Case) {
     let ada = case.user("ada").await;
     let unclaimed = case.store.create_post(new_post(ada.id, 1, None)).await.unwrap();
     assert_eq!(unclaimed, Created::ClaimLost);
@@ -235,14 +191,12 @@ async fn a_claim_is_redeemed_once_or_collected() {
     case.store.ping().await.unwrap();
 }
 
-#[tokio::test]
-async fn a_new_profile_photo_takes_the_earlier_one_along() {
-    let case = Case::new();
+async fn a_new_profile_photo_takes_the_earlier_one_along(case: Case) {
     let (ada, bob) = (case.user("ada").await, case.user("bob").await);
-    let photos = || case.count("SELECT count(*) FROM photos");
+    let photos = async || case.count("SELECT count(*) FROM photos").await;
     let later = NOW.plus(Duration::from_secs(1));
     let unclaimed = case.store.set_profile_photo(ada.id, new_photo(1), NOW).await.unwrap();
-    assert_eq!((unclaimed, photos()), (None, 0));
+    assert_eq!((unclaimed, photos().await), (None, 0));
     case.portrait(bob.id, 9).await;
 
     let first = case.portrait(ada.id, 1).await;
@@ -258,13 +212,11 @@ async fn a_new_profile_photo_takes_the_earlier_one_along() {
     assert_eq!(case.store.delete_profile_photo(ada.id, NOW).await.unwrap(), None);
     assert_eq!(case.store.removals(later).await.unwrap(), [photo(1).id, photo(2).id]);
     assert_eq!(case.store.user(&ada.username).await.unwrap(), Some(ada));
-    assert_eq!(photos(), 1, "bob keeps his");
-    assert_eq!(case.count("SELECT count(*) FROM uploads"), 0);
+    assert_eq!(photos().await, 1, "bob keeps his");
+    assert_eq!(case.count("SELECT count(*) FROM uploads").await, 0);
 }
 
-#[tokio::test]
-async fn a_photo_says_how_to_read_its_original_if_there_is_one() {
-    let case = Case::new();
+async fn a_photo_says_how_to_read_its_original_if_there_is_one(case: Case) {
     let ada = case.user("ada").await;
     case.post(ada.id, 1).await;
     case.store.claim_photo(photo(2).id, NOW).await.unwrap();
@@ -272,13 +224,17 @@ async fn a_photo_says_how_to_read_its_original_if_there_is_one() {
     new.photo.original = Some(Original { format: "webp", orientation: 6 });
     assert!(matches!(case.store.create_post(new).await.unwrap(), Created::New(_)));
 
-    assert_eq!(case.count("SELECT count(*) FROM photos WHERE original IS NULL AND orientation IS NULL"), 1);
-    assert_eq!(case.count("SELECT count(*) FROM photos WHERE original = 'webp' AND orientation = 6"), 1);
+    assert_eq!(
+        case.count("SELECT count(*) FROM photos WHERE original IS NULL AND orientation IS NULL").await,
+        1
+    );
+    assert_eq!(
+        case.count("SELECT count(*) FROM photos WHERE original = 'webp' AND orientation = 6").await,
+        1
+    );
 }
 
-#[tokio::test]
-async fn a_key_makes_one_post() {
-    let case = Case::new();
+async fn a_key_makes_one_post(case: Case) {
     let (ada, bob) = (case.user("ada").await, case.user("bob").await);
     for number in [1, 2, 3] {
         case.store.claim_photo(photo(number).id, NOW).await.unwrap();
@@ -307,9 +263,7 @@ async fn a_key_makes_one_post() {
     assert_eq!(case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(), None);
 }
 
-#[tokio::test]
-async fn feed_pages_start_at_offsets_or_anchors() {
-    let case = Case::new();
+async fn feed_pages_start_at_offsets_or_anchors(case: Case) {
     let (ada, bob) = (case.user("ada").await, case.user("bob").await);
     let mut newest_first = Vec::new();
     for number in 0..7 {
@@ -355,13 +309,26 @@ async fn assert_pages(case: &Case, author: UserId, whose: Whose, newest_first: V
     }
 }
 
-#[tokio::test]
-async fn what_was_written_is_there_after_reopening() {
-    let case = Case::new();
+async fn what_was_written_is_there_after_reopening(case: Case) {
     let ada = case.user("ada").await;
     let post = case.post(ada.id, 1).await;
-    let Case { store, folder } = case;
-    drop(store);
-    let store = Store::open(&folder.path().join("pinhole.db"), 1, Box::new(|_| {})).unwrap();
-    assert_eq!(store.post(post.id, Some(ada.id)).await.unwrap(), Some(post));
+    let case = case.reopen().await;
+    assert_eq!(case.store.post(post.id, Some(ada.id)).await.unwrap(), Some(post));
+}
+
+async fn authors_are_found_however_many_are_asked_for(case: Case) {
+    let mut members = Vec::new();
+    for number in 0..45 {
+        members.push(case.user(&format!("user{number}")).await);
+    }
+    case.portrait(members[44].id, 1).await;
+    for count in [0, 1, 19, 20, 21, 40, 45] {
+        let mut ids: Vec<UserId> = members[45 - count..].iter().map(|user| user.id).collect();
+        let mut found = case.store.authors(ids.clone()).await.unwrap();
+        found.sort_by_key(|user| user.id);
+        assert_eq!(found.iter().map(|user| user.id).collect::<Vec<_>>(), ids);
+        assert!(found.last().is_none_or(|user| user.photo == Some(photo(1))), "with the photo they show");
+        ids.push(UserId(9999));
+        assert_eq!(case.store.authors(ids).await.unwrap().len(), count, "nobody is nobody");
+    }
 }

@@ -1,0 +1,129 @@
+//! Rows held against bytes: what is missing, what is left over, what should have gone.
+
+use std::time::UNIX_EPOCH;
+
+use blobs::Kept;
+use model::{PhotoId, Timestamp};
+
+use super::{Examination, Finding, UNDER_WAY};
+use crate::moving::Shelves;
+use crate::{MoveError, Progress};
+
+const COLLECTED: &str =
+    "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";
+
+impl Examination<'_> {
+    /// Claims that nobody redeemed.
+    pub(super) async fn uploads(&self) -> Result<Finding, MoveError> {
+        let store = &self.instance.store;
+        let left = store.lingering(self.before(), self.before()).await?.claims;
+        if left == 0 {
+            return Ok(Finding::fine("uploads", "none was left half done"));
+        }
+        let mut mended = None;
+        if self.fix {
+            let mut given_up = 0;
+            loop {
+                match store.abandon_stale_claims(self.before(), self.now).await? {
+                    0 => break,
+                    some => given_up += some,
+                }
+            }
+            mended = Some(format!("given up: {given_up} uploads"));
+        }
+        let what = format!("{left} began over an hour ago and never ended");
+        Ok(Finding::problem("uploads", what).mended_or(mended, COLLECTED))
+    }
+
+    /// Notes of bytes that should be gone, among them those of the uploads that were just given up.
+    pub(super) async fn removals(&self) -> Result<Finding, MoveError> {
+        let (store, blobs) = (&self.instance.store, &self.instance.blobs);
+        let left = store.lingering(self.before(), self.before()).await?.removals;
+        let mut struck = 0;
+        while self.fix {
+            let some = store.removals(self.now.plus(UNDER_WAY)).await?;
+            if some.is_empty() {
+                break;
+            }
+            for photo in some {
+                blobs.delete(photo).await?;
+                store.strike_removal(photo).await?;
+                struck += 1;
+            }
+        }
+        if left == 0 {
+            return Ok(Finding::fine("removals", "nothing that was deleted waits to be removed"));
+        }
+        let mended = self.fix.then(|| format!("removed: {struck} photos"));
+        let what = format!("{left} photos were deleted over an hour ago, and their bytes may still be there");
+        Ok(Finding::problem("removals", what).mended_or(mended, COLLECTED))
+    }
+
+    /// Rows first, then bytes: whatever comes or goes meanwhile is asked about again before it is called wrong.
+    pub(super) async fn bytes(&self, progress: &dyn Progress) -> Result<[Finding; 2], MoveError> {
+        let store = &self.instance.store;
+        let (mut missing, mut strange, mut photos) = (Vec::new(), Vec::new(), 0);
+        progress.begin("looking at photos", store.totals().await?.photos, 0);
+        for (last_byte, mut shelf) in store.export(Shelves::default()).await?.each() {
+            let known = shelf.len() as u64;
+            for kept in self.instance.blobs.shelf(last_byte).await? {
+                match shelf.remove(&kept.photo) {
+                    Some(expected) if expected.is_whole(&kept) => {}
+                    Some(_) => missing.push(kept.photo),
+                    None if self.is_old(&kept) => strange.push(kept.photo),
+                    None => {}
+                }
+            }
+            missing.extend(shelf.into_keys());
+            photos += known;
+            progress.advance(known, 0);
+        }
+        let mut lost = Vec::new();
+        for photo in missing {
+            if store.photo(photo).await?.is_some() {
+                lost.push(photo);
+            }
+        }
+        let mut orphans = Vec::new();
+        for photo in strange {
+            // A delete strikes its note when the bytes are gone, so they are asked for last.
+            if !store.expects_bytes(photo).await? && !self.instance.blobs.files(photo).await?.is_empty() {
+                orphans.push(photo);
+            }
+        }
+        Ok([whole(photos, lost), self.orphans(orphans).await?])
+    }
+
+    /// What came within the last hour may be waiting for its row.
+    fn is_old(&self, kept: &Kept) -> bool {
+        let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(0).plus(since) < self.before()
+    }
+
+    async fn orphans(&self, orphans: Vec<PhotoId>) -> Result<Finding, MoveError> {
+        if orphans.is_empty() {
+            return Ok(Finding::fine("orphans", "no bytes are there without a row"));
+        }
+        if self.fix {
+            for photo in &orphans {
+                self.instance.blobs.delete(*photo).await?;
+            }
+        }
+        let mended = self.fix.then(|| format!("removed: {} photos", orphans.len()));
+        Ok(Finding::problem(
+            "orphans",
+            format!("{} photos lie in the blob store that no row knows", orphans.len()),
+        )
+        .about(orphans)
+        .mended_or(mended, "Stop the service and run `pinhole doctor --fix`, which removes them."))
+    }
+}
+
+fn whole(photos: u64, lost: Vec<PhotoId>) -> Finding {
+    if lost.is_empty() {
+        return Finding::fine("photos", format!("all {photos} have their bytes"));
+    }
+    Finding::problem("photos", format!("{} have lost bytes", lost.len())).about(lost).advice(
+        "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",
+    )
+}

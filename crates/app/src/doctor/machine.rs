@@ -1,0 +1,61 @@
+//! The machine under an instance: its data folder and the room on its disk.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::{Examination, Finding};
+
+/// With less than this nothing can be taken in any more.
+const LEAST: u64 = 512 << 20;
+
+impl Examination<'_> {
+    /// Nothing, where an instance keeps nothing on this machine.
+    pub(super) fn machine(&self) -> Vec<Finding> {
+        let folders = self.instance.places().folders();
+        let examine = |folder: &Path| {
+            let examined = || Ok::<_, io::Error>([rights(folder)?, self.room(folder)?]);
+            examined().map_or_else(|error| vec![unseen(folder, &error)], Vec::from)
+        };
+        folders.into_iter().flat_map(|folder| examine(folder)).collect()
+    }
+
+    fn room(&self, folder: &Path) -> io::Result<Finding> {
+        let disk = rustix::fs::statvfs(folder)?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let what = format!("{} MiB are free for {}", free >> 20, folder.display());
+        if free < LEAST {
+            return Ok(Finding::problem("disk", what)
+                .advice("Make room, or move to a larger disk: uploads will fail."));
+        }
+        if free < self.cache_disk {
+            let what = format!("{what}, less than `cache_disk` may take ({} MiB)", self.cache_disk >> 20);
+            return Ok(Finding::note("disk", what).advice("Make room, or give the cache less."));
+        }
+        Ok(Finding::fine("disk", what))
+    }
+}
+
+fn rights(folder: &Path) -> io::Result<Finding> {
+    let about = folder.metadata()?;
+    let (name, mode) = (folder.display(), about.mode() & 0o777);
+    if mode & 0o007 != 0 {
+        let what = format!(
+            "everybody on this machine may look into {name}, where passwords' hashes are ({mode:03o})"
+        );
+        return Ok(Finding::problem("folder", what).advice(format!("Run: chmod o= {name}")));
+    }
+    let user = rustix::process::geteuid().as_raw();
+    if about.uid() != user {
+        let what = format!("{name} belongs to the user {}, and this command runs as {user}", about.uid());
+        return Ok(
+            Finding::note("folder", what).advice("Run it as that user, so that what it writes is theirs.")
+        );
+    }
+    Ok(Finding::fine("folder", format!("{name} is closed to others ({mode:03o})")))
+}
+
+fn unseen(folder: &Path, error: &io::Error) -> Finding {
+    Finding::problem("folder", format!("{} cannot be looked at: {error}", folder.display()))
+        .advice("See that this user may read it.")
+}

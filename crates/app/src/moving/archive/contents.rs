@@ -1,0 +1,132 @@
+//! What an archive holds, proven on the way: every checksum, every count, and that no row speaks of a photo that is
+//! not there.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+
+use blobs::{Part, UnknownPart};
+use bytes::Bytes;
+use model::PhotoId;
+use store::{Fact, Table};
+
+use super::group::Group;
+use super::manifest::Manifest;
+use super::{ArchiveError, group, ledger, tar};
+
+pub(crate) enum Content {
+    Photo(PhotoId, Vec<(Part, Bytes)>),
+    /// Some rows of one table.
+    Facts(Vec<Fact>),
+    /// The last there is. Whoever has it has the proof of everything before.
+    End(Manifest),
+}
+
+pub(crate) struct Contents<R> {
+    tar: tar::Reader<R>,
+    /// Photos whose bytes were seen, and no row yet.
+    unclaimed: HashSet<PhotoId>,
+    photos: u64,
+    bytes: u64,
+    rows: BTreeMap<String, u64>,
+    /// The table whose rows come now; photos come before all of them.
+    table: Option<Table>,
+    is_complete: bool,
+}
+
+impl<R: Read> Contents<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Self {
+            tar: tar::Reader::new(from),
+            unclaimed: HashSet::new(),
+            photos: 0,
+            bytes: 0,
+            rows: Table::ALL.map(|table| (table.name().to_owned(), 0)).into(),
+            table: None,
+            is_complete: false,
+        }
+    }
+
+    /// `None` behind the end. After an error the next one may still be asked for, to find what else is damaged; nothing
+    /// of what comes then is proven.
+    pub(crate) fn next(&mut self) -> Result<Option<Content>, ArchiveError> {
+        match group::read(&mut self.tar)? {
+            None if self.is_complete => Ok(None),
+            None => Err(ArchiveError::CutOff { last: "the last entry".to_owned() }),
+            Some(group) if self.is_complete => Err(damaged(&group, "it comes after the end")),
+            Some(group) => self.read(group).map(Some),
+        }
+    }
+
+    fn read(&mut self, group: Group) -> Result<Content, ArchiveError> {
+        let place: Vec<&str> = group.folder.split('/').collect();
+        match place[..] {
+            ["photos", id] => self.read_photo(id, &group),
+            ["facts", table, _] => self.read_facts(table, &group),
+            [""] => self.read_manifest(&group),
+            _ => Err(damaged(&group, "nothing of this name belongs into an archive")),
+        }
+    }
+
+    fn read_photo(&mut self, id: &str, group: &Group) -> Result<Content, ArchiveError> {
+        let id: PhotoId = id.parse().map_err(|_| damaged(group, "its name is not that of a photo"))?;
+        if self.table.is_some() || !self.unclaimed.insert(id) {
+            return Err(damaged(group, "it comes twice, or too late"));
+        }
+        let part = |(name, bytes): &(String, Bytes)| match name.parse() {
+            Ok(part) => Ok((part, bytes.clone())),
+            Err(unknown) => Err(damaged(group, &UnknownPart::to_string(&unknown))),
+        };
+        let files = group.files.iter().map(part).collect::<Result<Vec<(Part, Bytes)>, ArchiveError>>()?;
+        self.photos += 1;
+        self.bytes += files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        Ok(Content::Photo(id, files))
+    }
+
+    fn read_facts(&mut self, table: &str, group: &Group) -> Result<Content, ArchiveError> {
+        let known = Table::ALL.into_iter().find(|known| known.name() == table);
+        let table = known.filter(|known| self.table <= Some(*known));
+        let table = table.ok_or_else(|| damaged(group, "its rows are unknown, or come too late"))?;
+        self.table = Some(table);
+        let mut facts = Vec::new();
+        for (_, bytes) in &group.files {
+            let text = std::str::from_utf8(bytes).map_err(|cause| damaged(group, &cause.to_string()))?;
+            for (line, number) in text.lines().zip(1..) {
+                let unread = |cause| damaged(group, &format!("line {number} is no row of {table}: {cause}"));
+                let fact = ledger::read(table, line).map_err(unread)?;
+                if let Fact::Photo(photo) = &fact
+                    && !self.unclaimed.remove(&photo.id)
+                {
+                    return Err(damaged(group, &format!("photo {} has no bytes in the archive", photo.id)));
+                }
+                facts.push(fact);
+            }
+        }
+        *self.rows.entry(table.name().to_owned()).or_default() += facts.len() as u64;
+        Ok(Content::Facts(facts))
+    }
+
+    fn read_manifest(&mut self, group: &Group) -> Result<Content, ArchiveError> {
+        let damaged =
+            |what: &str| ArchiveError::Damaged { entry: "manifest.json".to_owned(), what: what.to_owned() };
+        let [(name, text)] = &group.files[..] else { return Err(damaged("it is not alone")) };
+        if name != "manifest.json" {
+            return Err(damaged("it is not there"));
+        }
+        let manifest = Manifest::read(text)?;
+        if manifest.sha256 != group.before {
+            return Err(damaged("what comes before it does not match the checksum over all of it"));
+        }
+        if (manifest.photos, manifest.bytes) != (self.photos, self.bytes) || manifest.rows != self.rows {
+            return Err(damaged("it counts other photos or rows than there are"));
+        }
+        if let Some(photo) = self.unclaimed.iter().next() {
+            return Err(damaged(&format!("no row speaks of photo {photo}")));
+        }
+        self.is_complete = true;
+        Ok(Content::End(manifest))
+    }
+}
+
+fn damaged(group: &Group, what: &str) -> ArchiveError {
+    ArchiveError::Damaged { entry: group.folder.clone(), what: what.to_owned() }
+}

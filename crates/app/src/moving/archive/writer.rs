@@ -1,0 +1,143 @@
+//! Writes an archive from its first photo to its manifest.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::{self, Write};
+
+use blobs::Part;
+use bytes::Bytes;
+use model::{PhotoId, Timestamp};
+use store::{Fact, Table};
+
+use super::manifest::{FORMAT, Manifest};
+use super::{Written, group, tar};
+
+/// Rows in one file, and the bytes after which it has enough of them.
+const ROWS: usize = 5_000;
+const ENOUGH: usize = 4 << 20;
+
+pub(crate) struct Writer<W> {
+    tar: tar::Writer<W>,
+    made_at: Timestamp,
+    photos: u64,
+    bytes: u64,
+}
+
+/// Photos that are not in the archive though the facts speak of them.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut {
+    pub(crate) deleted: HashSet<PhotoId>,
+    pub(crate) missing: HashSet<PhotoId>,
+}
+
+impl<W: Write> Writer<W> {
+    pub(crate) fn new(to: W, made_at: Timestamp) -> Self {
+        let seconds = u64::try_from(made_at.micros() / 1_000_000).unwrap_or(0);
+        Self { tar: tar::Writer::new(to, seconds), made_at, photos: 0, bytes: 0 }
+    }
+
+    pub(crate) fn photo(&mut self, id: PhotoId, files: Vec<(Part, Bytes)>) -> io::Result<()> {
+        self.photos += 1;
+        self.bytes += files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        let files: Vec<_> = files.into_iter().map(|(part, bytes)| (part.to_string(), bytes)).collect();
+        group::write(&mut self.tar, &format!("photos/{id}"), &files)
+    }
+
+    /// Writes the facts and the end, and gives back what was written to. Whatever shows a photo that is left out is
+    /// left out with it.
+    pub(crate) fn finish(mut self, facts: &Written, left_out: &LeftOut) -> io::Result<(W, Manifest)> {
+        let mut file = RowFile::default();
+        let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
+        let mut without = Without { photos: left_out, posts: HashSet::new() };
+        for fact in facts.facts()? {
+            let Some(fact) = without.mended(fact?) else { continue };
+            if file.is_full(fact.table()) {
+                file.write(&mut self.tar)?;
+            }
+            file.add(&fact)?;
+            *rows.entry(fact.table().name().to_owned()).or_default() += 1;
+        }
+        file.write(&mut self.tar)?;
+
+        let names = |photos: &HashSet<PhotoId>| {
+            let mut names: Vec<String> = photos.iter().map(PhotoId::to_string).collect();
+            names.sort();
+            names
+        };
+        let manifest = Manifest {
+            format: FORMAT,
+            made_by: format!("pinhole {}", env!("CARGO_PKG_VERSION")),
+            made_at: self.made_at.to_string(),
+            schema: store::SCHEMA_VERSION,
+            rows,
+            photos: self.photos,
+            bytes: self.bytes,
+            deleted_meanwhile: names(&left_out.deleted),
+            missing: names(&left_out.missing),
+            sha256: self.tar.digest(),
+        };
+        let text = serde_json::to_vec_pretty(&manifest)?;
+        group::write(&mut self.tar, "", &[("manifest.json".to_owned(), text.into())])?;
+        Ok((self.tar.finish()?, manifest))
+    }
+}
+
+/// Rows of one table that will be a file.
+#[derive(Default)]
+struct RowFile {
+    table: Option<Table>,
+    number: usize,
+    rows: usize,
+    text: Vec<u8>,
+}
+
+impl RowFile {
+    fn is_full(&self, next: Table) -> bool {
+        self.table.is_some_and(|table| table != next) || self.rows == ROWS || self.text.len() >= ENOUGH
+    }
+
+    fn add(&mut self, fact: &Fact) -> io::Result<()> {
+        if self.table != Some(fact.table()) {
+            self.number = 0;
+        }
+        self.table = Some(fact.table());
+        self.rows += 1;
+        serde_json::to_writer(&mut self.text, fact)?;
+        self.text.push(b'\n');
+        Ok(())
+    }
+
+    fn write<W: Write>(&mut self, to: &mut tar::Writer<W>) -> io::Result<()> {
+        let Some(table) = self.table.filter(|_| self.rows > 0) else { return Ok(()) };
+        self.number += 1;
+        self.rows = 0;
+        let text = Bytes::from(std::mem::take(&mut self.text));
+        let folder = format!("facts/{table}/{:06}", self.number);
+        group::write(to, &folder, &[("rows.jsonl".to_owned(), text)])
+    }
+}
+
+/// Facts as if what is left out had never been.
+struct Without<'a> {
+    photos: &'a LeftOut,
+    /// Those that showed one of the photos.
+    posts: HashSet<i64>,
+}
+
+impl Without<'_> {
+    fn mended(&mut self, fact: Fact) -> Option<Fact> {
+        let is_out = |id: &PhotoId| self.photos.deleted.contains(id) || self.photos.missing.contains(id);
+        match fact {
+            Fact::Photo(photo) if is_out(&photo.id) => None,
+            Fact::User(mut user) => {
+                user.photo_id = user.photo_id.filter(|id| !is_out(id));
+                Some(Fact::User(user))
+            }
+            Fact::Post(post) if is_out(&post.photo_id) => {
+                self.posts.insert(post.id);
+                None
+            }
+            Fact::Like(like) if self.posts.contains(&like.post_id) => None,
+            other => Some(other),
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Moves an instance to another database, another blob store, or both.
+//!
+//! Bytes never change once they are there, so they can be copied while the service runs, as often as one likes; facts
+//! change all the time, so they are copied once, at the end, when nothing is written any more. That takes minutes where
+//! the bytes took hours, and needs no bookkeeping about what changed since.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use blobs::Kept;
+use futures_util::{StreamExt, stream};
+use model::{Clock, PhotoId};
+use sha2::{Digest, Sha256};
+use store::{Arrival, Fact, Sink, Table};
+
+use super::archive::{Ledger, Written};
+use super::photos::{Expected, Found, Shelves};
+use super::{Instance, MoveError, Progress};
+
+/// Photos that are under way at the same time.
+const AT_ONCE: usize = 8;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Bytes only, beside a service that runs: what is there is held against the old place byte by byte.
+    Copy,
+    /// The rest of the bytes, known by their names and lengths, and all facts.
+    Finish,
+    /// Nothing is written; every fact and every byte is compared.
+    Verify,
+}
+
+/// How a move went.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    pub photos: u64,
+    /// Those that were not there before, and their bytes.
+    pub copied: u64,
+    pub bytes: u64,
+    /// Rows that were brought in, or compared.
+    pub rows: u64,
+}
+
+/// From one instance to another. What has the same place in both stays where it is.
+pub async fn migrate(
+    from: &Instance,
+    to: &Instance,
+    mode: Mode,
+    clock: &Clock,
+    progress: Arc<dyn Progress>,
+) -> Result<Moved, MoveError> {
+    let facts_move = !from.places.database.is(&to.places.database);
+    let bytes_move = !from.places.blobs.is(&to.places.blobs);
+    if !facts_move && !bytes_move {
+        return Err(MoveError::SamePlace { place: to.places.database.to_string() });
+    }
+    let folder = std::env::temp_dir();
+    let ledger = if mode == Mode::Copy { Ledger::photos(&folder) } else { Ledger::everything(&folder) };
+    let ledger = from.store.export(ledger.map_err(MoveError::Ledger)?).await?;
+    let ledger = ledger.finish().map_err(MoveError::Ledger)?;
+
+    // Facts that are there already are ours, from an end that nobody heard of, or somebody else's.
+    let is_finished = facts_move && mode != Mode::Copy && !to.store.census().await?.is_empty();
+    if facts_move && !is_finished {
+        to.expect_empty().await?;
+    }
+    if is_finished && fingerprint(&to.store).await? != fingerprint_of(&ledger)? {
+        return Err(match mode {
+            Mode::Verify => MoveError::Different { what: "what the databases know".to_owned() },
+            _ => MoveError::NotEmpty {
+                place: to.places.database.to_string(),
+                census: to.store.census().await?,
+            },
+        });
+    }
+
+    let mut moved = Moved::default();
+    if bytes_move {
+        // What is brought in beside facts is claimed until they follow.
+        let claims = facts_move && !is_finished && mode != Mode::Verify;
+        let courier = Courier { from, to, mode, claims, clock };
+        moved = courier.carry(&ledger, &*progress).await?;
+    }
+    match mode {
+        Mode::Copy => return Ok(moved),
+        Mode::Verify if facts_move && !is_finished => {
+            return Err(MoveError::Different { what: "what the databases know".to_owned() });
+        }
+        Mode::Finish if facts_move && !is_finished => {
+            progress.note("bringing in what the database knows");
+            let arrival = if bytes_move { Arrival::Claimed } else { Arrival::Unmoved };
+            let facts = ledger.facts().map_err(MoveError::Ledger)?;
+            let facts = facts.map(|fact| fact.map_err(|error| store::Error::Refused(error.to_string())));
+            to.store.import(arrival, facts).await?;
+            if fingerprint(&to.store).await? != fingerprint_of(&ledger)? {
+                return Err(MoveError::Different { what: "what the databases know".to_owned() });
+            }
+        }
+        Mode::Finish | Mode::Verify => {}
+    }
+    if facts_move {
+        moved.rows = fingerprint_of(&ledger)?.rows();
+    }
+    Ok(moved)
+}
+
+/// Carries the bytes of photos, one shelf after the other.
+struct Courier<'a> {
+    from: &'a Instance,
+    to: &'a Instance,
+    mode: Mode,
+    claims: bool,
+    clock: &'a Clock,
+}
+
+impl Courier<'_> {
+    async fn carry(&self, ledger: &Written, progress: &dyn Progress) -> Result<Moved, MoveError> {
+        let (photos, bytes) = ledger.totals();
+        progress.begin(if self.mode == Mode::Verify { "comparing" } else { "copying" }, photos, bytes);
+        let shelves = Shelves::of(ledger.photos().map_err(MoveError::Ledger)?).map_err(MoveError::Ledger)?;
+        let mut moved = Moved { photos, ..Moved::default() };
+        let mut missing = Vec::new();
+        for (last_byte, shelf) in shelves.each() {
+            if self.claims && !shelf.is_empty() {
+                self.to.store.claim_photos(shelf.keys().copied().collect(), self.clock.now()).await?;
+            }
+            let there = self.to.blobs.shelf(last_byte).await?;
+            let there: HashMap<PhotoId, Kept> = there.into_iter().map(|kept| (kept.photo, kept)).collect();
+            let carried = stream::iter(&shelf).map(async |(id, expected)| {
+                Ok::<_, MoveError>((
+                    *id,
+                    expected.bytes,
+                    self.carry_one(*id, *expected, there.get(id)).await?,
+                ))
+            });
+            let mut carried = std::pin::pin!(carried.buffer_unordered(AT_ONCE));
+            while let Some(outcome) = carried.next().await {
+                let (id, bytes, outcome) = outcome?;
+                match outcome {
+                    Carried::Copied => {
+                        moved.copied += 1;
+                        moved.bytes += bytes;
+                    }
+                    Carried::Missing => missing.push(id),
+                    Carried::Deleted if self.mode == Mode::Finish => {
+                        return Err(MoveError::StillWritten { photo: id });
+                    }
+                    Carried::Same | Carried::Deleted => {}
+                }
+                progress.advance(1, bytes);
+            }
+        }
+        if missing.is_empty() { Ok(moved) } else { Err(MoveError::Missing { missing, may_skip: false }) }
+    }
+
+    async fn carry_one(
+        &self,
+        id: PhotoId,
+        expected: Expected,
+        there: Option<&Kept>,
+    ) -> Result<Carried, MoveError> {
+        // Each was compared when it was copied, and none changes afterwards.
+        if self.mode == Mode::Finish && there.is_some_and(|kept| expected.is_whole(kept)) {
+            return Ok(Carried::Same);
+        }
+        let files = match self.from.bytes_of(id, expected).await? {
+            Found::Whole(files) => files,
+            Found::Deleted => return Ok(Carried::Deleted),
+            Found::Missing => return Ok(Carried::Missing),
+        };
+        if self.mode != Mode::Verify {
+            return Ok(if self.to.bring(id, &files).await? { Carried::Copied } else { Carried::Same });
+        }
+        if self.to.blobs.files(id).await? == files {
+            Ok(Carried::Same)
+        } else {
+            Err(MoveError::Different { what: format!("photo {id}") })
+        }
+    }
+}
+
+enum Carried {
+    Copied,
+    Same,
+    Deleted,
+    Missing,
+}
+
+/// Tells whether two databases know the same, in whatever order they tell it: text is sorted differently here and
+/// there. For each table the number of its rows, and the sum of their checksums.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Fingerprint([(u64, u128); Table::ALL.len()]);
+
+impl Fingerprint {
+    fn rows(&self) -> u64 {
+        self.0.iter().map(|(rows, _)| rows).sum()
+    }
+
+    fn add(&mut self, fact: &Fact) -> io::Result<()> {
+        let digest = Sha256::digest(serde_json::to_vec(fact)?);
+        let mut half = [0; 16];
+        half.copy_from_slice(&digest[..16]);
+        let (rows, sum) = &mut self.0[fact.table() as usize];
+        *rows += 1;
+        *sum = sum.wrapping_add(u128::from_be_bytes(half));
+        Ok(())
+    }
+}
+
+async fn fingerprint(store: &store::Store) -> Result<Fingerprint, MoveError> {
+    /// Keeps the first thing that went wrong.
+    struct Taken(io::Result<Fingerprint>);
+    impl Sink for Taken {
+        fn take(&mut self, fact: Fact) -> std::ops::ControlFlow<()> {
+            let Ok(fingerprint) = &mut self.0 else { return std::ops::ControlFlow::Break(()) };
+            if let Err(error) = fingerprint.add(&fact) {
+                self.0 = Err(error);
+            }
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+    let taken = store.export(Taken(Ok(Fingerprint::default()))).await?;
+    taken.0.map_err(MoveError::Ledger)
+}
+
+fn fingerprint_of(ledger: &Written) -> Result<Fingerprint, MoveError> {
+    let mut fingerprint = Fingerprint::default();
+    for fact in ledger.facts().map_err(MoveError::Ledger)? {
+        fact.and_then(|fact| fingerprint.add(&fact)).map_err(MoveError::Ledger)?;
+    }
+    Ok(fingerprint)
+}

@@ -1,0 +1,15 @@
+//! How photos are filed, wherever they are kept: a copy from one place to another renames nothing.
+
+use model::PhotoId;
+
+/// Every photo is below this.
+pub(crate) const PHOTOS: &str = "photos";
+
+/// The last byte of a photo id is random, so photos spread evenly over the shards.
+pub(crate) fn shard(photo: PhotoId) -> String {
+    shard_of(photo.as_bytes()[15])
+}
+
+pub(crate) fn shard_of(last_byte: u8) -> String {
+    format!("{last_byte:02x}")
+}

@@ -1,0 +1,218 @@
+//! Backups, restores and moves, as the command line asks for them. What they have to say goes to stderr: the output
+//! may be an archive.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use app::{
+    Account, ArchiveError, BucketUrl, DatabaseUrl, Destination, Instance, Manifest, Mode, MoveError, Moved,
+    OpenError, Place, Places, Progress,
+};
+use model::Clock;
+
+use crate::cli::Step;
+use crate::config::Config;
+use crate::progress::{Shown, size};
+
+/// Why it did not work, in words that say what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum MovingError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Move(#[from] MoveError),
+    #[error("cannot read {}: {cause}\nSee that it is there, and that this user may read it.", path.display())]
+    File { path: PathBuf, cause: io::Error },
+    #[error("{} is not a whole backup:\n  {}\nKeep it only if you have no better one.", path.display(), lines(damage))]
+    Damaged { path: PathBuf, damage: Vec<ArchiveError> },
+    #[error("it was interrupted: {0}")]
+    Interrupted(#[from] tokio::task::JoinError),
+}
+
+/// Where the instance of these settings keeps what it has.
+pub(crate) fn places(config: &Config) -> Places {
+    let folder = || config.data_dir.clone();
+    Places {
+        database: config.database_url.clone().map_or_else(|| Place::Folder(folder()), Place::Address),
+        blobs: config.blobs_url.clone().map_or_else(|| Place::Folder(folder()), Place::Address),
+        account: Account::from_variables(std::env::vars_os()),
+    }
+}
+
+pub async fn back_up(
+    config: &Config,
+    file: &Path,
+    force: bool,
+    skip_missing: bool,
+) -> Result<(), MovingError> {
+    let instance = Instance::look_at(&places(config)).await?;
+    let to =
+        if is_pipe(file) { Destination::Output } else { Destination::File { path: file.to_owned(), force } };
+    let shown = Arc::new(Shown::new());
+    let written = instance.back_up(to, skip_missing, Clock::system().now(), shown.clone()).await;
+    shown.end();
+    let manifest = written?;
+    for (photos, why) in [
+        (&manifest.deleted_meanwhile, "was deleted while the backup was written, and is not in it"),
+        (&manifest.missing, "has no bytes, and is not in the backup"),
+    ] {
+        for photo in photos {
+            shown.note(&format!("photo {photo} {why}"));
+        }
+    }
+    shown.note(&format!("{}: {}", file.display(), holdings(&manifest)));
+    Ok(())
+}
+
+pub async fn verify_backup(file: &Path) -> Result<(), MovingError> {
+    let (from, path) = (reader(file)?, file.to_owned());
+    let proven = tokio::task::spawn_blocking(move || {
+        let shown = Shown::new();
+        let proven = app::verify(from, &shown);
+        shown.end();
+        proven
+    });
+    match proven.await? {
+        Ok(manifest) => {
+            eprintln!("{}: whole, {}", file.display(), holdings(&manifest));
+            Ok(())
+        }
+        Err(damage) => Err(MovingError::Damaged { path, damage }),
+    }
+}
+
+pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
+    let from = reader(file)?;
+    let instance = Instance::take(&places(config)).await?;
+    let shown = Arc::new(Shown::new());
+    let restored = instance.restore(from, &Clock::system(), shown.clone()).await;
+    shown.end();
+    let restored = restored?;
+    if restored.were_there > 0 {
+        shown.note(&format!("{} photos were there from an earlier attempt", restored.were_there));
+    }
+    shown.note(&format!("restored into {}: {}", places(config).database, holdings(&restored.manifest)));
+    Ok(())
+}
+
+pub async fn migrate(
+    config: &Config,
+    to_database: Option<Place<DatabaseUrl>>,
+    to_blobs: Option<Place<BucketUrl>>,
+    step: Step,
+) -> Result<(), MovingError> {
+    let from_places = places(config);
+    let to_places = Places {
+        database: to_database.unwrap_or_else(|| from_places.database.clone()),
+        blobs: to_blobs.unwrap_or_else(|| from_places.blobs.clone()),
+        account: from_places.account.clone(),
+    };
+    let shown = Arc::new(Shown::new());
+    let mode = match step {
+        Step::DryRun => return plan(&from_places, &to_places, &shown).await,
+        Step::Copy => Mode::Copy,
+        Step::Finish => Mode::Finish,
+        Step::Verify => Mode::Verify,
+    };
+    // At the end nothing may be written any more; before that, a look is enough.
+    let from = match mode {
+        Mode::Finish => Instance::hold(&from_places).await?,
+        Mode::Copy | Mode::Verify => Instance::look_at(&from_places).await?,
+    };
+    let to = match mode {
+        Mode::Verify => Instance::look_at(&to_places).await?,
+        Mode::Copy | Mode::Finish => Instance::take_beside(&to_places, &from_places).await?,
+    };
+    let moved = app::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
+    shown.end();
+    let moved = moved?;
+    let copied = format!("{} of {} photos copied ({})", moved.copied, moved.photos, size(moved.bytes));
+    match mode {
+        Mode::Copy => {
+            shown.note(&format!("{copied}; those that were there were compared byte by byte"));
+            shown.note("Copy again as often as you like. Then stop the service, and run this with --finish.");
+        }
+        Mode::Finish => {
+            let rows = format!("; {} rows brought in and compared", moved.rows);
+            shown.note(&format!("{copied}{}", if moved.rows > 0 { &rows } else { "" }));
+            shown.note(&format!(
+                "Start the service on {} and {}. The old places are as they were.",
+                to.places().database,
+                to.places().blobs
+            ));
+        }
+        Mode::Verify => {
+            let Moved { photos, rows, .. } = moved;
+            shown.note(&format!("compared: {photos} photos and {rows} rows are the same in both places"));
+        }
+    }
+    Ok(())
+}
+
+async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingError> {
+    let from = Instance::look_at(from).await?;
+    let to = match Instance::look_at(to).await {
+        Ok(to) => Some(to),
+        Err(OpenError::Missing(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let plan = app::plan(&from, to.as_ref(), shown).await;
+    shown.end();
+    let plan = plan?;
+    let census = plan.census;
+    shown.note(&format!(
+        "{} photos ({}), {} members, {} posts, {} likes",
+        plan.photos,
+        size(plan.bytes),
+        census.users,
+        census.posts,
+        census.likes
+    ));
+    shown.note(&format!(
+        "{} photos are there already, {} are to be copied ({})",
+        plan.are_there,
+        plan.photos - plan.are_there,
+        size(plan.bytes - plan.bytes_there)
+    ));
+    if let Some(found) = plan.found.filter(|found| !found.is_empty()) {
+        shown.note(&format!("the new database is not empty: {} members, {} posts", found.users, found.posts));
+    }
+    if to.is_none() {
+        shown.note("there is no database at the new place yet; it will be made");
+    }
+    if plan.missing.is_empty() {
+        return Ok(());
+    }
+    Err(MoveError::Missing { missing: plan.missing, may_skip: false }.into())
+}
+
+fn reader(file: &Path) -> Result<Box<dyn Read + Send>, MovingError> {
+    if is_pipe(file) {
+        return Ok(Box::new(io::stdin()));
+    }
+    let failed = |cause| MovingError::File { path: file.to_owned(), cause };
+    Ok(Box::new(BufReader::with_capacity(1 << 20, File::open(file).map_err(failed)?)))
+}
+
+fn is_pipe(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+fn holdings(manifest: &Manifest) -> String {
+    let rows = |table: &str| manifest.rows.get(table).copied().unwrap_or_default();
+    format!(
+        "{} members, {} posts, {} likes and {} photos ({}) as of {}",
+        rows("users"),
+        rows("posts"),
+        rows("likes"),
+        manifest.photos,
+        size(manifest.bytes),
+        manifest.made_at
+    )
+}
+
+fn lines(damage: &[ArchiveError]) -> String {
+    damage.iter().map(ArchiveError::to_string).collect::<Vec<_>>().join("\n  ")
+}

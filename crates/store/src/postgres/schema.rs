@@ -1,0 +1,168 @@
+//! The schema's history on PostgreSQL. A step, once released, is never changed; the next one is added below it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use super::error::told;
+use super::link::{Link, PATIENCE, Reach};
+use super::url::DatabaseUrl;
+use crate::OpenError;
+
+const STEPS: &[&str] = &[include_str!("../../migrations/postgres/0001_foundation.sql")];
+
+/// The version the last step leads to.
+const KNOWN: u32 = STEPS.len() as u32;
+
+/// Ours among all who take advisory locks in this database: "pinhole" in ASCII.
+const LOCK: i64 = 0x70_69_6e_68_6f_6c_65;
+
+/// Of ten nodes that start at once, one applies the steps, and the others wait this long for it.
+const STEPS_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// The oldest that is tried with.
+const OLDEST: i32 = 150_000;
+
+/// Applies what is missing, each step in a transaction of its own with the version it leads to.
+pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
+    let failed = |cause| OpenError::Server { place: url.to_string(), cause };
+    let mut session =
+        Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
+    let client = session.client();
+    check_server(client).await.map_err(failed)?;
+
+    let said = |error: tokio_postgres::Error| failed(told(&error));
+    let millis = STEPS_TIME.as_millis();
+    let patience = format!("SET statement_timeout = {millis}; SET lock_timeout = {millis}");
+    client.batch_execute(&patience).await.map_err(said)?;
+    // Let go of with the session, which nobody uses afterwards.
+    client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map_err(said)?;
+    let found = version(client).await.map_err(said)?;
+    match found {
+        Some(found) if found > KNOWN => {
+            return Err(OpenError::Newer { place: url.to_string(), found, known: KNOWN });
+        }
+        None if !is_empty(client).await.map_err(said)? => {
+            return Err(OpenError::Foreign { place: url.to_string() });
+        }
+        _ => {}
+    }
+    let found = found.unwrap_or(0);
+    for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
+        apply(client, step, version).await.map_err(said)?;
+        tracing::info!(version, "database schema upgraded");
+    }
+    Ok(())
+}
+
+/// For who only reads, and applies no step.
+pub(super) async fn expect_current(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
+    let place = url.to_string();
+    let failed = |cause| OpenError::Server { place: url.to_string(), cause };
+    let mut session =
+        Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
+    let client = session.client();
+    check_server(client).await.map_err(failed)?;
+    let said = |error: tokio_postgres::Error| failed(told(&error));
+    match version(client).await.map_err(said)? {
+        Some(KNOWN) => Ok(()),
+        Some(found) if found > KNOWN => Err(OpenError::Newer { place, found, known: KNOWN }),
+        Some(found) => Err(OpenError::Older { place, found, known: KNOWN }),
+        None if is_empty(client).await.map_err(said)? => Err(OpenError::Missing { place }),
+        None => Err(OpenError::Foreign { place }),
+    }
+}
+
+/// What we count on, in words for whoever has to mend it.
+async fn check_server(client: &Client) -> Result<(), String> {
+    let asked = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+        current_setting('server_encoding'), current_schema()";
+    let row = client.query_one(asked, &[]).await.map_err(|error| told(&error))?;
+    let (number, name, encoding): (i32, &str, &str) = (row.get(0), row.get(1), row.get(2));
+    if number < OLDEST {
+        return Err(format!("it is PostgreSQL {name}; Pinhole needs 15 or newer"));
+    }
+    if encoding != "UTF8" {
+        return Err(format!("its encoding is {encoding}; make it anew with ENCODING 'UTF8'"));
+    }
+    match row.get::<_, Option<&str>>(3) {
+        Some(_) => Ok(()),
+        None => Err("its search_path names no schema that is there".into()),
+    }
+}
+
+async fn apply(client: &mut Client, step: &str, version: u32) -> Result<(), tokio_postgres::Error> {
+    let tx = client.transaction().await?;
+    tx.batch_execute("CREATE TABLE IF NOT EXISTS pinhole_schema (version BIGINT NOT NULL)").await?;
+    tx.batch_execute(step).await?;
+    tx.batch_execute("DELETE FROM pinhole_schema").await?;
+    tx.execute("INSERT INTO pinhole_schema (version) VALUES ($1)", &[&i64::from(version)]).await?;
+    tx.commit().await
+}
+
+/// `None` before the first step.
+async fn version(client: &Client) -> Result<Option<u32>, tokio_postgres::Error> {
+    let there =
+        "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'pinhole_schema'";
+    if client.query_one(there, &[]).await?.get::<_, i64>(0) == 0 {
+        return Ok(None);
+    }
+    let row = client.query_opt("SELECT version FROM pinhole_schema", &[]).await?;
+    // A number beyond all versions is newer than any of ours.
+    Ok(row.map(|row| u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX)))
+}
+
+async fn is_empty(client: &Client) -> Result<bool, tokio_postgres::Error> {
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()";
+    Ok(client.query_one(tables, &[]).await?.get::<_, i64>(0) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::postgres::link::Purpose;
+    use crate::postgres::trial;
+
+    fn link(url: &DatabaseUrl) -> Arc<Link> {
+        Arc::new(Link::new(url, Purpose::Write, Duration::from_secs(10)).unwrap())
+    }
+
+    #[tokio::test]
+    async fn ten_nodes_start_at_once_and_a_newer_schema_is_refused() {
+        let url = trial::fresh().await;
+        let started = join_all((0..10).map(|_| upgrade(&url, link(&url)))).await;
+        started.into_iter().collect::<Result<Vec<()>, OpenError>>().unwrap();
+
+        let mut session = link(&url).connect().await.unwrap();
+        assert_eq!(version(session.client()).await.unwrap(), Some(KNOWN));
+        let newer = format!("UPDATE pinhole_schema SET version = {}", KNOWN + 1);
+        session.client().batch_execute(&newer).await.unwrap();
+        let refused = upgrade(&url, link(&url)).await.unwrap_err();
+        assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn leaves_databases_of_others_alone() {
+        let url = trial::fresh().await;
+        let mut session = link(&url).connect().await.unwrap();
+        session.client().batch_execute("CREATE TABLE users (name TEXT)").await.unwrap();
+        let refused = upgrade(&url, link(&url)).await.unwrap_err();
+        assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn a_failing_step_leaves_nothing_behind() {
+        let url = trial::fresh().await;
+        upgrade(&url, link(&url)).await.unwrap();
+        let mut session = link(&url).connect().await.unwrap();
+        let twice = "CREATE TABLE half (x BIGINT); CREATE TABLE half (x BIGINT);";
+        apply(session.client(), twice, 9).await.unwrap_err();
+        assert_eq!(version(session.client()).await.unwrap(), Some(KNOWN));
+        let half =
+            "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'half'";
+        assert_eq!(session.client().query_one(half, &[]).await.unwrap().get::<_, i64>(0), 0);
+    }
+}

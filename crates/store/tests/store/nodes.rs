@@ -1,0 +1,113 @@
+//! Two nodes on one database: what is exact on one is exact on both together.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use model::{PostId, UserId};
+use store::{Created, Like, Repeat};
+
+use crate::case::{Case, NOW, join, new_photo, new_post, photo};
+
+/// Long enough for any of these stories; two nodes that wait for each other in a circle take longer.
+const IN_TIME: Duration = Duration::from_secs(30);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn likes_through_two_nodes_are_counted_once_each() {
+    let case = Case::on_postgres().await;
+    let other = case.another_node().await;
+    let author = case.user("ada").await.id;
+    let mut posts: Vec<PostId> = Vec::new();
+    for number in 0..4 {
+        posts.push(case.post(author, number).await.id);
+    }
+    let mut members: Vec<UserId> = Vec::new();
+    for number in 0..25 {
+        members.push(case.user(&format!("user{number}")).await.id);
+    }
+    // Everybody likes everything through both nodes at once, each node in another order, and half take it back.
+    let pairs: Vec<_> = members.iter().flat_map(|user| posts.iter().map(|post| (*user, *post))).collect();
+    let here = join_all(pairs.iter().map(|(user, post)| case.store.like(*user, *post, NOW)));
+    let there = join_all(pairs.iter().rev().map(|(user, post)| other.like(*user, *post, NOW)));
+    let (here, there) = tokio::time::timeout(IN_TIME, async { tokio::join!(here, there) }).await.unwrap();
+    let outcomes: Vec<Like> = here.into_iter().chain(there).collect::<Result<_, _>>().unwrap();
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Like::Changed).count(), pairs.len());
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Like::Unchanged).count(), pairs.len());
+
+    let half = &pairs[..pairs.len() / 2];
+    let here = join_all(half.iter().map(|(user, post)| case.store.unlike(*user, *post)));
+    let there = join_all(half.iter().rev().map(|(user, post)| other.unlike(*user, *post)));
+    let (here, there) = tokio::time::timeout(IN_TIME, async { tokio::join!(here, there) }).await.unwrap();
+    let outcomes: Vec<Like> = here.into_iter().chain(there).collect::<Result<_, _>>().unwrap();
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == Like::Changed).count(), half.len());
+
+    let wrong = "SELECT count(*) FROM posts p WHERE p.like_count
+        <> (SELECT count(*) FROM likes l WHERE l.post_id = p.id)";
+    assert_eq!(case.count(wrong).await, 0);
+    assert_eq!(case.count("SELECT count(*) FROM likes").await, (pairs.len() - half.len()) as i64);
+    // What one node wrote, the other reads at once.
+    let (user, post) = pairs[pairs.len() - 1];
+    assert!(other.post(post, Some(user)).await.unwrap().unwrap().is_liked);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_comes_to_two_nodes_makes_one_post() {
+    let case = Case::on_postgres().await;
+    let other = case.another_node().await;
+    let author = case.user("ada").await.id;
+    for round in 0..10_u8 {
+        let (first, second, key) = (2 * round, 2 * round + 1, format!("key {round}"));
+        for number in [first, second] {
+            case.store.claim_photo(photo(number).id, NOW).await.unwrap();
+        }
+        let (here, there) = tokio::join!(
+            case.store.create_post(new_post(author, first, Some(&key))),
+            other.create_post(new_post(author, second, Some(&key))),
+        );
+        let posts: Vec<PostId> = [here, there]
+            .map(|made| match made.unwrap() {
+                Created::New(post) | Created::Repeated(Repeat::Here(post)) => post.id,
+                other => panic!("{other:?}"),
+            })
+            .into();
+        assert_eq!(posts[0], posts[1]);
+    }
+    assert_eq!(case.count("SELECT count(*) FROM posts").await, 10);
+    assert_eq!(case.count("SELECT count(*) FROM photos").await, 10);
+    assert_eq!(
+        case.count("SELECT count(*) FROM removals").await,
+        10,
+        "the bytes of the others are collected"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_face_changed_through_two_nodes_leaves_nothing_behind() {
+    let case = Case::on_postgres().await;
+    let other = case.another_node().await;
+    let user = case.user("ada").await.id;
+    for round in 0..10_u8 {
+        let (first, second) = (2 * round, 2 * round + 1);
+        for number in [first, second] {
+            case.store.claim_photo(photo(number).id, NOW).await.unwrap();
+        }
+        let (here, there) = tokio::join!(
+            case.store.set_profile_photo(user, new_photo(first), NOW),
+            other.set_profile_photo(user, new_photo(second), NOW),
+        );
+        assert!(here.unwrap().is_some() && there.unwrap().is_some());
+        assert_eq!(case.count("SELECT count(*) FROM photos").await, 1);
+    }
+    assert_eq!(case.count("SELECT count(*) FROM removals").await, 19);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_given_once_by_two_nodes() {
+    let case = Case::on_postgres().await;
+    let other = case.another_node().await;
+    let names: Vec<String> = (0..40).map(|number| format!("user{number}")).collect();
+    let here = join_all(names.iter().map(|name| case.join(name)));
+    let there = join_all(names.iter().rev().map(|name| join(&other, name)));
+    let (here, there) = tokio::time::timeout(IN_TIME, async { tokio::join!(here, there) }).await.unwrap();
+    assert_eq!(here.iter().chain(&there).flatten().count(), names.len());
+    assert_eq!(case.count("SELECT count(*) FROM sessions").await, names.len() as i64);
+}

@@ -1,0 +1,254 @@
+//! The doctor: finds every kind of damage that is made by hand, and mends what it says it mends.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use e2e::Service;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::backup::refused;
+use crate::snapshot::{People, Snapshot};
+use crate::start::{assert_says, run};
+
+/// What it finds, by check; settings come more than once.
+fn examined(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
+    let arguments = [&["doctor", "--json", "--data-dir", data_dir.to_str().unwrap()], flags].concat();
+    let output = run(&arguments, &[]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!(
+            "{error}: {} {}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )
+    });
+    assert_eq!(output.status.success(), report["healthy"].as_bool().unwrap(), "{report}");
+    (output.status.success(), report["findings"].as_array().unwrap().clone())
+}
+
+fn finding(findings: &[Value], check: &str) -> Value {
+    let found = findings.iter().find(|finding| finding["check"] == check);
+    found.unwrap_or_else(|| panic!("{check} was not examined: {findings:?}")).clone()
+}
+
+struct Patient {
+    folder: tempfile::TempDir,
+    people: People,
+    before: Snapshot,
+}
+
+impl Patient {
+    /// A healthy one, asleep.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+        let service = Service::start_in(folder.path(), &[]);
+        let people = People::settle(&service);
+        let before = Snapshot::take(&service, &people);
+        service.terminate();
+        service.assert_ends_well();
+        let patient = Self { folder, people, before };
+        let (healthy, findings) = examined(patient.path(), &[]);
+        assert!(healthy, "{findings:?}");
+        patient
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn sql(&self, statements: &str) {
+        let conn = Connection::open(self.path().join("pinhole.db")).unwrap();
+        conn.execute_batch(statements).unwrap();
+    }
+
+    fn count(&self, sql: &str) -> i64 {
+        let conn = Connection::open(self.path().join("pinhole.db")).unwrap();
+        conn.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Asserts that one check complains in these words, and none of the others.
+    #[track_caller]
+    fn assert_suffers(&self, check: &str, words: &[&str]) {
+        let (healthy, findings) = examined(self.path(), &[]);
+        assert!(!healthy, "{findings:?}");
+        let bad: Vec<&Value> = findings.iter().filter(|finding| finding["level"] == "problem").collect();
+        assert!(bad.len() == 1 && bad[0]["check"] == check, "{bad:?}");
+        assert_says(&bad[0].to_string(), words);
+        assert!(bad[0]["advice"].is_string(), "{bad:?}");
+    }
+
+    #[track_caller]
+    fn assert_mended(&self, check: &str) {
+        let (healthy, findings) = examined(self.path(), &["--fix"]);
+        assert!(healthy && finding(&findings, check)["mended"].is_string(), "{findings:?}");
+        let (healthy, findings) = examined(self.path(), &[]);
+        assert!(healthy && finding(&findings, check)["level"] == "fine", "{findings:?}");
+    }
+
+    #[track_caller]
+    fn assert_recovered(&self) {
+        let service = Service::start_in(self.path(), &[]);
+        self.before.assert_lives_on_in(&service, &self.people);
+    }
+}
+
+/// A folder of a photo that nobody knows, as old as that.
+fn stray(patient: &Patient, id: &str, age: Duration) -> PathBuf {
+    let place = patient.path().join("photos").join(&id[34..]).join(id);
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("8"), "not a picture").unwrap();
+    File::open(&place).unwrap().set_modified(SystemTime::now() - age).unwrap();
+    place
+}
+
+const HOURS: Duration = Duration::from_secs(2 * 60 * 60);
+
+#[test]
+fn a_healthy_instance_is_called_so_while_it_runs_and_left_alone() {
+    let service = Service::start(&[]);
+    let people = People::settle(&service);
+    fs::set_permissions(service.data_dir(), Permissions::from_mode(0o700)).unwrap();
+    let output = run(&["doctor", "--data-dir", service.data_dir().to_str().unwrap()], &[]);
+    let words = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{words}");
+    assert_says(&words, &["All is well.", "3 members, 3 posts, 4 photos", "all 4 have their bytes"]);
+    assert!(words.lines().all(|line| !line.starts_with("PROBLEM")), "{words}");
+
+    let (healthy, findings) = examined(service.data_dir(), &["--fix"]);
+    assert!(!healthy && finding(&findings, "open")["what"].as_str().unwrap().contains("already running"));
+    service.assert_alive();
+    people.ada.get("/me").expect(200);
+    let nowhere = service.data_dir().join("nowhere");
+    for flags in [&[][..], &["--fix"]] {
+        let (healthy, findings) = examined(&nowhere, flags);
+        assert!(!healthy && finding(&findings, "open")["what"].as_str().unwrap().contains("no database"));
+    }
+    assert!(!nowhere.exists());
+}
+
+#[test]
+fn likes_are_counted_anew() {
+    let patient = Patient::new();
+    patient.sql("UPDATE posts SET like_count = like_count + 3 WHERE id = 1");
+    patient.assert_suffers("likes", &["post 1 counts 4, has 1", "--fix"]);
+    patient.assert_mended("likes");
+    patient.assert_recovered();
+}
+
+#[test]
+fn bytes_without_rows_are_removed_once_they_are_old() {
+    let patient = Patient::new();
+    let young = stray(&patient, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5b", Duration::ZERO);
+    assert!(examined(patient.path(), &["--fix"]).0, "it may be on its way in");
+    assert!(young.exists());
+    fs::remove_dir_all(&young).unwrap();
+    let old = stray(&patient, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5c", HOURS);
+    patient.assert_suffers("orphans", &["4a5c", "--fix"]);
+    assert!(old.exists());
+    patient.assert_mended("orphans");
+    assert!(!old.exists());
+    patient.assert_recovered();
+}
+
+#[test]
+fn rows_without_bytes_are_named_and_never_removed() {
+    let patient = Patient::new();
+    let service = Service::start_in(patient.path(), &[]);
+    let lost = patient.people.ada.moved_to(service.base()).share(&e2e::picture::photograph(600, 600), "lost");
+    let photo = lost["photo"]["id"].as_str().unwrap().to_owned();
+    service.terminate();
+    service.assert_ends_well();
+    let place = patient.path().join("photos").join(&photo[34..]).join(&photo);
+    let square = fs::read(place.join("512")).unwrap();
+
+    fs::write(place.join("512"), &square[..square.len() / 2]).unwrap();
+    patient.assert_suffers("photos", &[&photo, "backup"]);
+    fs::remove_file(place.join("512")).unwrap();
+    patient.assert_suffers("photos", &[&photo]);
+    fs::rename(&place, patient.path().join("aside")).unwrap();
+    patient.assert_suffers("photos", &[&photo]);
+    let (healthy, findings) = examined(patient.path(), &["--fix"]);
+    assert!(!healthy && finding(&findings, "photos")["mended"].is_null(), "{findings:?}");
+    assert_eq!(patient.count("SELECT count(*) FROM posts WHERE message = 'lost'"), 1);
+
+    fs::rename(patient.path().join("aside"), &place).unwrap();
+    fs::write(place.join("512"), square).unwrap();
+    assert!(examined(patient.path(), &[]).0, "put back from a copy");
+}
+
+#[test]
+fn uploads_and_removals_that_linger_are_brought_to_an_end() {
+    let patient = Patient::new();
+    let (half, gone) = ("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5d", "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5e");
+    let places = [half, gone].map(|id| stray(&patient, id, HOURS));
+    let blob = |id: &str| id.replace('-', "");
+    patient.sql(&format!("INSERT INTO uploads (photo_id, started_at) VALUES (x'{}', 5)", blob(half)));
+    patient.sql(&format!("INSERT INTO removals (photo_id, since) VALUES (x'{}', 5)", blob(gone)));
+    let (healthy, findings) = examined(patient.path(), &[]);
+    assert!(!healthy);
+    for check in ["uploads", "removals"] {
+        assert_eq!(finding(&findings, check)["level"], "problem", "{findings:?}");
+    }
+    assert_eq!(finding(&findings, "orphans")["level"], "fine", "rows speak of them");
+    patient.assert_mended("removals");
+    assert_eq!(patient.count("SELECT (SELECT count(*) FROM uploads) + (SELECT count(*) FROM removals)"), 0);
+    assert!(places.iter().all(|place| !place.exists()));
+    patient.assert_recovered();
+}
+
+#[test]
+fn what_the_database_itself_gets_wrong_is_found() {
+    let patient = Patient::new();
+    patient.sql("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'users'");
+    patient.assert_suffers("ids", &["users", "--fix"]);
+    patient.assert_mended("ids");
+
+    patient
+        .sql("INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (x'01', 1, 5, 5)");
+    let (healthy, findings) = examined(patient.path(), &[]);
+    assert!(healthy && finding(&findings, "sessions")["level"] == "note", "{findings:?}");
+    patient.assert_mended("sessions");
+
+    patient.sql(
+        "UPDATE posts SET created_at = created_at + 864000000000 WHERE id = (SELECT max(id) FROM posts)",
+    );
+    patient.assert_suffers("clock", &["something was written at", "NTP"]);
+    patient.sql(
+        "UPDATE posts SET created_at = created_at - 864000000000 WHERE id = (SELECT max(id) FROM posts)",
+    );
+
+    patient.sql("PRAGMA foreign_keys = OFF; INSERT INTO idempotency_keys VALUES (99, 'k', 1, 5)");
+    patient.assert_suffers("database", &["idempotency_keys", "restore the last good backup"]);
+    patient.sql("DELETE FROM idempotency_keys WHERE user_id = 99");
+    patient.assert_recovered();
+
+    // A page of the file itself; whoever closes it last has written the log back.
+    let page = patient.count("SELECT rootpage FROM sqlite_schema WHERE name = 'likes'");
+    let file = patient.path().join("pinhole.db");
+    let mut bytes = fs::read(&file).unwrap();
+    let begin = (usize::try_from(page).unwrap() - 1) * 4096;
+    bytes[begin..begin + 64].fill(0xA5);
+    fs::write(&file, bytes).unwrap();
+    let (healthy, findings) = examined(patient.path(), &[]);
+    assert!(!healthy && finding(&findings, "database")["level"] == "problem", "{findings:?}");
+}
+
+#[test]
+fn settings_and_the_folder_are_looked_at_too() {
+    let patient = Patient::new();
+    for (flags, check, words) in [
+        (["--admin-listen", "0.0.0.0:9090"], "settings", "admin_token"),
+        (["--admins", "nobody-yet"], "admins", "nobody-yet"),
+    ] {
+        let (healthy, findings) = examined(patient.path(), &flags);
+        assert!(!healthy && finding(&findings, check).to_string().contains(words), "{findings:?}");
+    }
+    let (healthy, findings) = examined(patient.path(), &["--cache-disk", "99999GiB"]);
+    assert!(healthy && finding(&findings, "disk")["level"] == "note", "{findings:?}");
+    fs::set_permissions(patient.path(), Permissions::from_mode(0o755)).unwrap();
+    patient.assert_suffers("folder", &["everybody on this machine", "chmod"]);
+    assert_says(&refused(patient.path(), &["doctor", "--fixx"]), &["--fix"]);
+}
