@@ -120,6 +120,13 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         shelf.facts.remove(key);
     }
 
+    /// Forgets what is only believed; what is known stays.
+    pub(crate) fn doubt(&self, key: &K) {
+        if self.life.is_some() {
+            self.forget(key);
+        }
+    }
+
     pub(crate) fn forget_all(&self) {
         for shelf in &self.shelves {
             let mut shelf = lock(shelf);

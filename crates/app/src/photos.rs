@@ -27,9 +27,9 @@ impl App {
         short_side.map(|short_side| Picture { id, short_side }).ok_or(NO_SUCH_PHOTO)
     }
 
-    /// The same, past whatever we believe of it.
+    /// The same, past whatever we only believe of it.
     async fn photo_anew(&self, id: PhotoId) -> Result<Picture, Error> {
-        self.0.memory.photos.forget(&id);
+        self.0.memory.photos.doubt(&id);
         self.photo(id).await
     }
 

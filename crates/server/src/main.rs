@@ -5,6 +5,8 @@ use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 
 use model::Clock;
+use rustix::fs::Mode;
+use rustix::process::umask;
 use server::cli::{self, Command};
 use server::config::Config;
 use server::{
@@ -29,6 +31,8 @@ fn main() -> ExitCode {
     if let Err(error) = telemetry::check(&loaded.config) {
         return fail(loaded.refuse("log", error));
     }
+    // What we write holds password hashes and sessions: no other user of this machine may look.
+    umask(Mode::RWXG | Mode::RWXO);
     match invocation.command {
         Command::Config => print(&(loaded.to_toml() + "\n")),
         Command::OpenApi => match openapi_document().to_pretty_json() {

@@ -43,7 +43,6 @@ impl Patient {
     /// A healthy one, asleep.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
         let service = Service::start_in(folder.path(), &[]);
         let people = People::settle(&service);
         let before = Snapshot::take(&service, &people);
@@ -110,7 +109,6 @@ const HOURS: Duration = Duration::from_secs(2 * 60 * 60);
 fn a_healthy_instance_is_called_so_while_it_runs_and_left_alone() {
     let service = Service::start(&[]);
     let people = People::settle(&service);
-    fs::set_permissions(service.data_dir(), Permissions::from_mode(0o700)).unwrap();
     let output = run(&["doctor", "--data-dir", service.data_dir().to_str().unwrap()], &[]);
     let words = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{words}");
@@ -248,7 +246,9 @@ fn settings_and_the_folder_are_looked_at_too() {
     }
     let (healthy, findings) = examined(patient.path(), &["--cache-disk", "99999GiB"]);
     assert!(healthy && finding(&findings, "disk")["level"] == "note", "{findings:?}");
-    fs::set_permissions(patient.path(), Permissions::from_mode(0o755)).unwrap();
+    for (open, mode) in [(patient.path().to_owned(), 0o755), (patient.path().join("pinhole.db"), 0o644)] {
+        fs::set_permissions(open, Permissions::from_mode(mode)).unwrap();
+    }
     patient.assert_suffers("folder", &["everybody on this machine", "chmod"]);
     assert_says(&refused(patient.path(), &["doctor", "--fixx"]), &["--fix"]);
 }

@@ -1,8 +1,8 @@
 //! The machine under an instance: its data folder and the room on its disk.
 
-use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::{Examination, Finding};
 
@@ -38,12 +38,10 @@ impl Examination<'_> {
 
 fn rights(folder: &Path) -> io::Result<Finding> {
     let about = folder.metadata()?;
-    let (name, mode) = (folder.display(), about.mode() & 0o777);
-    if mode & 0o007 != 0 {
-        let what = format!(
-            "everybody on this machine may look into {name}, where passwords' hashes are ({mode:03o})"
-        );
-        return Ok(Finding::problem("folder", what).advice(format!("Run: chmod o= {name}")));
+    let name = folder.display();
+    if let Some(open) = open_to_others(folder)? {
+        let what = format!("everybody on this machine may look into {}", open.display());
+        return Ok(Finding::problem("folder", what).advice(format!("Run: chmod -R go= {name}")));
     }
     let user = rustix::process::geteuid().as_raw();
     if about.uid() != user {
@@ -52,7 +50,22 @@ fn rights(folder: &Path) -> io::Result<Finding> {
             Finding::note("folder", what).advice("Run it as that user, so that what it writes is theirs.")
         );
     }
-    Ok(Finding::fine("folder", format!("{name} is closed to others ({mode:03o})")))
+    Ok(Finding::fine("folder", format!("{name} is closed to others")))
+}
+
+/// What people who are not its owner can look into, if anything: a closed folder hides all that is in it.
+fn open_to_others(folder: &Path) -> io::Result<Option<PathBuf>> {
+    let is_open = |about: fs::Metadata| about.mode() & 0o007 != 0;
+    if !is_open(folder.metadata()?) {
+        return Ok(None);
+    }
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if is_open(entry.metadata()?) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
 }
 
 fn unseen(folder: &Path, error: &io::Error) -> Finding {

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::statement;
 use crate::Error;
 
-const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check(20)";
+const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
 const LOOSE_ENDS: &str =
     "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY \"table\", parent";
 
