@@ -28,6 +28,9 @@ pub(crate) struct Section {
     pub(crate) quiet_loads: Vec<Entry>,
     pub(crate) tables: Vec<Table>,
     pub(crate) bars: Vec<Bar>,
+    /// Has a chapter of its own in the docs.
+    #[serde(skip)]
+    pub(crate) on_postgres: bool,
 }
 
 #[derive(Debug, Serialize)]

@@ -10,12 +10,15 @@ mod images;
 mod ipx;
 mod likes;
 mod load;
+mod machines;
 mod mixed;
 mod nginx;
 mod ours;
+mod pgbench;
 mod pictrs;
 mod plot;
 mod pocketbase;
+mod postgres;
 mod posts;
 mod process;
 pub(crate) mod race;
@@ -43,7 +46,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
-    /// Shorter and fewer rounds, without pict-rs and without 10 million posts
+    /// Shorter and fewer rounds, without pict-rs, without 10 million posts and, unless asked for, without PostgreSQL
     #[arg(long)]
     quick: bool,
 
@@ -68,6 +71,15 @@ enum Question {
     Likes,
     Mixed,
     Growth,
+    Machines,
+}
+
+impl Options {
+    /// What takes more than a minute even in a hurry has to be asked for.
+    fn asks(&self, question: Question) -> bool {
+        let usual = !self.quick || question != Question::Machines;
+        if self.only.is_empty() { usual } else { self.only.contains(&question) }
+    }
 }
 
 /// Everybody is asked over as many.
@@ -98,7 +110,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     println!("{}", report.setting());
 
     for question in Question::value_variants() {
-        if options.only.is_empty() || options.only.contains(question) {
+        if options.asks(*question) {
             for section in bench.answer(*question)? {
                 println!("{}", section.markdown());
                 report.sections.push(section);
@@ -144,6 +156,7 @@ impl Bench {
             Question::Likes => Ok(vec![likes::section(self)?]),
             Question::Mixed => mixed::sections(self),
             Question::Growth => growth::sections(self),
+            Question::Machines => machines::sections(self),
         }
     }
 

@@ -1,43 +1,58 @@
-//! Puts what was measured into docs/performance.md, between two marks.
+//! Puts what was measured into docs/performance.md, between marks: one pair for PostgreSQL, one for all else.
 
 use std::path::Path;
 
 use super::plot;
 use crate::error::{Error, read};
-use crate::report::Report;
+use crate::report::{Report, Section};
 
 const BEGIN: &str =
     "<!-- measured: begin; written by `cargo run --release -p bench -- service --write-docs` -->";
 const END: &str = "<!-- measured: end -->";
 
+const POSTGRES_BEGIN: &str =
+    "<!-- PostgreSQL: begin; written by `cargo run --release -p bench -- service --write-docs` -->";
+const POSTGRES_END: &str = "<!-- PostgreSQL: end -->";
+
+/// A pair of marks keeps what it has when nothing of its kind was measured.
 pub(super) fn write(report: &Report) -> Result<(), Error> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs");
     let page = docs.join("performance.md");
-    let text = String::from_utf8(read(&page)?).map_err(Error::measure)?;
-    let text = replaced(&text, &measured(report))
-        .ok_or_else(|| Error::measure("docs/performance.md has lost the marks around what was measured"))?;
+    let mut text = String::from_utf8(read(&page)?).map_err(Error::measure)?;
+    let lost = || Error::measure("docs/performance.md has lost the marks around what was measured");
+    let (on_postgres, others): (Vec<&Section>, Vec<&Section>) =
+        report.sections.iter().partition(|section| section.on_postgres);
+    if !on_postgres.is_empty() {
+        let measured = format!("{}\n{}", report.setting(), below(&on_postgres));
+        text = replaced(&text, [POSTGRES_BEGIN, POSTGRES_END], &measured).ok_or_else(lost)?;
+    }
+    if !others.is_empty() {
+        text = replaced(&text, [BEGIN, END], &measured(report, &others)).ok_or_else(lost)?;
+        crate::error::write(&docs.join("performance.svg"), plot::svg(report))?;
+    }
     crate::error::write(&page, text)?;
-    crate::error::write(&docs.join("performance.svg"), plot::svg(report))?;
-    println!("Written to docs/performance.md and performance.svg");
+    println!("Written to docs/performance.md");
     Ok(())
 }
 
-/// One level below the page's own headings.
-fn measured(report: &Report) -> String {
-    let sections: Vec<String> =
-        report.sections.iter().map(|section| format!("#{}", section.markdown())).collect();
+fn measured(report: &Report, sections: &[&Section]) -> String {
     format!(
         "## Measured\n\n{}\n![Requests a second of everybody in every race](performance.svg)\n\n#{}\n{}",
         report.setting(),
         report.summary(),
-        sections.join("\n")
+        below(sections)
     )
 }
 
-fn replaced(text: &str, measured: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{}\n{END}{after}", measured.trim_end()))
+/// One level below the page's own headings.
+fn below(sections: &[&Section]) -> String {
+    sections.iter().map(|section| format!("#{}", section.markdown())).collect::<Vec<_>>().join("\n")
+}
+
+fn replaced(text: &str, [begin, end]: [&str; 2], measured: &str) -> Option<String> {
+    let (before, rest) = text.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}\n{}\n{end}{after}", measured.trim_end()))
 }
 
 #[cfg(test)]
@@ -46,10 +61,19 @@ mod tests {
 
     #[test]
     fn replaces_what_is_between_the_marks() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nz\n");
-        let once = replaced(&page, "new\n").unwrap();
-        assert_eq!(once, format!("a\n{BEGIN}\nnew\n{END}\nz\n"));
-        assert_eq!(replaced(&once, "new").unwrap(), once);
-        assert_eq!(replaced("no marks", "new"), None);
+        let other = format!("{POSTGRES_BEGIN}\nmine\n{POSTGRES_END}");
+        let page = format!("a\n{other}\n{BEGIN}\nold\n{END}\nz\n");
+        let once = replaced(&page, [BEGIN, END], "new\n").unwrap();
+        assert_eq!(once, format!("a\n{other}\n{BEGIN}\nnew\n{END}\nz\n"));
+        assert_eq!(replaced(&once, [BEGIN, END], "new").unwrap(), once);
+        assert_eq!(replaced("no marks", [BEGIN, END], "new"), None);
+    }
+
+    #[test]
+    fn the_page_has_both_pairs_of_marks() {
+        let page = include_str!("../../../docs/performance.md");
+        for marks in [[BEGIN, END], [POSTGRES_BEGIN, POSTGRES_END]] {
+            assert!(replaced(page, marks, "new").is_some(), "{marks:?}");
+        }
     }
 }

@@ -109,7 +109,7 @@ fn deeper(bench: &Bench, contenders: [Contender; 4]) -> Result<Section, Error> {
 }
 
 /// Far apart, each once before any comes again.
-fn shuffled(ours: &Ours, pages: &[String]) -> Vec<Vec<u8>> {
+pub(super) fn shuffled(ours: &Ours, pages: &[String]) -> Vec<Vec<u8>> {
     // A prime that does not divide their number.
     const STEP: usize = 7919;
     let places = (0..pages.len()).map(|turn| turn * STEP % pages.len());

@@ -15,7 +15,7 @@ use super::{Bench, process};
 use crate::error::{Error, create_folder, write};
 
 /// Who writes the posts and likes them; nobody of these has a session.
-const AUTHORS: u64 = 10_000;
+pub(super) const AUTHORS: u64 = 10_000;
 /// The one who reads; has a session, and likes every third of the newest posts.
 pub(super) const READER: u64 = AUTHORS + 1;
 /// Who has a session and has liked nothing yet: half of them for likes on many posts, half for likes on one.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::report::{Bar, Section};
 
 /// One half likes here and there, the other half all the same post.
-const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
+pub(super) const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
 
 pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
     let filled = Filled::with(bench, SMALL)?;
@@ -82,7 +82,7 @@ pub(super) fn spread_over(ours: &Arc<Ours>, posts: u64) -> Arc<Requests> {
 }
 
 /// When everybody has liked it, the next one has its turn.
-fn all_on_one(ours: &Arc<Ours>) -> Arc<Requests> {
+pub(super) fn all_on_one(ours: &Arc<Ours>) -> Arc<Requests> {
     let ours = ours.clone();
     Requests::new(move |number, out| {
         out.extend(ours.like(LIKERS.start + HALF + number % HALF, 1 + number / HALF));

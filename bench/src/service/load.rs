@@ -54,7 +54,8 @@ impl Requests {
 
 #[derive(Clone)]
 pub(super) struct Load {
-    pub(super) address: SocketAddr,
+    /// Connections take them in turn.
+    pub(super) addresses: Vec<SocketAddr>,
     pub(super) connections: usize,
     /// Requests a second, all connections together; as many as get answered without it.
     pub(super) rate: Option<f64>,
@@ -93,7 +94,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { latency: Histogram::new(), bytes: 0, cpu: Duration::ZERO, refused: None }
     }
 }
@@ -104,8 +105,7 @@ pub(super) struct Running {
 
 impl Load {
     pub(super) fn start(self, window: Window) -> Result<Running, Error> {
-        let thread = std::thread::Builder::new().name("load".into()).spawn(move || self.run(window));
-        Ok(Running { thread: thread.map_err(Error::system("the load"))? })
+        Running::on_a_thread(move || self.run(window))
     }
 
     fn run(self, window: Window) -> Result<Answers, Error> {
@@ -139,6 +139,13 @@ impl Load {
 }
 
 impl Running {
+    pub(super) fn on_a_thread(
+        work: impl FnOnce() -> Result<Answers, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        let thread = std::thread::Builder::new().name("load".into()).spawn(work);
+        Ok(Self { thread: thread.map_err(Error::system("the load"))? })
+    }
+
     /// An answer that is no success voids everything.
     pub(super) fn finish(self) -> Result<Answers, Error> {
         let answers = self.thread.join().map_err(|_| Error::measure("the load panicked"))??;
@@ -158,7 +165,7 @@ struct Connection {
 
 impl Connection {
     async fn run(load: Arc<Load>, number: usize, window: Window) -> Result<Answers, Error> {
-        let mut connection = Self::open(load.address).await?;
+        let mut connection = Self::open(load.addresses[number % load.addresses.len()]).await?;
         let mut answers = Answers::new();
         let mut request = Vec::new();
         let pause = load.rate.map(|rate| Duration::from_secs_f64(load.connections as f64 / rate));
@@ -270,7 +277,7 @@ mod tests {
     fn loaded(answer: &'static str, rate: Option<f64>) -> Result<Answers, Error> {
         let address = parrot(answer);
         let requests = Requests::same(get(address, "/", &[]));
-        let load = Load { address, connections: 3, rate, core: None, requests };
+        let load = Load { addresses: vec![address], connections: 3, rate, core: None, requests };
         load.start(Window::after(Duration::from_millis(20), Duration::from_millis(200)))?.finish()
     }
 

@@ -31,6 +31,17 @@ pub(super) fn build() -> Result<PathBuf, Error> {
     }
 }
 
+/// Our program. Settings of whoever runs this are none of the benchmark's.
+pub(super) fn command(bench: &Bench) -> Command {
+    let mut command = Command::new(&bench.binary);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PINHOLE_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
 impl Ours {
     /// Everything as it comes, except that nobody here is a flood to be turned away and, as with everybody else,
     /// single requests are not logged.
@@ -40,17 +51,22 @@ impl Ours {
         core: Option<usize>,
         flags: &[&str],
     ) -> Result<Self, Error> {
+        Self::start_as("ours", bench, folder, core, flags)
+    }
+
+    /// One of several, with a log of its own.
+    pub(super) fn start_as(
+        name: &str,
+        bench: &Bench,
+        folder: &Path,
+        core: Option<usize>,
+        flags: &[&str],
+    ) -> Result<Self, Error> {
         let address = free_address()?;
-        let mut command = Command::new(&bench.binary);
+        let mut command = command(bench);
         command.args(["serve", "--rate-limits", "off", "--log", "warn", "--listen", &address.to_string()]);
         command.arg("--data-dir").arg(folder).args(flags);
-        // Settings of whoever runs this are none of the benchmark's.
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PINHOLE_") {
-                command.env_remove(name);
-            }
-        }
-        let mut server = Server::start("ours", &command, address, core, &bench.logs())?;
+        let mut server = Server::start(name, &command, address, core, &bench.logs())?;
         let ready_after = server.ready("/readyz")?;
         Ok(Self { server, ready_after })
     }

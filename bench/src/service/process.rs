@@ -55,6 +55,8 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     log: PathBuf,
     started: Instant,
+    /// What asks it to end.
+    goodbye: Signal,
 }
 
 impl Server {
@@ -89,15 +91,28 @@ impl Server {
         let started = Instant::now();
         let child = wrapped.stdin(Stdio::null()).stdout(file).stderr(errors).spawn();
         let child = child.map_err(Error::system(name))?;
-        Ok(Self { name: name.into(), child, address, log, started })
+        Ok(Self { name: name.into(), child, address, log, started, goodbye: Signal::SIGTERM })
+    }
+
+    pub(super) fn ended_by(mut self, signal: Signal) -> Self {
+        self.goodbye = signal;
+        self
     }
 
     /// Waits until a path is answered with success; says how long that took from the start.
     pub(super) fn ready(&mut self, path: &str) -> Result<Duration, Error> {
+        let address = self.address;
+        self.ready_when(|| {
+            Talk::with(address)
+                .and_then(|mut talk| talk.get(path, &[]))
+                .is_ok_and(|answer| answer.status < 300)
+        })
+    }
+
+    /// The same for one that does not speak HTTP.
+    pub(super) fn ready_when(&mut self, mut is_ready: impl FnMut() -> bool) -> Result<Duration, Error> {
         loop {
-            if let Ok(mut talk) = Talk::with(self.address)
-                && talk.get(path, &[]).is_ok_and(|answer| answer.status < 300)
-            {
+            if is_ready() {
                 return Ok(self.started.elapsed());
             }
             let ended = self.child.try_wait().map_err(Error::system(&self.name))?;
@@ -111,15 +126,18 @@ impl Server {
         }
     }
 
-    /// The CPU time of all its threads so far, user and system, and that of programs it called which have ended.
+    /// The CPU time so far, user and system: of all its threads, of the processes it has started (a database has one
+    /// for every connection), and of those that have ended.
     pub(super) fn cpu(&self) -> Result<Duration, Error> {
-        let stat = read(&self.proc("stat"))?;
-        let stat = String::from_utf8_lossy(&stat);
-        // The name in brackets may hold anything; numbers follow the last bracket.
-        let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-        let ticks: Option<Vec<u64>> = fields.skip(11).take(4).map(|field| field.parse().ok()).collect();
-        let ticks = ticks.filter(|ticks| ticks.len() == 4).map(|ticks| ticks.iter().sum::<u64>());
-        let ticks = ticks.ok_or_else(|| Error::measure("the system does not tell the time of a process"))?;
+        let ours = self.child.id();
+        let untold = || Error::measure("the system does not tell the time of a process");
+        let mut ticks = Stat::of(ours).ok_or_else(untold)?.ticks;
+        for entry in std::fs::read_dir("/proc").map_err(Error::system("/proc"))? {
+            let name = entry.map_err(Error::system("/proc"))?.file_name();
+            // One that is gone by now is counted with us as soon as it has been waited for.
+            let stat = name.to_str().and_then(|name| name.parse().ok()).and_then(Stat::of);
+            ticks += stat.filter(|stat| stat.parent == ours).map_or(0, |stat| stat.ticks);
+        }
         let second = sysconf(SysconfVar::CLK_TCK).map_err(Error::measure)?.unwrap_or(100);
         Ok(Duration::from_secs_f64(ticks as f64 / second as f64))
     }
@@ -150,7 +168,7 @@ impl Server {
             return Ok(());
         }
         let pid = i32::try_from(self.child.id()).map_err(Error::measure)?;
-        kill(Pid::from_raw(pid), Signal::SIGTERM).map_err(Error::measure)?;
+        kill(Pid::from_raw(pid), self.goodbye).map_err(Error::measure)?;
         while self.child.try_wait().map_err(Error::system(&self.name))?.is_none() {
             if asked.elapsed() > GRACE {
                 self.child.kill().map_err(Error::system(&self.name))?;
@@ -161,12 +179,42 @@ impl Server {
     }
 }
 
+/// What the system says of a process.
+struct Stat {
+    parent: u32,
+    /// User and system, its own and that of children it has waited for.
+    ticks: u64,
+}
+
+impl Stat {
+    /// `None` when there is no such process.
+    fn of(pid: u32) -> Option<Self> {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name in brackets may hold anything; its state and then numbers follow the last bracket.
+        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+        let times = fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok());
+        Some(Self { parent: fields.get(1)?.parse().ok()?, ticks: times.sum::<Option<u64>>()? })
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
             eprintln!("bench: {} did not end: {error}", self.name);
         }
     }
+}
+
+/// Runs a program to its end and returns what it wrote; if it fails, its own words are the error.
+pub(super) fn run(command: &mut Command) -> Result<String, Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).output().map_err(Error::system(&program))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Error::Peer(format!("{program} failed: {words}")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// Waits until what was written before is on the disk.

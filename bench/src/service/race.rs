@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::load::{Load, Requests, Window};
+use super::pgbench::Script;
 use super::process::Server;
 use crate::error::Error;
 use crate::measure::{Ratio, median};
@@ -22,43 +23,85 @@ pub(super) struct Pace {
 /// Somebody who can do the job.
 pub(super) struct Contender<'a> {
     name: String,
-    server: &'a Server,
-    load: Load,
+    /// Whose CPU time counts; the first one is asked.
+    servers: Vec<&'a Server>,
+    source: Source,
     /// What else is asked of the same server meanwhile.
     beside: Option<Load>,
 }
 
+/// Who asks.
+enum Source {
+    Load(Load),
+    Script(Script),
+}
+
 impl<'a> Contender<'a> {
     pub(super) fn new(name: &str, server: &'a Server, connections: usize, requests: Arc<Requests>) -> Self {
-        let load = Load { address: server.address, connections, rate: None, core: None, requests };
-        Self { name: name.into(), server, load, beside: None }
+        let load = Load { addresses: vec![server.address], connections, rate: None, core: None, requests };
+        Self { name: name.into(), servers: vec![server], source: Source::Load(load), beside: None }
+    }
+
+    /// A database that is asked without anybody in between.
+    pub(super) fn scripted(name: &str, server: &'a Server, script: Script) -> Self {
+        Self { name: name.into(), servers: vec![server], source: Source::Script(script), beside: None }
+    }
+
+    /// Connections go to these as well, by turns. A script has one database only.
+    pub(super) fn spread_over(mut self, others: impl IntoIterator<Item = &'a Server>) -> Self {
+        for other in others {
+            if let Source::Load(load) = &mut self.source {
+                load.addresses.push(other.address);
+            }
+            self.servers.push(other);
+        }
+        self
+    }
+
+    /// Does a part of the work without being asked by us.
+    pub(super) fn leaning_on(mut self, server: &'a Server) -> Self {
+        self.servers.push(server);
+        self
     }
 
     /// The load stays on this core; the server was started on another.
     pub(super) fn loaded_from(mut self, core: usize) -> Self {
-        self.load.core = Some(core);
+        match &mut self.source {
+            Source::Load(load) => load.core = Some(core),
+            Source::Script(script) => script.core = Some(core),
+        }
         self
     }
 
-    /// So many requests a second, or as many as get answered.
+    /// So many requests a second, or as many as get answered. A script always does as many as it can.
     pub(super) fn at_rate(mut self, rate: Option<f64>) -> Self {
-        self.load.rate = rate;
+        if let Source::Load(load) = &mut self.source {
+            load.rate = rate;
+        }
         self
     }
 
     pub(super) fn beside(mut self, connections: usize, rate: Option<f64>, requests: Arc<Requests>) -> Self {
-        self.beside = Some(Load { address: self.server.address, connections, rate, core: None, requests });
+        let addresses = self.servers.iter().take(1).map(|server| server.address).collect();
+        self.beside = Some(Load { addresses, connections, rate, core: None, requests });
         self
+    }
+
+    fn cpu(&self) -> Result<Duration, Error> {
+        self.servers.iter().map(|server| server.cpu()).sum()
     }
 
     fn measure(&self, warm_up: Duration, length: Duration) -> Result<Sample, Error> {
         let window = Window::after(warm_up, length);
         let beside = self.beside.clone().map(|load| load.start(window)).transpose()?;
-        let running = self.load.clone().start(window)?;
+        let running = match &self.source {
+            Source::Load(load) => load.clone().start(window)?,
+            Source::Script(script) => script.clone().start(window)?,
+        };
         sleep_until(window.from);
-        let before = self.server.cpu()?;
+        let before = self.cpu()?;
         sleep_until(window.to);
-        let cpu = self.server.cpu()?.saturating_sub(before);
+        let cpu = self.cpu()?.saturating_sub(before);
         let told = |error| Error::measure(format!("{}: {error}", self.name));
         let answers = running.finish().map_err(told)?;
         let beside = beside.map(|beside| beside.finish()).transpose().map_err(told)?;
