@@ -32,7 +32,7 @@ enum Job {
     /// Let Lighthouse say how fast the pages are for a phone
     Pages,
 
-    /// Compare the service with bare axum, nginx, SQLite, PocketBase, ipx, thumbor and pict-rs
+    /// Compare the service with bare axum, nginx, SQLite, PostgreSQL, PocketBase, ipx, thumbor and pict-rs
     Service(service::Options),
 
     /// One thumbnail in a process of its own, as the command-line peers make one

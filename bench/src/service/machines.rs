@@ -114,11 +114,12 @@ struct Crew {
 impl Crew {
     fn start(bench: &Bench, filled: &Filled, cluster: &Cluster, core: Option<usize>) -> Result<Self, Error> {
         let postgres = cluster.start(bench, core)?;
+        let database = url(&postgres);
         let mut nodes = Vec::new();
         for number in 1..=NODES {
             let name = format!("node-{number}");
             let folder = bench.fresh(&name)?;
-            let flags = ["--database-url", &url(&postgres)];
+            let flags = ["--database-url", database.as_str()];
             nodes.push(Arc::new(Ours::start_as(&name, bench, &folder, core, &flags)?));
         }
         let data = filled.copy(bench, "machines")?;

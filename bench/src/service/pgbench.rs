@@ -103,7 +103,7 @@ impl Script {
 
 /// What a node asks for a page: who is calling, the posts, which of them they like, and who wrote them. `before` is
 /// an expression of pgbench.
-pub(super) fn page(before: &str) -> String {
+fn page(before: &str) -> String {
     let session: String = token(READER).hash().0.iter().map(|byte| format!("{byte:02x}")).collect();
     // As they were written: a post's author follows from its place.
     let authors: String = (1..=20)

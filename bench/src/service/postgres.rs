@@ -6,9 +6,10 @@ use std::process::Command;
 
 use nix::sys::signal::Signal;
 
+use super::Bench;
 use super::fill::Filled;
+use super::ours::{self, Ours};
 use super::process::{Server, free_address, run, settle};
-use super::{Bench, ours};
 use crate::error::Error;
 
 /// Where everybody may make folders, and where they lie on a disk: in `/tmp`, which may be memory, a sync would cost
@@ -65,6 +66,8 @@ impl Cluster {
 
     fn fill(&self, bench: &Bench, filled: &Filled) -> Result<(), Error> {
         eprintln!("bench: moving a database with {} posts to PostgreSQL", filled.posts);
+        // It may have been kept since an older version; a start brings it up to date.
+        drop(Ours::start(bench, &filled.folder, None, &[])?);
         let mut init = self.programs.for_server("initdb");
         init.arg("-D").arg(self.data()).current_dir(&self.folder);
         run(init.args(["-U", "pinhole", "--auth=trust", "--encoding=UTF8", "--locale=C"]))?;
