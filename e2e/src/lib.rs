@@ -7,8 +7,10 @@
 )]
 
 mod client;
+pub mod cluster;
 mod crowd;
 mod form;
+pub mod ledger;
 mod patience;
 pub mod picture;
 mod service;

@@ -17,7 +17,7 @@ use crate::Client;
 
 /// Runs the binary and outlives nobody: when our end of its stdin closes, however we ended, the service
 /// is killed. `$1` is a folder to remove afterwards, or nothing; the rest is the command.
-const WATCHDOG: &str = r#"
+pub(crate) const WATCHDOG: &str = r#"
 sweep=$1; shift
 exec 3<&0 2>&1
 "$@" </dev/null 3<&- &
@@ -34,9 +34,9 @@ exit $code
 
 /// How long the binary may take to announce itself, on a machine busy with other tests.
 const START: Duration = Duration::from_secs(30);
-const TAIL: usize = 200;
+pub(crate) const TAIL: usize = 200;
 
-type Tail = Arc<Mutex<VecDeque<String>>>;
+pub(crate) type Tail = Arc<Mutex<VecDeque<String>>>;
 
 pub struct Service {
     base: String,
@@ -75,6 +75,13 @@ impl Service {
         Self::spawn(serve_in(data_dir, flags), data_dir, "")
     }
 
+    /// The same with variables of its own: one node of many has its own way to what they share.
+    pub fn with_environment(data_dir: &Path, flags: &[&str], variables: &[(String, String)]) -> Service {
+        let mut command = serve_in(data_dir, flags);
+        command.envs(variables.iter().cloned());
+        Self::spawn(command, data_dir, "")
+    }
+
     /// A demo, which makes its own folder in `temporary`.
     pub fn demo(temporary: &Path, flags: &[&str]) -> Service {
         let mut command = Command::new(program());
@@ -102,13 +109,13 @@ impl Service {
         let mut command = Command::new("sh");
         command.args(["-c", WATCHDOG, "watchdog", sweep]);
         command.arg(program.get_program()).args(program.get_args());
-        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         // Our own settings are none of the server's.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PINHOLE_") {
                 command.env_remove(name);
             }
         }
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let mut watchdog = std::os::unix::process::CommandExt::process_group(&mut command, 0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -272,7 +279,7 @@ pub fn program() -> PathBuf {
     path
 }
 
-fn drain(pipe: impl std::io::Read + Send + 'static, log: Tail) -> mpsc::Receiver<String> {
+pub(crate) fn drain(pipe: impl std::io::Read + Send + 'static, log: Tail) -> mpsc::Receiver<String> {
     let (lines, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
@@ -295,7 +302,7 @@ fn announced(line: &str, field: &str) -> Option<String> {
     Some(value.as_str()?.trim_end_matches('/').to_owned())
 }
 
-fn told(what: &str, log: &Tail, lines: usize) -> String {
+pub(crate) fn told(what: &str, log: &Tail, lines: usize) -> String {
     let log = log.lock().unwrap();
     let tail: Vec<&str> = log.iter().skip(log.len().saturating_sub(lines)).map(String::as_str).collect();
     format!("{what}:\n{}", tail.join("\n"))

@@ -4,17 +4,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
-mod ledger;
-mod recovery;
-mod worker;
-
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use e2e::ledger::{Recovery, Unanswered, Worker};
 use e2e::{Service, eventually};
-
-use worker::Worker;
 
 /// Enough to meet each other in every queue; few, because each costs a password hash.
 const WORKERS: usize = 4;
@@ -37,11 +32,11 @@ fn whatever_was_acknowledged_survives_the_plug_being_pulled() {
     let mut acknowledged = 0;
     for round in 1..=rounds {
         let service = restart(dir.path(), &format!("round {round}"));
-        recovery::verify(&service, &mut workers);
+        Recovery::of_one(service.base()).verify(&mut workers);
         acknowledged += write_until_killed(service, &mut workers, rng.usize(..80));
     }
     let service = restart(dir.path(), "the end");
-    let photos = recovery::verify(&service, &mut workers);
+    let photos = Recovery::of_one(service.base()).verify(&mut workers);
     println!("{acknowledged} acknowledged writes, {photos} photos left");
     assert!(acknowledged > rounds, "hardly anything was written: {acknowledged}");
     assert_swept(dir.path(), photos);
@@ -71,14 +66,27 @@ fn write_until_killed(service: Service, workers: &mut [Worker], enough: usize) -
     let (acknowledge, acknowledged) = mpsc::channel();
     std::thread::scope(|scope| {
         for worker in workers {
-            let (acknowledge, common, base) = (acknowledge.clone(), &common, service.base().to_owned());
-            scope.spawn(move || worker.work(&base, common, &acknowledge));
+            let (acknowledge, common) = (acknowledge.clone(), &common);
+            worker.person = worker.person.moved_to(service.base());
+            scope.spawn(move || write_until_dead(worker, common, &acknowledge));
         }
         drop(acknowledge);
         let count = acknowledged.iter().take(enough).count();
         service.kill();
         count + acknowledged.iter().count()
     })
+}
+
+/// Writes one thing after another and reports each acknowledgement, until there is none.
+fn write_until_dead(worker: &mut Worker, common: &[i64], acknowledge: &mpsc::Sender<()>) {
+    loop {
+        match worker.write(common) {
+            // Nobody counts any more once the plug is pulled; then the next request fails.
+            Ok(_) => drop(acknowledge.send(())),
+            Err(Unanswered::Dead(_)) => return,
+            Err(refused) => panic!("{refused:?}"),
+        }
+    }
 }
 
 /// Nothing lies about: a folder for each photo that lives, and no half-written file.

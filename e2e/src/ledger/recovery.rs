@@ -1,26 +1,48 @@
-//! After the restart: every ledger is held against what the service shows.
+//! After the fault: every ledger is held against what the service shows.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use e2e::{Client, Form, PASSWORD, Service};
 use serde_json::Value;
 
-use crate::ledger::Fact;
-use crate::worker::Worker;
+use crate::{Client, Form, PASSWORD, eventually, picture};
 
-/// Asserts that everything acknowledged is there and settles what was under way. Tells how many photos live.
-pub(crate) fn verify(service: &Service, workers: &mut [Worker]) -> usize {
+use super::{Fact, Worker};
+
+/// The service as it has come back.
+pub struct Recovery<'s> {
+    base: &'s str,
+    /// How long an image may outlive its post: no time on one node, five seconds on many.
+    afterglow: Duration,
+}
+
+impl<'s> Recovery<'s> {
+    pub fn of_one(base: &'s str) -> Self {
+        Self { base, afterglow: Duration::ZERO }
+    }
+
+    pub fn of_many(base: &'s str) -> Self {
+        Self { base, afterglow: Duration::from_secs(5) }
+    }
+
+    /// Asserts that everything acknowledged is there and settles what was under way. Tells how many photos live.
+    pub fn verify(&self, workers: &mut [Worker]) -> usize {
+        verify(&Client::anonymous(self.base), self, workers)
+    }
+}
+
+fn verify(anyone: &Client, recovery: &Recovery<'_>, workers: &mut [Worker]) -> usize {
     for worker in workers.iter_mut() {
-        worker.person = worker.person.moved_to(service.base());
+        worker.person = worker.person.moved_to(recovery.base);
         worker.person.get("/me").expect(200);
-        settle_upload(service, worker);
-        settle_join(service, worker);
-        settle_sessions(service, worker);
+        settle_upload(anyone, worker);
+        settle_joins(anyone, worker);
+        settle_sessions(recovery.base, worker);
         settle_portrait(worker);
     }
-    let feed = feed_of(&service.anyone());
+    let feed = feed_of(anyone);
     for worker in workers.iter_mut() {
-        settle_posts(service, worker, &feed);
+        settle_posts(anyone, recovery.afterglow, worker, &feed);
     }
     let posts: usize = workers.iter().map(|worker| worker.living().len()).sum();
     assert_eq!(feed.len(), posts, "posts in the feed and in the ledgers");
@@ -29,9 +51,11 @@ pub(crate) fn verify(service: &Service, workers: &mut [Worker]) -> usize {
 }
 
 /// Whether or not the upload was kept, sending it again ends with exactly one post.
-fn settle_upload(service: &Service, worker: &mut Worker) {
-    let Some((_, message)) = worker.unanswered_upload.clone() else { return };
-    let feed = feed_of(&service.anyone());
+fn settle_upload(anyone: &Client, worker: &mut Worker) {
+    let Some(message) = worker.unanswered_upload.as_ref().map(|upload| upload.message.clone()) else {
+        return;
+    };
+    let feed = feed_of(anyone);
     let kept: Vec<i64> =
         feed.iter().filter(|(_, post)| post["message"] == *message).map(|(id, _)| *id).collect();
     let answer = worker.pending_upload().expect("it is unanswered").send();
@@ -40,17 +64,17 @@ fn settle_upload(service: &Service, worker: &mut Worker) {
 }
 
 /// A join is whole or not at all: who exists can log in, who does not can join.
-fn settle_join(service: &Service, worker: &mut Worker) {
-    let Some(name) = worker.unanswered_join.take() else { return };
-    let anyone = service.anyone();
-    let answer = anyone.post("/join/username", Form::account(&name, PASSWORD));
-    assert!([201, 409].contains(&answer.status), "{answer}");
-    anyone.login(&name).get("/me").expect(200);
+fn settle_joins(anyone: &Client, worker: &mut Worker) {
+    for name in worker.unanswered_joins.drain(..) {
+        let answer = anyone.post("/join/username", Form::account(&name, PASSWORD));
+        assert!([201, 409].contains(&answer.status), "{answer}");
+        anyone.login(&name).get("/me").expect(200);
+    }
 }
 
-fn settle_sessions(service: &Service, worker: &mut Worker) {
+fn settle_sessions(base: &str, worker: &mut Worker) {
     for (session, open) in &mut worker.sessions {
-        *session = session.moved_to(service.base());
+        *session = session.moved_to(base);
         let me = session.get("/me");
         assert!([200, 401].contains(&me.status), "{me}");
         open.settle(me.status == 200, &format!("a session of {}", session.username()));
@@ -71,8 +95,7 @@ fn settle_portrait(worker: &mut Worker) {
     }
 }
 
-fn settle_posts(service: &Service, worker: &mut Worker, feed: &BTreeMap<i64, Value>) {
-    let anyone = service.anyone();
+fn settle_posts(anyone: &Client, afterglow: Duration, worker: &mut Worker, feed: &BTreeMap<i64, Value>) {
     for (id, entry) in &mut worker.posts {
         let (path, image) = (format!("/posts/{id}"), format!("/photos/{}/16x16", entry.photo));
         let listed = feed.get(id);
@@ -86,12 +109,15 @@ fn settle_posts(service: &Service, worker: &mut Worker, feed: &BTreeMap<i64, Val
                 );
                 let message = post.get("message").map(|text| text.as_str().unwrap().to_owned());
                 entry.message.settle(message, &format!("the message of post {id}"));
-                let picture = anyone.get(&image).expect(200).picture();
-                assert_eq!((picture.width(), picture.height()), (16, 16));
+                let shown = anyone.get(&image).expect(200).picture();
+                assert_eq!((shown.width(), shown.height()), (16, 16));
+                picture::assert_colour(&shown, (50, 50), entry.colour, &format!("the photo of post {id}"));
             }
             None => {
                 anyone.get(&path).refused(404);
-                anyone.get(&image).refused(404);
+                eventually(&format!("the photo of post {id} is gone"), afterglow, || {
+                    Some(anyone.get(&image)).filter(|answer| answer.status == 404)
+                });
             }
         }
     }

@@ -1,0 +1,124 @@
+//! The network between a node and what it depends on, which can be made worse and mended again.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use socket2::SockRef;
+
+use super::house::on_loopback;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weather {
+    Fair,
+    /// Everything arrives, so much later in each direction.
+    Slow(Duration),
+    /// Connections are broken, and new ones refused.
+    Cut,
+    /// Connections stand and new ones are taken, but nothing comes through. When the weather turns fair, what was sent
+    /// arrives, as it does with TCP, late and perhaps unexpected; what was sent to a connection since given up as well.
+    Silent,
+}
+
+/// A way to one server. Its threads end with their connections, or with the test.
+pub struct Proxy {
+    address: SocketAddr,
+    sky: Arc<Sky>,
+}
+
+struct Sky {
+    now: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    weather: Weather,
+    /// Both ends of all connections, to be broken.
+    open: Vec<TcpStream>,
+}
+
+impl Proxy {
+    pub fn to(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind(on_loopback(0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = State { weather: Weather::Fair, open: Vec::new() };
+        let sky = Arc::new(Sky { now: Mutex::new(state), changed: Condvar::new() });
+        let above = sky.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                join(client, server, &above);
+            }
+        });
+        Self { address, sky }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn turn(&self, weather: Weather) {
+        let mut state = self.sky.now.lock().unwrap();
+        state.weather = weather;
+        if weather == Weather::Cut {
+            state.open.drain(..).for_each(|end| cut(&end));
+        }
+        self.sky.changed.notify_all();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.turn(Weather::Cut);
+    }
+}
+
+fn join(client: TcpStream, server: SocketAddr, sky: &Arc<Sky>) {
+    let mut state = sky.now.lock().unwrap();
+    if state.weather == Weather::Cut {
+        return cut(&client);
+    }
+    // A server that is not there is told as what it is: a connection that ends.
+    let Ok(server) = TcpStream::connect(server) else { return cut(&client) };
+    for end in [&client, &server] {
+        end.set_nodelay(true).unwrap();
+        state.open.push(end.try_clone().unwrap());
+    }
+    drop(state);
+    for (from, to) in [(&client, &server), (&server, &client)] {
+        let (from, to, sky) = (from.try_clone().unwrap(), to.try_clone().unwrap(), sky.clone());
+        std::thread::spawn(move || carry(from, to, &sky));
+    }
+}
+
+/// One direction of a connection, until either end has had enough.
+fn carry(mut from: TcpStream, mut to: TcpStream, sky: &Sky) {
+    let mut bytes = vec![0; 64 * 1024];
+    loop {
+        let read = from.read(&mut bytes).unwrap_or(0);
+        sky.let_through();
+        if read == 0 || to.write_all(&bytes[..read]).is_err() {
+            break;
+        }
+    }
+    // The other end may be closed already; then there is nobody to tell.
+    to.shutdown(Shutdown::Write).ok();
+}
+
+impl Sky {
+    fn let_through(&self) {
+        let silent = |state: &mut State| state.weather == Weather::Silent;
+        let state = self.changed.wait_while(self.now.lock().unwrap(), silent).unwrap();
+        let weather = state.weather;
+        drop(state);
+        if let Weather::Slow(delay) = weather {
+            std::thread::sleep(delay);
+        }
+    }
+}
+
+/// With a reset instead of a farewell. Whoever has gone before cannot be cut off.
+fn cut(end: &TcpStream) {
+    SockRef::from(end).set_linger(Some(Duration::ZERO)).ok();
+    end.shutdown(Shutdown::Both).ok();
+}
