@@ -9,6 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::eventually;
 use crate::service::{TAIL, Tail, WATCHDOG, drain, told};
 
+const START: Duration = Duration::from_secs(30);
+
 pub struct Daemon {
     name: String,
     watchdog: Child,
@@ -34,9 +36,13 @@ impl Daemon {
             .expect("sh runs the watchdog");
         let log = Tail::default();
         let lines = drain(watchdog.stdout.take().unwrap(), log.clone());
-        let first = lines.recv_timeout(Duration::from_secs(30)).expect("the watchdog tells whom it watches");
-        let pid = first.strip_prefix("pid ").and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
-        let pid = pid.unwrap_or_else(|| panic!("{name} has no pid but {first:?}"));
+        // The server may be quicker with its own first words.
+        let pid = loop {
+            let line = lines.recv_timeout(START).expect("the watchdog tells whom it watches");
+            if let Some(pid) = line.strip_prefix("pid ").and_then(|pid| pid.parse().ok()) {
+                break Pid::from_raw(pid).expect("a process has a number");
+            }
+        };
         Self { name: name.to_owned(), watchdog, pid, log }
     }
 

@@ -3,6 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use tempfile::TempDir;
 
@@ -50,11 +52,13 @@ impl Default for House {
     }
 }
 
-/// A port to come back to after a crash. It is below those the system gives to outgoing connections, since one of them
-/// might take it while its owner is away.
+/// A port to come back to after a crash, given out once. It is below those the system gives to outgoing connections,
+/// since one of them might take it while its owner is away.
 pub(super) fn free_port() -> u16 {
+    static FIRST: LazyLock<u16> = LazyLock::new(|| fastrand::u16(15_000..28_000));
+    static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        let port = fastrand::u16(15_000..32_000);
+        let port = *FIRST + NEXT.fetch_add(1, Ordering::Relaxed) % 4_000;
         if TcpListener::bind(on_loopback(port)).is_ok() {
             return port;
         }

@@ -8,6 +8,7 @@ mod house;
 mod postgres;
 mod proxy;
 mod schema;
+mod trio;
 
 pub use balancer::{ASKED, Balancer};
 pub use bucket::Bucket;
@@ -16,3 +17,4 @@ pub use house::House;
 pub use postgres::{Pair, Postgres};
 pub use proxy::{Proxy, Weather};
 pub use schema::fresh_database;
+pub use trio::Trio;

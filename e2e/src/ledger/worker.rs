@@ -177,7 +177,7 @@ impl Worker {
             // Its author was faster; the like went with the post.
             *like = Fact::Sure(false);
         } else {
-            if !(answer.status == 409 && was_sent_twice(&answer)) {
+            if !(liked && answer.status == 409 && was_sent_twice(&answer)) {
                 answer.expect(status);
             }
             like.done();

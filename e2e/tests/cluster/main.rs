@@ -9,3 +9,4 @@ mod many;
 mod networks;
 mod nodes;
 mod stage;
+mod stores;
