@@ -9,12 +9,14 @@
 mod client;
 pub mod cluster;
 mod crowd;
+mod daemon;
 mod form;
 pub mod ledger;
 mod patience;
 pub mod picture;
 mod service;
 pub mod shape;
+mod stores;
 mod wire;
 
 pub use client::{Answer, Carrier, Client, PASSWORD, Request, browser, unique};

@@ -1,62 +1,48 @@
 //! The service under test: the real binary with its own port and folder, or an address given from outside.
 
-use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::sync::{Arc, LazyLock, Mutex};
-use std::time::Duration;
+use std::process::Command;
+use std::sync::LazyLock;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Client;
-
-/// Runs the binary and outlives nobody: when our end of its stdin closes, however we ended, the service
-/// is killed. `$1` is a folder to remove afterwards, or nothing; the rest is the command.
-pub(crate) const WATCHDOG: &str = r#"
-sweep=$1; shift
-exec 3<&0 2>&1
-"$@" </dev/null 3<&- &
-pid=$!
-echo "pid $pid"
-(cat <&3 >/dev/null; kill -9 $pid) >/dev/null 2>&1 &
-dog=$!
-exec >/dev/null 2>&1
-wait $pid; code=$?
-kill $dog
-[ -z "$sweep" ] || rm -rf "$sweep"
-exit $code
-"#;
-
-/// How long the binary may take to announce itself, on a machine busy with other tests.
-const START: Duration = Duration::from_secs(30);
-pub(crate) const TAIL: usize = 200;
-
-pub(crate) type Tail = Arc<Mutex<VecDeque<String>>>;
+use crate::cluster::Balancer;
+use crate::daemon::Daemon;
+use crate::stores::Stores;
 
 pub struct Service {
     base: String,
-    process: Option<Process>,
-}
-
-struct Process {
-    watchdog: Child,
-    pid: i32,
-    log: Tail,
-    data_dir: PathBuf,
+    /// One, mostly; none if the service is somebody else's.
+    nodes: Vec<Node>,
+    /// In front of several.
+    _balancer: Option<Balancer>,
+    stores: Stores,
     /// Removed with the service, unless somebody else owns the folder.
     _owned: Option<TempDir>,
+}
+
+struct Node {
+    base: String,
+    process: Daemon,
+    data_dir: PathBuf,
 }
 
 impl Service {
     /// The one service all stories without special flags share: `PINHOLE_E2E_URL`, or our own.
     pub fn shared() -> &'static Service {
         static SHARED: LazyLock<Service> = LazyLock::new(|| match std::env::var("PINHOLE_E2E_URL") {
-            Ok(url) => Service { base: url.trim_end_matches('/').to_owned(), process: None },
+            Ok(url) => Service {
+                base: url.trim_end_matches('/').to_owned(),
+                nodes: Vec::new(),
+                _balancer: None,
+                stores: Stores::none(),
+                _owned: None,
+            },
             Err(_) => Service::lasting(&[]),
         });
         &SHARED
@@ -65,78 +51,66 @@ impl Service {
     /// A service of one's own, gone when dropped.
     pub fn start(flags: &[&str]) -> Service {
         let dir = tempfile::tempdir().unwrap();
-        let mut service = Self::start_in(dir.path(), flags);
-        service.process.as_mut().unwrap()._owned = Some(dir);
-        service
+        Self::start_in(dir.path(), flags).owning(dir)
+    }
+
+    /// The same on one node, for stories that look at what a single node does or keeps.
+    pub fn alone(flags: &[&str]) -> Service {
+        let dir = tempfile::tempdir().unwrap();
+        Self::of(1, Stores::of(dir.path()), dir.path(), flags, "").owning(dir)
     }
 
     /// A service on a folder that was there before and stays afterwards.
     pub fn start_in(data_dir: &Path, flags: &[&str]) -> Service {
-        Self::spawn(serve_in(data_dir, flags), data_dir, "")
+        Self::of(Stores::nodes(), Stores::of(data_dir), data_dir, flags, "")
     }
 
-    /// The same with variables of its own: one node of many has its own way to what they share.
+    /// One node with variables of its own: one of many has its own way to what they share.
     pub fn with_environment(data_dir: &Path, flags: &[&str], variables: &[(String, String)]) -> Service {
         let mut command = serve_in(data_dir, flags);
         command.envs(variables.iter().cloned());
-        Self::spawn(command, data_dir, "")
+        Node::start(&command, data_dir, "").into()
     }
 
     /// A demo, which makes its own folder in `temporary`.
     pub fn demo(temporary: &Path, flags: &[&str]) -> Service {
         let mut command = Command::new(program());
         command.env("TMPDIR", temporary).args(["demo", "--log-format", "json"]).args(flags);
-        let mut service = Self::spawn(command, temporary, "");
+        let mut service = Service::from(Node::start(&command, temporary, ""));
         let folder = service.announced("data_dir").expect("the demo says where it is");
-        service.process.as_mut().unwrap().data_dir = folder.into();
+        service.nodes[0].data_dir = folder.into();
         service
     }
 
     /// A service for a static: nobody drops those, so the watchdog sweeps up and failures show its log.
     pub fn lasting(flags: &[&str]) -> Service {
         let dir = tempfile::tempdir().unwrap().keep();
-        let service = Self::spawn(serve_in(&dir, flags), &dir, dir.to_str().unwrap());
-        let log = service.process.as_ref().unwrap().log.clone();
+        let sweep = dir.to_str().unwrap();
+        let service = Self::of(Stores::nodes(), Stores::of(&dir), &dir, flags, sweep);
+        let log = service.own().process.log().clone();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             before(panic);
-            eprintln!("{}", told("the last of the service's log", &log, 20));
+            eprintln!("{}", log.told("the last of the service's log", 20));
         }));
         service
     }
 
-    fn spawn(program: Command, data_dir: &Path, sweep: &str) -> Service {
-        let mut command = Command::new("sh");
-        command.args(["-c", WATCHDOG, "watchdog", sweep]);
-        command.arg(program.get_program()).args(program.get_args());
-        // Our own settings are none of the server's.
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PINHOLE_") {
-                command.env_remove(name);
-            }
-        }
-        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let mut watchdog = std::os::unix::process::CommandExt::process_group(&mut command, 0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("sh runs the watchdog");
+    /// The folders of further nodes are in that of the first.
+    fn of(count: usize, stores: Stores, data_dir: &Path, flags: &[&str], sweep: &str) -> Service {
+        let shared = stores.flags();
+        let flags: Vec<&str> = shared.iter().map(String::as_str).chain(flags.iter().copied()).collect();
+        let folder = |n| if n == 0 { data_dir.to_owned() } else { data_dir.join(format!("node{n}")) };
+        let start = |n| Node::start(&serve_in(&folder(n), &flags), &folder(n), sweep);
+        let nodes: Vec<Node> = (0..count).map(start).collect();
+        let addresses: Vec<SocketAddr> = nodes.iter().map(Node::address).collect();
+        let balancer = (count > 1).then(|| Balancer::of_nodes(&addresses));
+        let base = balancer.as_ref().map_or(nodes[0].base.as_str(), Balancer::base).to_owned();
+        Service { base, nodes, _balancer: balancer, stores, _owned: None }
+    }
 
-        let log = Tail::default();
-        let lines = drain(watchdog.stdout.take().unwrap(), log.clone());
-        let (mut pid, mut base) = (None, None);
-        while pid.is_none() || base.is_none() {
-            let line = lines.recv_timeout(START).unwrap_or_else(|_| {
-                panic!("{}", told("the service did not announce its address", &log, TAIL))
-            });
-            match line.strip_prefix("pid ") {
-                Some(number) => pid = number.parse().ok(),
-                None => base = base.or(announced(&line, "address")),
-            }
-        }
-        let process =
-            Process { watchdog, pid: pid.unwrap(), log, data_dir: data_dir.to_owned(), _owned: None };
-        Service { base: base.unwrap(), process: Some(process) }
+    fn owning(self, folder: TempDir) -> Service {
+        Service { _owned: Some(folder), ..self }
     }
 
     /// `http://127.0.0.1:40123`, without a slash at the end.
@@ -144,9 +118,9 @@ impl Service {
         &self.base
     }
 
+    /// Where a node of it listens, for those who speak with it past any balancer.
     pub fn address(&self) -> SocketAddr {
-        let url = reqwest::Url::parse(&self.base).unwrap();
-        url.socket_addrs(|| None).unwrap()[0]
+        socket(self.nodes.first().map_or(&self.base, |node| &node.base))
     }
 
     /// Somebody without a credential.
@@ -165,7 +139,7 @@ impl Service {
     }
 
     pub fn pid(&self) -> i32 {
-        self.own().pid
+        self.own().process.pid().as_raw_nonzero().get()
     }
 
     pub fn data_dir(&self) -> &Path {
@@ -179,7 +153,8 @@ impl Service {
 
     /// The last lines the service logged.
     pub fn log(&self) -> Vec<String> {
-        self.own().log.lock().unwrap().iter().cloned().collect()
+        self.own();
+        self.nodes.iter().flat_map(|node| node.process.log().lines()).collect()
     }
 
     /// Looks through every file the service has written.
@@ -199,6 +174,10 @@ impl Service {
             assert!(!found, "{what} is kept in {}", path.display());
         }
         assert!(!files.is_empty(), "a service that wrote no file cannot have kept anything");
+        for (name, bytes) in self.stores.contents() {
+            let found = bytes.windows(secret.len()).any(|window| window == secret);
+            assert!(!found, "{what} is kept in {name}");
+        }
     }
 
     /// Every file below a folder of the data folder. What vanishes while we look is not there.
@@ -211,6 +190,8 @@ impl Service {
             folders.extend(inner);
             files.extend(found);
         }
+        let elsewhere = self.stores.contents().into_iter().map(|(name, _)| self.data_dir().join(name));
+        files.extend(elsewhere.filter(|path| path.starts_with(self.data_dir().join(folder))));
         files
     }
 
@@ -223,18 +204,18 @@ impl Service {
 
     /// Asks the service to end, as an operator does.
     pub fn terminate(&self) {
-        let pid = Pid::from_raw(self.pid()).unwrap();
-        kill_process(pid, Signal::TERM).expect("the service runs");
+        self.own();
+        self.nodes.iter().for_each(|node| node.process.signal(Signal::TERM));
     }
 
     /// Waits for the end that `terminate` asked for, and asserts that it is an orderly one.
     #[track_caller]
     pub fn assert_ends_well(mut self) {
-        let process = self.process.as_mut().expect("only our own service can be waited for");
-        let status = crate::eventually("the service ends", Duration::from_secs(30), || {
-            process.watchdog.try_wait().unwrap()
-        });
-        assert!(status.success(), "{}", told(&format!("it ended with {status}"), &process.log, TAIL));
+        assert!(!self.nodes.is_empty(), "only our own service can be waited for");
+        for node in &mut self.nodes {
+            let status = node.process.ended();
+            assert!(status.success(), "{}", node.process.log().told(&format!("it ended with {status}"), 200));
+        }
     }
 
     /// Kills the service in the middle of whatever it is doing, and waits until it is gone.
@@ -242,20 +223,37 @@ impl Service {
         drop(self);
     }
 
-    fn own(&self) -> &Process {
-        self.process.as_ref().expect("this story needs a service of its own, not PINHOLE_E2E_URL")
+    fn own(&self) -> &Node {
+        self.nodes.first().expect("this story needs a service of its own, not PINHOLE_E2E_URL")
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        // The watchdog kills: it is the parent and cannot hit a stranger who got the same pid.
-        drop(self.watchdog.stdin.take());
-        self.watchdog.wait().expect("the watchdog is our child");
-        if std::thread::panicking() {
-            eprintln!("{}", told("the service's log", &self.log, TAIL));
+impl From<Node> for Service {
+    fn from(node: Node) -> Self {
+        Self {
+            base: node.base.clone(),
+            nodes: vec![node],
+            _balancer: None,
+            stores: Stores::none(),
+            _owned: None,
         }
     }
+}
+
+impl Node {
+    fn start(command: &Command, data_dir: &Path, sweep: &str) -> Self {
+        let process = Daemon::start_and_sweep("the service", command, sweep);
+        let base = process.says(|line| announced(line, "address"));
+        Self { base, process, data_dir: data_dir.to_owned() }
+    }
+
+    fn address(&self) -> SocketAddr {
+        socket(&self.base)
+    }
+}
+
+fn socket(base: &str) -> SocketAddr {
+    reqwest::Url::parse(base).unwrap().socket_addrs(|| None).unwrap()[0]
 }
 
 fn serve_in(data_dir: &Path, flags: &[&str]) -> Command {
@@ -279,31 +277,9 @@ pub fn program() -> PathBuf {
     path
 }
 
-pub(crate) fn drain(pipe: impl std::io::Read + Send + 'static, log: Tail) -> mpsc::Receiver<String> {
-    let (lines, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-            let mut log = log.lock().unwrap();
-            if log.len() == TAIL {
-                log.pop_front();
-            }
-            log.push_back(line.clone());
-            // Nobody listens any more once the address is known.
-            lines.send(line).ok();
-        }
-    });
-    receiver
-}
-
 /// A field of the event with which the service announces itself.
 fn announced(line: &str, field: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
     let value = event.get(field).filter(|_| event["message"] == "ready")?;
     Some(value.as_str()?.trim_end_matches('/').to_owned())
-}
-
-pub(crate) fn told(what: &str, log: &Tail, lines: usize) -> String {
-    let log = log.lock().unwrap();
-    let tail: Vec<&str> = log.iter().skip(log.len().saturating_sub(lines)).map(String::as_str).collect();
-    format!("{what}:\n{}", tail.join("\n"))
 }

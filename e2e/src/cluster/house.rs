@@ -72,14 +72,20 @@ pub(super) fn on_loopback(port: u16) -> SocketAddr {
 /// To its end, which must be a good one. Returns what it printed.
 #[track_caller]
 pub(super) fn run(command: &mut Command) -> String {
+    String::from_utf8_lossy(&output(command)).into_owned()
+}
+
+/// The same, byte by byte.
+#[track_caller]
+pub(super) fn output(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?} ended with {}: {words}", output.status);
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    output.stdout
 }
 
 /// A setting that the test script makes.
-pub(super) fn promised(name: &str) -> String {
+pub(crate) fn promised(name: &str) -> String {
     std::env::var(name)
         .unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts a server and sets it"))
 }

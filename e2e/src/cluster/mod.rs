@@ -3,18 +3,19 @@
 
 mod balancer;
 mod bucket;
-mod daemon;
 mod house;
 mod postgres;
 mod proxy;
 mod schema;
 mod trio;
 
+pub use crate::daemon::Daemon;
 pub use balancer::{ASKED, Balancer};
 pub use bucket::Bucket;
-pub use daemon::Daemon;
 pub use house::House;
+pub(crate) use house::promised;
 pub use postgres::{Pair, Postgres};
 pub use proxy::{Proxy, Weather};
 pub use schema::fresh_database;
+pub(crate) use schema::{database_in, psql};
 pub use trio::Trio;
