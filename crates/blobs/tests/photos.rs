@@ -1,6 +1,6 @@
 //! Photos through the public face, wherever they are kept: in a folder, and in the bucket that `PINHOLE_TEST_S3_URL`
-//! names (`s3://bucket/prefix`, with the usual `AWS_…` variables). Whoever sets it promises that the store is there:
-//! one that does not answer fails the run.
+//! names (`s3://bucket/prefix`, with the usual `AWS_…` variables). `scripts/s3` starts a store and sets them;
+//! without one the run fails.
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
@@ -38,8 +38,7 @@ impl Case {
 
 /// One of each place there is.
 fn cases() -> Vec<Case> {
-    let bucket = Promised::bucket().map(|promised| promised.location());
-    [Some(Location::DataFolder), bucket].iter().flatten().map(Case::open).collect()
+    [Location::DataFolder, Promised::bucket().location()].iter().map(Case::open).collect()
 }
 
 /// The bucket we may use: a corner of it that is this test's own.
@@ -49,14 +48,15 @@ struct Promised {
 }
 
 impl Promised {
-    fn bucket() -> Option<Self> {
-        let url = std::env::var("PINHOLE_TEST_S3_URL").ok()?;
+    fn bucket() -> Self {
+        let url = std::env::var("PINHOLE_TEST_S3_URL")
+            .expect("PINHOLE_TEST_S3_URL is not set: scripts/s3 starts a store and sets it");
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let own = format!("test-{}-{:x}", std::process::id(), now.as_nanos());
         let base: BucketUrl = url.parse().unwrap();
         let url = format!("{base}/{own}");
         let prefix = url.strip_prefix(&format!("s3://{}/", base.bucket())).unwrap().to_owned();
-        Some(Self { url, prefix })
+        Self { url, prefix }
     }
 
     fn location(&self) -> Location {
@@ -165,7 +165,7 @@ async fn large_files_arrive_whole_and_side_by_side() {
 
 #[tokio::test]
 async fn a_bucket_has_the_names_of_a_folder_and_keeps_nothing_of_the_deleted() {
-    let Some(promised) = Promised::bucket() else { return };
+    let promised = Promised::bucket();
     let (case, store) = (Case::open(&promised.location()), promised.store());
     let squares = vec![square(700, "top"), square(512, "middle"), square(256, "small")];
     case.blobs.put(photo(1), squares, Some(Bytes::from_static(b"sent"))).await.unwrap();
@@ -182,7 +182,7 @@ async fn a_bucket_has_the_names_of_a_folder_and_keeps_nothing_of_the_deleted() {
 
 #[tokio::test]
 async fn what_is_not_what_was_written_is_an_error_and_no_picture() {
-    let Some(promised) = Promised::bucket() else { return };
+    let promised = Promised::bucket();
     let (case, store) = (Case::open(&promised.location()), promised.store());
     for seed in [1, 2] {
         case.blobs.put(photo(seed), vec![square(512, "large"), square(256, "small")], None).await.unwrap();
@@ -208,7 +208,7 @@ async fn what_is_not_what_was_written_is_an_error_and_no_picture() {
 
 #[tokio::test]
 async fn a_store_that_refuses_us_leads_to_what_to_do() {
-    let Some(promised) = Promised::bucket() else { return };
+    let promised = Promised::bucket();
     let elsewhere = Promised { url: "s3://pinhole-no-such-bucket/x".into(), prefix: "x".into() };
     for (location, remedy) in [
         (promised.location_with(&[("AWS_SECRET_ACCESS_KEY", "wrong")]), "AWS_SECRET_ACCESS_KEY"),

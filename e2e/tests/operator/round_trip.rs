@@ -1,5 +1,6 @@
 //! From one machine to many and back, with the servers that the test script started: everybody and everything arrives.
 
+use std::path::Path;
 use std::process::Command;
 
 use e2e::{Service, unique};
@@ -12,12 +13,12 @@ use crate::start::assert_says;
 fn places() -> [String; 2] {
     let promised = |name: &str| {
         std::env::var(name)
-            .unwrap_or_else(|_| panic!("{name} is not set: scripts/test starts a server and sets it"))
+            .unwrap_or_else(|_| panic!("{name} is not set: scripts/postgres and scripts/s3 set it"))
     };
     let (server, bucket) = (promised("PINHOLE_TEST_POSTGRES_URL"), promised("PINHOLE_TEST_S3_URL"));
     let name = unique("story").replace('-', "_");
-    let made =
-        Command::new("psql").args([&server, "-qc", &format!("CREATE SCHEMA {name}")]).status().unwrap();
+    let psql = Path::new(&promised("PINHOLE_TEST_POSTGRES_BIN")).join("psql");
+    let made = Command::new(psql).args([&server, "-qc", &format!("CREATE SCHEMA {name}")]).status().unwrap();
     assert!(made.success());
     let and = if server.contains('?') { '&' } else { '?' };
     [
