@@ -160,7 +160,7 @@ impl Service {
     /// Looks through every file the service has written.
     #[track_caller]
     pub fn assert_nowhere_on_disk(&self, secret: &[u8], what: &str) {
-        let files = self.files("");
+        let files = self.local_files("");
         for path in &files {
             let bytes = match std::fs::read(path) {
                 Ok(bytes) => bytes,
@@ -180,8 +180,16 @@ impl Service {
         }
     }
 
-    /// Every file below a folder of the data folder. What vanishes while we look is not there.
+    /// Every file below a folder of the data folder, and what is kept elsewhere in its place.
     pub fn files(&self, folder: &str) -> Vec<PathBuf> {
+        let elsewhere = self.stores.contents().into_iter().map(|(name, _)| self.data_dir().join(name));
+        let folder_of_it = self.data_dir().join(folder);
+        let elsewhere = elsewhere.filter(|path| path.starts_with(&folder_of_it));
+        self.local_files(folder).into_iter().chain(elsewhere).collect()
+    }
+
+    /// What vanishes while we look is not there.
+    fn local_files(&self, folder: &str) -> Vec<PathBuf> {
         let (mut folders, mut files) = (vec![self.data_dir().join(folder)], Vec::new());
         while let Some(folder) = folders.pop() {
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
@@ -190,8 +198,6 @@ impl Service {
             folders.extend(inner);
             files.extend(found);
         }
-        let elsewhere = self.stores.contents().into_iter().map(|(name, _)| self.data_dir().join(name));
-        files.extend(elsewhere.filter(|path| path.starts_with(self.data_dir().join(folder))));
         files
     }
 

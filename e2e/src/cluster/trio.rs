@@ -207,7 +207,9 @@ impl Drop for Node {
     /// What was killed leaves its sockets behind, outside of its folder.
     fn drop(&mut self) {
         self.programs.clear();
-        for (kind, [_, port]) in [("filer", self.filer), ("s3", self.door)] {
+        let kinds =
+            [("master", self.master), ("volume", self.volume), ("filer", self.filer), ("s3", self.door)];
+        for (kind, [_, port]) in kinds {
             let socket = std::env::temp_dir().join(format!("seaweedfs-{kind}-grpc-{port}.sock"));
             // There is none where it was never started.
             std::fs::remove_file(socket).ok();

@@ -81,8 +81,10 @@ fn write_until_killed(service: Service, workers: &mut [Worker], enough: usize) -
 fn write_until_dead(worker: &mut Worker, common: &[i64], acknowledge: &mpsc::Sender<()>) {
     loop {
         match worker.write(common) {
-            // Nobody counts any more once the plug is pulled; then the next request fails.
-            Ok(_) => drop(acknowledge.send(())),
+            Ok(_) => {
+                // Nobody counts any more once the plug is pulled; then the next request fails.
+                acknowledge.send(()).ok();
+            }
             Err(Unanswered::Dead(_)) => return,
             Err(refused) => panic!("{refused:?}"),
         }

@@ -1,9 +1,7 @@
 //! From one machine to many and back, with the servers that the test script started: everybody and everything arrives.
 
-use std::path::Path;
-use std::process::Command;
-
-use e2e::{Service, unique};
+use e2e::Service;
+use e2e::cluster::{Bucket, fresh_database};
 
 use crate::backup::pinhole;
 use crate::snapshot::{People, Snapshot};
@@ -11,20 +9,7 @@ use crate::start::assert_says;
 
 /// A database and a bucket of this story's own, as settings.
 fn places() -> [String; 2] {
-    let promised = |name: &str| {
-        std::env::var(name)
-            .unwrap_or_else(|_| panic!("{name} is not set: scripts/postgres and scripts/s3 set it"))
-    };
-    let (server, bucket) = (promised("PINHOLE_TEST_POSTGRES_URL"), promised("PINHOLE_TEST_S3_URL"));
-    let name = unique("story").replace('-', "_");
-    let psql = Path::new(&promised("PINHOLE_TEST_POSTGRES_BIN")).join("psql");
-    let made = Command::new(psql).args([&server, "-qc", &format!("CREATE SCHEMA {name}")]).status().unwrap();
-    assert!(made.success());
-    let and = if server.contains('?') { '&' } else { '?' };
-    [
-        format!("{server}{and}options=-csearch_path%3D{name}"),
-        format!("{}/{name}", bucket.trim_end_matches('/')),
-    ]
+    [fresh_database(), Bucket::fresh().url().to_owned()]
 }
 
 fn settings([database, bucket]: &[String; 2]) -> [&str; 4] {
