@@ -15,19 +15,19 @@ fn postgresql_is_stopped_and_killed_and_started_again() {
     let mut crew = crew(balancer.base());
 
     under_load("a restart of PostgreSQL", &mut crew, |pulse| {
-        pulse.beats(30);
+        pulse.beats(80);
         postgres.stop();
         postgres.start();
-        pulse.beats(30);
+        pulse.beats(80);
     });
     under_load("kill -9 and start of PostgreSQL", &mut crew, |pulse| {
-        pulse.beats(30);
+        pulse.beats(80);
         postgres.kill();
         postgres.start();
-        pulse.beats(30);
+        pulse.beats(80);
     });
     under_load("an outage of PostgreSQL until writes were refused", &mut crew, |pulse| {
-        pulse.beats(30);
+        pulse.beats(80);
         postgres.stop_at_once();
         pulse.refusal();
         for node in &nodes {
@@ -35,7 +35,7 @@ fn postgresql_is_stopped_and_killed_and_started_again() {
             node.anyone().get("/livez").expect(200);
         }
         postgres.start();
-        pulse.beats(30);
+        pulse.beats(80);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
         Recovery::of_many(base).verify(&mut crew);
@@ -51,10 +51,10 @@ fn the_standby_of_a_synchronous_pair_takes_over() {
     let mut crew = crew(balancer.base());
 
     under_load("kill -9 of the primary and promotion of its standby", &mut crew, |pulse| {
-        pulse.beats(40);
+        pulse.beats(150);
         pair.primary.kill();
         pair.standby.promote();
-        pulse.beats(40);
+        pulse.beats(150);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
         Recovery::of_many(base).verify(&mut crew);

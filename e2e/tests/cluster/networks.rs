@@ -24,28 +24,28 @@ fn between_a_node_and_postgresql() {
     let mut crew = crew(node.base());
 
     under_load("200 ms more to PostgreSQL and back", &mut crew, |pulse| {
-        pulse.beats(20);
+        pulse.beats(40);
         proxy.turn(SLOW);
         pulse.beats(10);
         proxy.turn(Weather::Fair);
-        pulse.beats(20);
+        pulse.beats(40);
     });
     under_load("a cut between a node and PostgreSQL", &mut crew, |pulse| {
-        pulse.beats(20);
+        pulse.beats(40);
         proxy.turn(Weather::Cut);
         pulse.refusal();
         // What one node cannot reach is no matter of the other's.
         other.assert_alive();
         proxy.turn(Weather::Fair);
-        pulse.beats(20);
+        pulse.beats(40);
     });
     under_load("silence between a node and PostgreSQL", &mut crew, |pulse| {
-        pulse.beats(20);
+        pulse.beats(40);
         proxy.turn(Weather::Silent);
         pulse.refusal();
         other.assert_alive();
         proxy.turn(Weather::Fair);
-        pulse.beats(20);
+        pulse.beats(40);
     });
     for base in [node.base(), other.base()] {
         Recovery::of_many(base).verify(&mut crew);

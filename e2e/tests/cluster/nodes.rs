@@ -15,9 +15,9 @@ fn one_of_three_nodes_is_killed() {
     let mut crew = crew(balancer.base());
 
     under_load("kill -9 of one of three nodes", &mut crew, |pulse| {
-        pulse.beats(40);
+        pulse.beats(100);
         nodes.pop().unwrap().kill();
-        pulse.beats(80);
+        pulse.beats(300);
     });
     Recovery::of_many(balancer.base()).verify(&mut crew);
 

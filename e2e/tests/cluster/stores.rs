@@ -18,16 +18,16 @@ fn one_of_three_stores_is_killed() {
     // The one the others listen to: until they have agreed on another, nothing new finds a place.
     let victim = trio.leader();
     under_uploads("kill -9 of one of three photo stores, their leader", &mut crew, |pulse| {
-        pulse.beats(20);
+        pulse.beats(40);
         trio.kill(victim);
-        pulse.beats(20);
+        pulse.beats(40);
     });
     Recovery::of_many(balancer.base()).verify(&mut crew);
 
     under_uploads("its return", &mut crew, |pulse| {
-        pulse.beats(10);
+        pulse.beats(20);
         trio.revive(victim);
-        pulse.beats(10);
+        pulse.beats(20);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
         Recovery::of_many(base).verify(&mut crew);
