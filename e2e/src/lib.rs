@@ -24,4 +24,5 @@ pub use crowd::at_once;
 pub use form::{Body, Encoding, Form};
 pub use patience::eventually;
 pub use service::{Service, program};
+pub use stores::afterglow;
 pub use wire::{Reply, Wire};

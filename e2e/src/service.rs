@@ -123,6 +123,11 @@ impl Service {
         socket(self.nodes.first().map_or(&self.base, |node| &node.base))
     }
 
+    /// Somebody without a credential who asks one node, past any balancer.
+    pub fn node(&self) -> Client {
+        Client::anonymous(self.nodes.first().map_or(&self.base, |node| &node.base))
+    }
+
     /// Somebody without a credential.
     pub fn anyone(&self) -> Client {
         Client::anonymous(&self.base)

@@ -7,6 +7,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -68,6 +69,11 @@ impl Stores {
         }
         contents
     }
+}
+
+/// How long an image may outlive its photo: not at all on one node, for some seconds on others.
+pub fn afterglow() -> Duration {
+    Duration::from_secs(if Stores::nodes() > 1 { 5 } else { 0 })
 }
 
 /// The same for a folder whenever it is asked for, and for no other.

@@ -18,7 +18,7 @@ pub struct Stored {
 #[derive(Debug)]
 enum Source {
     File(File, PathBuf),
-    Object(Object),
+    Object(Box<Object>),
 }
 
 impl Stored {
@@ -28,7 +28,7 @@ impl Stored {
     }
 
     pub(crate) fn object(object: Object) -> Self {
-        Self { length: object.length(), source: Source::Object(object) }
+        Self { length: object.length(), source: Source::Object(Box::new(object)) }
     }
 
     pub fn length(&self) -> u64 {

@@ -69,7 +69,7 @@ pub struct Store {
 #[derive(Debug)]
 enum Backend {
     Sqlite(Sqlite),
-    Postgres(Postgres),
+    Postgres(Box<Postgres>),
 }
 
 /// A transaction's work: called with the transaction, done when the future is. It can be cloned because a database
@@ -97,9 +97,10 @@ impl Store {
     ) -> Result<Self, OpenError> {
         let backend = match database {
             Database::File(path) => Backend::Sqlite(Sqlite::open(path, read_connections, listener)?),
-            Database::Server { primary, replica } => Backend::Postgres(
-                Postgres::open(primary, replica.as_ref(), read_connections, listener).await?,
-            ),
+            Database::Server { primary, replica } => {
+                let postgres = Postgres::open(primary, replica.as_ref(), read_connections, listener).await?;
+                Backend::Postgres(Box::new(postgres))
+            }
         };
         Ok(Self { backend })
     }
@@ -109,7 +110,9 @@ impl Store {
     pub async fn open_to_read(database: &Database) -> Result<Self, OpenError> {
         let backend = match database {
             Database::File(path) => Backend::Sqlite(Sqlite::open_to_read(path)?),
-            Database::Server { primary, .. } => Backend::Postgres(Postgres::open_to_read(primary).await?),
+            Database::Server { primary, .. } => {
+                Backend::Postgres(Box::new(Postgres::open_to_read(primary).await?))
+            }
         };
         Ok(Self { backend })
     }

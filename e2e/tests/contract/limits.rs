@@ -1,4 +1,4 @@
-//! Rate limits: generous, only on what hurts, and off with one setting.
+//! Rate limits: generous, only on what hurts, and off with one setting. Each node counts for itself.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ const ELSEWHERE: &str = "127.0.0.2";
 
 #[test]
 fn failed_logins_are_counted_per_name_and_address() {
-    let service = Service::start(&["--rate-limits", "on", "--login-failures", "3", "--login-window", "5m"]);
+    let service = Service::alone(&["--rate-limits", "on", "--login-failures", "3", "--login-window", "5m"]);
     let anyone = service.anyone();
     let (ada, bob) = (anyone.join("Ada"), anyone.join("bob"));
 
@@ -33,7 +33,7 @@ fn failed_logins_are_counted_per_name_and_address() {
 
 #[test]
 fn after_the_window_the_right_password_is_welcome_again() {
-    let service = Service::start(&["--rate-limits", "on", "--login-failures", "2", "--login-window", "2s"]);
+    let service = Service::alone(&["--rate-limits", "on", "--login-failures", "2", "--login-window", "2s"]);
     let anyone = service.anyone();
     anyone.join("ada");
     eventually("guessing is stopped", Duration::from_secs(30), || {
@@ -46,7 +46,7 @@ fn after_the_window_the_right_password_is_welcome_again() {
 
 #[test]
 fn joins_come_in_a_burst_and_then_slowly() {
-    let service = Service::start(&["--rate-limits", "on", "--join-burst", "3", "--join-interval", "1h"]);
+    let service = Service::alone(&["--rate-limits", "on", "--join-burst", "3", "--join-interval", "1h"]);
     let join = |who: &Client, name: &str| who.post("/join/username", Form::account(name, PASSWORD));
     let anyone = service.anyone();
     for name in ["ada", "bob", "carol"] {
@@ -56,7 +56,7 @@ fn joins_come_in_a_burst_and_then_slowly() {
     join(&anyone.at(ELSEWHERE), "dave").expect(201);
     login(&anyone, "ada", PASSWORD).expect(200);
 
-    let patient = Service::start(&["--rate-limits", "on", "--join-burst", "1", "--join-interval", "1s"]);
+    let patient = Service::alone(&["--rate-limits", "on", "--join-burst", "1", "--join-interval", "1s"]);
     join(&patient.anyone(), "ada").expect(201);
     eventually("the next join", Duration::from_secs(30), || {
         (join(&patient.anyone(), "bob").status == 201).then_some(())
@@ -66,7 +66,7 @@ fn joins_come_in_a_burst_and_then_slowly() {
 #[test]
 fn one_address_cannot_take_everything() {
     let flags = ["--rate-limits", "on", "--request-burst", "20", "--request-rate", "1"];
-    let service = Service::start(&flags);
+    let service = Service::alone(&flags);
     let anyone = service.anyone();
     let answers: Vec<Answer> = (0..60).map(|_| anyone.get("/feed")).collect();
     let served = answers.iter().filter(|answer| answer.status == 200).count();
@@ -85,7 +85,7 @@ fn one_address_cannot_take_everything() {
 
 #[test]
 fn by_default_a_hundred_join_at_once_and_thirty_guesses_are_forgiven() {
-    let service = Service::start(&["--rate-limits", "on"]);
+    let service = Service::alone(&["--rate-limits", "on"]);
     let anyone = service.anyone();
     for _ in 0..300 {
         anyone.get("/feed").expect(200);
@@ -105,7 +105,7 @@ fn by_default_a_hundred_join_at_once_and_thirty_guesses_are_forgiven() {
 #[test]
 fn one_setting_turns_them_all_off() {
     let tight = ["--login-failures", "1", "--join-burst", "1", "--request-burst", "1", "--request-rate", "1"];
-    let service = Service::start(&[&["--rate-limits", "off"][..], &tight].concat());
+    let service = Service::alone(&[&["--rate-limits", "off"][..], &tight].concat());
     let anyone = service.anyone();
     for name in ["ada", "bob", "carol"] {
         anyone.join(name);
@@ -118,7 +118,7 @@ fn one_setting_turns_them_all_off() {
 fn behind_a_trusted_proxy_the_right_most_stranger_is_the_client() {
     let limited =
         ["--rate-limits", "on", "--login-failures", "2", "--trusted-proxies", "127.0.0.1,10.0.0.0/8"];
-    let service = Service::start(&limited);
+    let service = Service::alone(&limited);
     service.anyone().join("ada");
     let guess = |chain: &str| {
         let request = service.anyone().request("POST", "/login/username");

@@ -64,7 +64,7 @@ fn the_photo_is_upright_and_in_its_colours() {
 
 #[test]
 fn nothing_is_left_of_a_photo_that_was_replaced_or_taken_away() {
-    let service = Service::start(&[]);
+    let service = Service::alone(&[]);
     let (ada, bob) = (service.newcomer("ada"), service.newcomer("bob"));
     let others = bob.put("/me/photo", Form::photo(&picture::tiny())).expect(200).json();
     let photograph = picture::photograph(600, 500);

@@ -26,7 +26,8 @@ fn everyone_is_found_by_name_whatever_its_case() {
 
 #[test]
 fn what_is_no_name_is_no_user() {
-    let anyone = Service::shared().anyone();
+    // Past any balancer: some have an opinion of their own on such addresses.
+    let anyone = Service::shared().node();
     let (unknown, too_long) = (unique("nobody"), "a".repeat(65));
     for name in
         [&unknown, &too_long, "a%20b", "%C3%A9", "%00", "%FF", "a%2Fb", "0%0A", "%D0%B0%D0%B4%D0%B0", "a,b"]

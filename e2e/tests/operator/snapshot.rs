@@ -77,7 +77,7 @@ impl Snapshot {
                 answers.insert((name.clone(), path.clone()), person.get(&path).expect(200).json());
             }
         }
-        for (_, answer) in &answers {
+        for answer in answers.values() {
             for photo in photos(answer) {
                 for side in [64, 512] {
                     let path = format!("/photos/{photo}/{side}x{side}");

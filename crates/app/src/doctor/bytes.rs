@@ -37,13 +37,23 @@ impl Examination<'_> {
 
     /// Notes of bytes that should be gone, among them those of the uploads that were just given up.
     pub(super) async fn removals(&self) -> Result<Finding, MoveError> {
+        let left = self.instance.store.lingering(self.before(), self.before()).await?.removals;
+        let struck = if self.fix { self.strike_removals().await? } else { 0 };
+        if left == 0 {
+            return Ok(Finding::fine("removals", "nothing that was deleted waits to be removed"));
+        }
+        let mended = self.fix.then(|| format!("removed: {struck} photos"));
+        let what = format!("{left} photos were deleted over an hour ago, and their bytes may still be there");
+        Ok(Finding::problem("removals", what).mended_or(mended, COLLECTED))
+    }
+
+    async fn strike_removals(&self) -> Result<u64, MoveError> {
         let (store, blobs) = (&self.instance.store, &self.instance.blobs);
-        let left = store.lingering(self.before(), self.before()).await?.removals;
         let mut struck = 0;
-        while self.fix {
+        loop {
             let some = store.removals(self.now.plus(UNDER_WAY)).await?;
             if some.is_empty() {
-                break;
+                return Ok(struck);
             }
             for photo in some {
                 blobs.delete(photo).await?;
@@ -51,12 +61,6 @@ impl Examination<'_> {
                 struck += 1;
             }
         }
-        if left == 0 {
-            return Ok(Finding::fine("removals", "nothing that was deleted waits to be removed"));
-        }
-        let mended = self.fix.then(|| format!("removed: {struck} photos"));
-        let what = format!("{left} photos were deleted over an hour ago, and their bytes may still be there");
-        Ok(Finding::problem("removals", what).mended_or(mended, COLLECTED))
     }
 
     /// Rows first, then bytes: whatever comes or goes meanwhile is asked about again before it is called wrong.

@@ -74,15 +74,14 @@ mod tests {
     #[test]
     fn what_makes_no_sense_together_is_found() {
         assert_eq!(found(&[]), [(Level::Fine, "they make sense together".to_owned())]);
-        let cases: [(&[(&str, &str)], Level, &str); 5] = [
-            (&[("admin_listen", "127.0.0.1:8080")], Level::Problem, "both 127.0.0.1:8080"),
-            (&[("admin_listen", "0.0.0.0:9090")], Level::Problem, "read the metrics"),
-            (&[("public_url", "https://photos.example.org")], Level::Problem, "trusted_proxies"),
-            (&[("max_connections", "10")], Level::Note, "max_connections_per_address"),
-            (&[("body_timeout", "1h")], Level::Note, "body_timeout"),
-        ];
-        for (settings, level, words) in cases {
-            let found = found(settings);
+        for (setting, level, words) in [
+            (("admin_listen", "127.0.0.1:8080"), Level::Problem, "both 127.0.0.1:8080"),
+            (("admin_listen", "0.0.0.0:9090"), Level::Problem, "read the metrics"),
+            (("public_url", "https://photos.example.org"), Level::Problem, "trusted_proxies"),
+            (("max_connections", "10"), Level::Note, "max_connections_per_address"),
+            (("body_timeout", "1h"), Level::Note, "body_timeout"),
+        ] {
+            let found = found(&[setting]);
             assert!(matches!(&found[..], [(l, what)] if *l == level && what.contains(words)), "{found:?}");
         }
         for fine in [
