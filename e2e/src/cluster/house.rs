@@ -41,7 +41,7 @@ impl House {
         } else {
             Command::new(program)
         };
-        command.current_dir(self.path());
+        command.current_dir(self.path()).env("HOME", self.path());
         command
     }
 }

@@ -4,6 +4,7 @@
 mod balancer;
 mod bucket;
 mod house;
+mod papers;
 mod postgres;
 mod proxy;
 mod schema;
@@ -14,6 +15,7 @@ pub use balancer::{ASKED, Balancer};
 pub use bucket::Bucket;
 pub use house::House;
 pub(crate) use house::promised;
+pub use papers::Papers;
 pub use postgres::{Pair, Postgres};
 pub use proxy::{Proxy, Weather};
 pub use schema::fresh_database;

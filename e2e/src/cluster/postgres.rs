@@ -1,7 +1,7 @@
 //! PostgreSQL on this machine, alone or as a synchronous pair. It waits for its disk, as it would in earnest.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use crate::eventually;
 
 use super::house::{free_port, on_loopback, run};
+use super::papers::Papers;
 use super::{Daemon, House};
 
 const START: Duration = Duration::from_secs(60);
@@ -18,6 +19,8 @@ const START: Duration = Duration::from_secs(60);
 pub struct Postgres {
     name: &'static str,
     port: u16,
+    /// Its certificate and key, if it has any.
+    papers: Option<Papers>,
     process: Option<Daemon>,
     house: Arc<House>,
 }
@@ -39,8 +42,23 @@ impl Postgres {
         server
     }
 
+    /// The same, which can prove with a certificate that it is `localhost`, and speaks with nobody unencrypted.
+    pub fn encrypted() -> Self {
+        let mut server = Self::alone();
+        server.stop();
+        server.papers = Some(Papers::made_in(&server.house));
+        std::fs::write(server.data().join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n").unwrap();
+        server.start();
+        server
+    }
+
     fn new(name: &'static str, house: Arc<House>) -> Self {
-        Self { name, port: free_port(), process: None, house }
+        Self { name, port: free_port(), papers: None, process: None, house }
+    }
+
+    /// The authority that vouches for it.
+    pub fn authority(&self) -> &Path {
+        &self.papers.as_ref().expect("it is encrypted").certificate
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -114,6 +132,11 @@ impl Postgres {
             "-c",
             "shared_buffers=32MB",
         ]);
+        if let Some(Papers { certificate, key }) = &self.papers {
+            server.args(["-c", "ssl=on"]);
+            server.args(["-c", &format!("ssl_cert_file={}", certificate.display())]);
+            server.args(["-c", &format!("ssl_key_file={}", key.display())]);
+        }
         server
     }
 

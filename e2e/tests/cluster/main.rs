@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
 mod databases;
+mod encryption;
 mod load;
 mod many;
 mod networks;

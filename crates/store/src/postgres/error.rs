@@ -20,6 +20,26 @@ pub(crate) fn told(error: &dyn StdError) -> String {
     told
 }
 
+/// Why a connection could not be made, with what to do where the client's own words do not say.
+pub(super) fn told_of_connecting(error: &tokio_postgres::Error) -> String {
+    const UNKNOWN: &str = "name the file with the certificate of its authority by sslrootcert";
+    let told = told(error);
+    let hints = [
+        ("UnknownIssuer", UNKNOWN),
+        // An authority of that name is known, and it is not the one.
+        ("BadSignature", UNKNOWN),
+        (
+            "CaUsedAsEndEntity",
+            "it shows the certificate of an authority as its own; make it one with CA:FALSE",
+        ),
+        ("not valid for name", "name the server in the address as its certificate does"),
+    ];
+    match hints.iter().find(|(sign, _)| told.contains(sign)) {
+        Some((_, hint)) => format!("{told} ({hint})"),
+        None => told,
+    }
+}
+
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         let words = told(&error);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::Receiver;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::job::Job;
 use super::link::{Link, PATIENCE, Reach};
@@ -113,7 +113,7 @@ impl Lane {
     async fn attempt(&mut self, group: &mut [Box<dyn Job>]) -> Fate {
         let mut tx = match self.tx.take() {
             Some(tx) if !tx.is_lost() => tx,
-            _ => match self.reach.connect().await {
+            _ => match self.reach.connect(Instant::now()).await {
                 Ok(session) => Tx::on_postgres(session),
                 Err(error) => return Fate::Undone(error),
             },

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_postgres::Config;
 use tokio_postgres::config::TargetSessionAttrs;
 
-use super::error::told;
+use super::error::{told, told_of_connecting};
 use super::session::Session;
 use super::tls::Tls;
 use super::url::DatabaseUrl;
@@ -94,7 +94,7 @@ impl Link {
                     return Ok(session);
                 }
                 // Whatever is wrong, a wrong password as well: it may be mended while we run.
-                Ok(Err(error)) => reasons.push(told(&error)),
+                Ok(Err(error)) => reasons.push(told_of_connecting(&error)),
                 Err(_) => reasons.push("no answer in time".into()),
             }
         }
@@ -120,8 +120,9 @@ impl Link {
 pub(super) struct Reach {
     link: Arc<Link>,
     patience: Duration,
-    /// Nobody could be reached for longer than we are patient: from now on there is one attempt for each who asks.
-    away: bool,
+    /// Nobody could be reached for longer than we are patient, and when that was tried last: from now on one attempt is
+    /// for all who ask before it ends.
+    away: Option<(Instant, Error)>,
     pause: Duration,
     not_before: Instant,
 }
@@ -129,30 +130,37 @@ pub(super) struct Reach {
 impl Reach {
     /// Whoever asks is kept waiting for so long when the server goes away.
     pub(super) fn new(link: Arc<Link>, patience: Duration) -> Self {
-        Self { link, patience, away: false, pause: FIRST_PAUSE, not_before: Instant::now() }
+        Self { link, patience, away: None, pause: FIRST_PAUSE, not_before: Instant::now() }
     }
 
-    pub(super) async fn connect(&mut self) -> Result<Session, Error> {
-        let since = Instant::now();
+    /// For somebody who has wanted a connection since `asked`.
+    pub(super) async fn connect(&mut self, asked: Instant) -> Result<Session, Error> {
+        if let Some((tried, error)) = &self.away
+            && *tried >= asked
+        {
+            return Err(error.clone());
+        }
         loop {
             sleep_until(self.not_before).await;
             let error = match self.link.connect().await {
                 Ok(session) => {
-                    if self.away {
+                    if self.away.take().is_some() {
                         tracing::info!("a database is back");
                     }
-                    (self.away, self.pause) = (false, FIRST_PAUSE);
+                    self.pause = FIRST_PAUSE;
                     return Ok(session);
                 }
                 Err(error) => error,
             };
-            self.not_before = Instant::now() + self.pause;
+            let now = Instant::now();
+            self.not_before = now + self.pause;
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-            if self.away || since.elapsed() >= self.patience {
-                if !self.away {
+            let was_away = self.away.is_some();
+            if was_away || now - asked >= self.patience {
+                if !was_away {
                     tracing::error!(%error, "a database is away; what needs it is refused until it is back");
                 }
-                self.away = true;
+                self.away = Some((now, error.clone()));
                 return Err(error);
             }
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::link::{Link, Reach};
 use crate::tx::Tx;
@@ -58,7 +58,8 @@ impl Pool {
             // Those beside it are no better. If they are after all, it costs a few connections.
             self.idle().clear();
         }
-        let fresh = Tx::on_postgres(self.reach.lock().await.connect().await?);
+        let asked = Instant::now();
+        let fresh = Tx::on_postgres(self.reach.lock().await.connect(asked).await?);
         self.run_on(Lent { pool: self, tx: Some(fresh) }, work).await
     }
 

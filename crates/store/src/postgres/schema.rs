@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::error::told;
@@ -27,8 +28,10 @@ const OLDEST: i32 = 150_000;
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
 pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session =
-        Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
+    let mut session = Reach::new(link, PATIENCE)
+        .connect(Instant::now())
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     let client = session.client();
     check_server(client).await.map_err(failed)?;
 
@@ -60,8 +63,10 @@ pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), Op
 pub(super) async fn expect_current(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
     let place = url.to_string();
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session =
-        Reach::new(link, PATIENCE).connect().await.map_err(|error| failed(error.to_string()))?;
+    let mut session = Reach::new(link, PATIENCE)
+        .connect(Instant::now())
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     let client = session.client();
     check_server(client).await.map_err(failed)?;
     let said = |error: tokio_postgres::Error| failed(told(&error));
