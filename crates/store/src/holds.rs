@@ -33,6 +33,14 @@ impl Holds {
         matches!(self, Self::Like(..))
     }
 
+    /// The post that must not go, or that nobody may like, until this is committed.
+    pub(crate) fn post(&self) -> Option<PostId> {
+        match self {
+            Self::Like(post, _) | Self::Post(post) => Some(*post),
+            _ => None,
+        }
+    }
+
     /// Whether both come to the same row in the end.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         match (self, other) {

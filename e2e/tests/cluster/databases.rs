@@ -60,3 +60,29 @@ fn the_standby_of_a_synchronous_pair_takes_over() {
         Recovery::of_many(base).verify(&mut crew);
     }
 }
+
+/// Without its standby the primary commits nothing, but holds on to every connection that asked it to.
+#[test]
+fn the_standby_of_a_synchronous_pair_goes_and_comes_back() {
+    let mut pair = Pair::start();
+    let stage = Stage::new(pair.url(), Bucket::fresh());
+    let nodes = stage.nodes::<2>();
+    let balancer = Balancer::of_nodes(&addresses(&nodes));
+    let mut crew = crew(balancer.base());
+
+    under_load("a standby that was away until writes were refused", &mut crew, |pulse| {
+        pulse.beats(20);
+        pair.standby.kill();
+        for _ in 0..20 {
+            pulse.refusal();
+        }
+        let held = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+        let held: usize = pair.primary.ask(held).parse().unwrap();
+        assert!((1..=2 * nodes.len()).contains(&held), "{held} connections wait for the standby");
+        pair.standby.start();
+        pulse.beats(40);
+    });
+    for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
+        Recovery::of_many(base).verify(&mut crew);
+    }
+}

@@ -47,6 +47,18 @@ fn between_a_node_and_postgresql() {
         proxy.turn(Weather::Fair);
         pulse.beats(40);
     });
+    for (weather, what) in [
+        (Weather::CommitsAreLost, "commits that never arrived"),
+        (Weather::AnswersAreLost, "commits whose answers were lost"),
+    ] {
+        under_load(what, &mut crew, |pulse| {
+            pulse.beats(20);
+            proxy.turn(weather);
+            pulse.refusal();
+            proxy.turn(Weather::Fair);
+            pulse.beats(20);
+        });
+    }
     for base in [node.base(), other.base()] {
         Recovery::of_many(base).verify(&mut crew);
     }
@@ -79,6 +91,10 @@ fn between_a_node_and_its_photos() {
             // An image that is in no cache is refused in words, well before those who upload lose their patience.
             assert_away(&reader.get(&image));
             elsewhere.get(&image).expect(200);
+            // Until an upload is given up as well, and nothing of it may be left.
+            if weather == Weather::Cut {
+                pulse.refusal();
+            }
             proxy.turn(Weather::Fair);
             pulse.beats(10);
         });

@@ -60,6 +60,8 @@ impl From<tokio_postgres::Error> for Error {
             }
             // Shutting down, starting up, or this connection was idle for too long in the middle of something.
             "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Self::Unavailable(words.into()),
+            // A statement was prepared before a newer node changed the tables: on another connection it is a new one.
+            "0A000" | "26000" => Self::Unavailable(words.into()),
             // It has become, or is still, a standby: somewhere else there is one that takes writes.
             "25006" => Self::Unavailable(words.into()),
             // Trouble with the connection, or with what the server has left: connections, memory, disk.

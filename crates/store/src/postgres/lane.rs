@@ -10,11 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::Receiver;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::job::Job;
 use super::link::{Link, PATIENCE, Reach};
-use super::session::Fate;
+use super::session::{Fate, Keep};
 use crate::holds::Holds;
 use crate::tx::Tx;
 use crate::{Error, Listener};
@@ -25,18 +26,24 @@ const GROUP: usize = 256;
 /// How often a job is run that others get in the way of.
 const ATTEMPTS: usize = 4;
 
+/// For a group that has to be written one by one. Whoever has not had their turn by then is told so.
+const GROUP_TIME: Duration = Duration::from_secs(10);
+
 /// For one job to be done. More than the server gives its statements, so that as a rule it is the server who ends it.
 const JOB_TIME: Duration = Duration::from_secs(20);
 
 pub(super) struct Lane {
     reach: Reach,
     tx: Option<Tx>,
+    /// A commit that was not answered in time, on a connection that lives: the server may be waiting for its standby. To
+    /// leave it and connect anew would leave one more behind for every group, until the server takes no more.
+    unanswered: Option<JoinHandle<()>>,
     listener: Arc<Listener>,
 }
 
 impl Lane {
     pub(super) fn new(link: Arc<Link>, listener: Arc<Listener>) -> Self {
-        Self { reach: Reach::new(link, PATIENCE), tx: None, listener }
+        Self { reach: Reach::new(link, PATIENCE), tx: None, unanswered: None, listener }
     }
 
     pub(super) async fn run(mut self, mut queue: Receiver<Box<dyn Job>>) {
@@ -55,6 +62,10 @@ impl Lane {
     async fn write(&mut self, mut group: Vec<Box<dyn Job>>) {
         if group.is_empty() {
             return;
+        }
+        if self.unanswered.as_ref().is_some_and(|commit| !commit.is_finished()) {
+            let error = Error::Unavailable("an earlier commit is still not answered".into());
+            return settle(group, &Err(error));
         }
         let mut fate = self.attempt(&mut group).await;
         // Lost before the commit was asked for. Once more, on a fresh connection.
@@ -81,16 +92,27 @@ impl Lane {
 
     /// Each in a transaction of its own, so that one that fails fails alone.
     async fn write_each(&mut self, group: Vec<Box<dyn Job>>) {
-        let mut stuck: Option<Holds> = None;
+        let (mut stuck, mut lost): (Option<Holds>, Option<Error>) = (None, None);
+        let until = Instant::now() + GROUP_TIME;
         for mut job in group {
+            if let Some(error) = &lost {
+                job.settle(Err(error.clone()));
+                continue;
+            }
+            if Instant::now() >= until {
+                job.settle(Err(Error::Busy));
+                continue;
+            }
             // They are in order: whoever wants what somebody would not let go of comes right behind.
             if stuck.as_ref().is_some_and(|stuck| stuck.meets(job.holds())) {
                 job.settle(Err(Error::Busy));
                 continue;
             }
             let fate = self.attempt_again(&mut job).await;
-            if matches!(fate, Err(Error::Busy)) {
-                stuck = Some(job.holds().clone());
+            match &fate {
+                Err(Error::Busy) => stuck = Some(job.holds().clone()),
+                Err(error @ Error::Unavailable(_)) => lost = Some(error.clone()),
+                _ => {}
             }
             job.settle(fate);
         }
@@ -140,6 +162,8 @@ impl Lane {
         };
         if fit {
             self.tx = Some(tx);
+        } else if matches!(fate, Fate::Unknown(_)) && !tx.is_lost() {
+            self.unanswered = Some(tokio::spawn(async move { tx.session().settled().await }));
         }
         fate
     }
@@ -149,6 +173,10 @@ impl Lane {
 async fn run(tx: &mut Tx, group: &mut [Box<dyn Job>]) -> Result<(), Error> {
     let late = |_| Error::Unavailable("a write was not answered in time".into());
     timeout(JOB_TIME, tx.session().begin()).await.map_err(late)??;
+    let mut posts: Vec<i64> = group.iter().filter_map(|job| Some(job.holds().post()?.0)).collect();
+    posts.dedup();
+    let keep = if group.iter().any(|job| job.holds().is_like()) { Keep::Together } else { Keep::Alone };
+    timeout(JOB_TIME, tx.session().hold(&posts, keep)).await.map_err(late)??;
     for job in group {
         timeout(JOB_TIME, job.run(tx)).await.map_err(late)??;
     }

@@ -60,7 +60,7 @@ pub(crate) struct Postgres {
     writer: Option<Writer>,
     readers: Arc<Pool>,
     /// Reads that take long, so that they only hold up each other.
-    slow_readers: Pool,
+    slow_readers: Arc<Pool>,
     replica: Option<Replica>,
     long: Long,
 }
@@ -97,7 +97,10 @@ impl Postgres {
         Ok(Self {
             writer: Some(Writer::start(&writes, listener)),
             readers,
-            slow_readers: Pool::new(link(primary, Purpose::Write, SLOW_STATEMENT_TIME)?, SLOW_READS),
+            slow_readers: Arc::new(Pool::new(
+                link(primary, Purpose::Write, SLOW_STATEMENT_TIME)?,
+                SLOW_READS,
+            )),
             replica,
             long: Long::new(link(primary, Purpose::Write, long::STATEMENT_TIME)?),
         })
@@ -111,7 +114,10 @@ impl Postgres {
         Ok(Self {
             writer: None,
             readers: Arc::new(Pool::new(reads, bounds)),
-            slow_readers: Pool::new(link(primary, Purpose::Write, SLOW_STATEMENT_TIME)?, SLOW_READS),
+            slow_readers: Arc::new(Pool::new(
+                link(primary, Purpose::Write, SLOW_STATEMENT_TIME)?,
+                SLOW_READS,
+            )),
             replica: None,
             long: Long::new(link(primary, Purpose::Write, long::STATEMENT_TIME)?),
         })
@@ -141,7 +147,7 @@ impl Postgres {
     }
 
     pub(crate) async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.slow_readers.run(work).await
+        self.slow_readers.run_to_the_end(work).await
     }
 
     pub(crate) async fn view<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {

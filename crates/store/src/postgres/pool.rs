@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::link::{Link, Reach};
@@ -15,7 +15,7 @@ use crate::{Error, Work};
 
 pub(super) struct Pool {
     bounds: Bounds,
-    places: Semaphore,
+    places: Arc<Semaphore>,
     waiting: AtomicUsize,
     idle: Lock<Vec<Tx>>,
     /// One at a time knocks at a door that may be closed.
@@ -40,7 +40,7 @@ impl Pool {
     pub(super) fn new(link: Arc<Link>, bounds: Bounds) -> Self {
         Self {
             bounds,
-            places: Semaphore::new(bounds.connections),
+            places: Arc::new(Semaphore::new(bounds.connections)),
             waiting: AtomicUsize::new(0),
             idle: Lock::default(),
             reach: Mutex::new(Reach::new(link, bounds.absence)),
@@ -49,6 +49,24 @@ impl Pool {
 
     pub(super) async fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
         let _place = self.place().await?;
+        self.run_here(work).await
+    }
+
+    /// The same for reads that take long: whoever leaves in the middle leaves the server at work, and the place is free
+    /// when it is done, not before.
+    pub(super) async fn run_to_the_end<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl Work<T>,
+    ) -> Result<T, Error> {
+        let (place, pool) = (self.place().await?, self.clone());
+        let reading = tokio::spawn(async move {
+            let _place = place;
+            pool.run_here(work).await
+        });
+        reading.await.map_err(|_| Error::Closed)?
+    }
+
+    async fn run_here<T>(&self, work: impl Work<T>) -> Result<T, Error> {
         // What lay idle may have died since. A read changes nothing, so it is done again on a fresh connection.
         if let Some(idle) = self.take() {
             match self.run_on(idle, work.clone()).await {
@@ -77,15 +95,15 @@ impl Pool {
         outcome
     }
 
-    async fn place(&self) -> Result<SemaphorePermit<'_>, Error> {
-        if let Ok(place) = self.places.try_acquire() {
+    async fn place(&self) -> Result<OwnedSemaphorePermit, Error> {
+        if let Ok(place) = self.places.clone().try_acquire_owned() {
             return Ok(place);
         }
         let waiting = Waiting::enter(&self.waiting);
         if waiting.already >= self.bounds.waiting {
             return Err(Error::Busy);
         }
-        match timeout(self.bounds.patience, self.places.acquire()).await {
+        match timeout(self.bounds.patience, self.places.clone().acquire_owned()).await {
             Ok(place) => place.map_err(|_| Error::Closed),
             Err(_) => Err(Error::Busy),
         }

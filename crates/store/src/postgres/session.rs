@@ -44,6 +44,30 @@ pub(super) enum Fate {
     Unknown(Error),
 }
 
+/// How a post is kept from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// With whoever does the same.
+    Together,
+    Alone,
+}
+
+impl Keep {
+    /// The table makes them ours where several services share a database.
+    fn statement(self) -> &'static str {
+        match self {
+            Self::Together => {
+                "SELECT pg_advisory_xact_lock_shared(CAST(CAST('posts' AS regclass) AS oid)::int, (post & 2147483647)::int)
+                 FROM unnest(CAST($1 AS BIGINT[])) AS post"
+            }
+            Self::Alone => {
+                "SELECT pg_advisory_xact_lock(CAST(CAST('posts' AS regclass) AS oid)::int, (post & 2147483647)::int)
+                 FROM unnest(CAST($1 AS BIGINT[])) AS post"
+            }
+        }
+    }
+}
+
 impl Session {
     pub(super) fn new(client: Client, speaker: AbortHandle) -> Self {
         Self { client, speaker, prepared: HashMap::new(), failed: false, sums: BTreeMap::new() }
@@ -128,6 +152,24 @@ impl Session {
         self.sums.clear();
         let begun = self.client.batch_execute("BEGIN").await;
         self.noted(begun)
+    }
+
+    /// Keeps these posts from others until the end of the transaction: from whoever deletes or edits them, or from everybody.
+    /// The locks on their rows would do, but are not fair: those who like a post pass by one who waits to delete it, for
+    /// as long as there are some.
+    pub(super) async fn hold(&mut self, posts: &[i64], keep: Keep) -> Result<(), Error> {
+        if posts.is_empty() {
+            return Ok(());
+        }
+        let statement = self.prepare(keep.statement()).await?;
+        let held = self.client.execute(&statement, &[&posts]).await;
+        self.noted(held).map(drop)
+    }
+
+    /// Waits for the answer to a commit that has not come, however long it takes.
+    pub(super) async fn settled(&mut self) {
+        // Answered after the commit, whichever way it went; nobody is left to be told.
+        drop(self.client().simple_query("").await);
     }
 
     /// Adds what was noted, all of it in one round trip, and in the same order on every node.
