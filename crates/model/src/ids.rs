@@ -64,6 +64,12 @@ impl PhotoId {
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
+
+    /// When it was made, to the millisecond. An id that is not from us has some time as well.
+    pub fn made_at(&self) -> Timestamp {
+        let millis = self.as_bytes()[..6].iter().fold(0, |millis, byte| (millis << 8) | i64::from(*byte));
+        Timestamp::from_micros(millis * 1_000)
+    }
 }
 
 impl fmt::Display for PhotoId {
@@ -103,5 +109,15 @@ mod tests {
         assert_eq!(id.to_string().parse(), Ok(id));
         assert!(id.to_string().replace('-', "").parse::<PhotoId>().is_err());
         assert!(format!("{{{id}}}").parse::<PhotoId>().is_err());
+    }
+
+    #[test]
+    fn photo_ids_know_when_they_were_made() {
+        let moment = Timestamp::from_micros(1_763_200_000_123_456);
+        assert_eq!(PhotoId::new(moment, [7; 10]).made_at(), Timestamp::from_micros(1_763_200_000_123_000));
+        assert_eq!(
+            PhotoId::from_bytes([0xff; 16]).made_at(),
+            Timestamp::from_micros(((1 << 48) - 1) * 1_000)
+        );
     }
 }

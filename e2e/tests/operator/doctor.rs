@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::backup::refused;
-use crate::snapshot::{People, Snapshot};
+use crate::snapshot::{People, Snapshot, files};
 use crate::start::{assert_says, run};
 
 /// What it finds, by check; settings come more than once.
@@ -148,6 +148,62 @@ fn bytes_without_rows_are_removed_once_they_are_old() {
     assert!(old.exists());
     patient.assert_mended("orphans");
     assert!(!old.exists());
+    patient.assert_recovered();
+}
+
+/// The file with everything in it: whoever closes it last writes the log back.
+fn database(data_dir: &Path) -> PathBuf {
+    let file = data_dir.join("pinhole.db");
+    Connection::open(&file).unwrap().execute_batch("SELECT count(*) FROM posts").unwrap();
+    file
+}
+
+#[test]
+fn the_photos_of_another_database_are_not_taken_for_orphans() {
+    let (patient, aside) = (Patient::new(), tempfile::tempdir().unwrap());
+    let [older, newer] = ["older.db", "newer.db"].map(|name| aside.path().join(name));
+    fs::copy(database(patient.path()), &older).unwrap();
+    let service = Service::start_in(patient.path(), &[]);
+    let post = patient.people.ada.moved_to(service.base()).share(&e2e::picture::tiny(), "since then");
+    service.terminate();
+    service.assert_ends_well();
+    fs::copy(database(patient.path()), &newer).unwrap();
+    let stranger = tempfile::tempdir().unwrap();
+    let service = Service::start_in(stranger.path(), &[]);
+    service.terminate();
+    service.assert_ends_well();
+
+    // Long enough ago for none of them to be on its way in.
+    let photo = post["photo"]["id"].as_str().unwrap();
+    for shelf in fs::read_dir(patient.path().join("photos")).unwrap() {
+        for place in fs::read_dir(shelf.unwrap().path()).unwrap() {
+            let place = File::open(place.unwrap().path()).unwrap();
+            place.set_modified(SystemTime::now() - HOURS).unwrap();
+        }
+    }
+    let before = files(patient.path());
+    for (wrong, words) in [(older, photo), (database(stranger.path()), "5 photos")] {
+        fs::copy(wrong, database(patient.path())).unwrap();
+        patient.assert_suffers("orphans", &[words, "younger", "Is this the right database?"]);
+        let (healthy, findings) = examined(patient.path(), &["--fix"]);
+        assert!(!healthy && finding(&findings, "orphans")["mended"].is_null(), "{findings:?}");
+        assert!(files(patient.path()) == before, "nothing is removed");
+    }
+    fs::copy(newer, database(patient.path())).unwrap();
+    assert!(examined(patient.path(), &[]).0, "with the right one all is well");
+}
+
+#[test]
+fn more_orphans_than_photos_are_a_question() {
+    let patient = Patient::new();
+    let strays: Vec<PathBuf> =
+        (10..35).map(|n| stray(&patient, &format!("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a{n}"), HOURS)).collect();
+    patient.assert_suffers("orphans", &["25 photos", "far more than the 4", "Is this the right database?"]);
+    assert!(!examined(patient.path(), &["--fix"]).0);
+    assert!(strays.iter().all(|stray| stray.exists()));
+    fs::remove_dir_all(&strays[0]).unwrap();
+    patient.assert_mended("orphans");
+    assert!(strays.iter().all(|stray| !stray.exists()));
     patient.assert_recovered();
 }
 

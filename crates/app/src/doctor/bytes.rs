@@ -12,6 +12,9 @@ use crate::{MoveError, Progress};
 const COLLECTED: &str =
     "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";
 
+/// So many orphans may be in an instance that is nearly empty.
+const A_FEW: u64 = 20;
+
 impl Examination<'_> {
     /// Claims that nobody redeemed.
     pub(super) async fn uploads(&self) -> Result<Finding, MoveError> {
@@ -95,7 +98,7 @@ impl Examination<'_> {
                 orphans.push(photo);
             }
         }
-        Ok([whole(photos, lost), self.orphans(orphans).await?])
+        Ok([whole(photos, lost), self.orphans(orphans, photos).await?])
     }
 
     /// What came within the last hour may be waiting for its row.
@@ -104,22 +107,39 @@ impl Examination<'_> {
         Timestamp::from_micros(0).plus(since) < self.before()
     }
 
-    async fn orphans(&self, orphans: Vec<PhotoId>) -> Result<Finding, MoveError> {
+    async fn orphans(&self, orphans: Vec<PhotoId>, known: u64) -> Result<Finding, MoveError> {
         if orphans.is_empty() {
             return Ok(Finding::fine("orphans", "no bytes are there without a row"));
+        }
+        let count = orphans.len();
+        let what = format!("{count} photos lie in the blob store that no row knows");
+        if let Some(doubt) = self.doubt(&orphans, known).await? {
+            return Ok(Finding::problem("orphans", format!("{what}, {doubt}")).about(orphans).advice(
+                "Is this the right database? With the wrong one, everybody's photos look like this, so none is \
+                 removed. See that the settings name the database that belongs to these photos. If they do, and it \
+                 was put back from an older copy, remove them by hand: `pinhole doctor --json` has all names.",
+            ));
         }
         if self.fix {
             for photo in &orphans {
                 self.instance.blobs.delete(*photo).await?;
             }
         }
-        let mended = self.fix.then(|| format!("removed: {} photos", orphans.len()));
-        Ok(Finding::problem(
-            "orphans",
-            format!("{} photos lie in the blob store that no row knows", orphans.len()),
-        )
-        .about(orphans)
-        .mended_or(mended, "Stop the service and run `pinhole doctor --fix`, which removes them."))
+        let mended = self.fix.then(|| format!("removed: {count} photos"));
+        Ok(Finding::problem("orphans", what)
+            .about(orphans)
+            .mended_or(mended, "Stop the service and run `pinhole doctor --fix`, which removes them."))
+    }
+
+    /// Why these may be somebody's after all: an old copy of the database, or that of another instance, knows
+    /// nothing of them either.
+    async fn doubt(&self, orphans: &[PhotoId], known: u64) -> Result<Option<String>, MoveError> {
+        let newest = self.instance.store.newest().await?;
+        if orphans.iter().any(|photo| photo.made_at() > newest) {
+            return Ok(Some("and some are younger than all that the database knows".to_owned()));
+        }
+        let is_too_many = orphans.len() as u64 > known + A_FEW;
+        Ok(is_too_many.then(|| format!("far more than the {known} it does know")))
     }
 }
 
