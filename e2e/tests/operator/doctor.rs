@@ -250,6 +250,19 @@ fn uploads_and_removals_that_linger_are_brought_to_an_end() {
     patient.assert_mended("removals");
     assert_eq!(patient.count("SELECT (SELECT count(*) FROM uploads) + (SELECT count(*) FROM removals)"), 0);
     assert!(places.iter().all(|place| !place.exists()));
+
+    // Bytes of this one may still arrive, so its note has to outlast them.
+    let late = "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5f";
+    let place = stray(&patient, late, HOURS);
+    patient.sql(&format!(
+        "INSERT INTO removals (photo_id, since) VALUES (x'{}', unixepoch() * 1000000 + 300000000)",
+        blob(late)
+    ));
+    assert!(examined(patient.path(), &["--fix"]).0);
+    assert!(place.exists() && patient.count("SELECT count(*) FROM removals") == 1);
+    patient.sql("UPDATE removals SET since = 5");
+    patient.assert_mended("removals");
+    assert!(!place.exists());
     patient.assert_recovered();
 }
 

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 use blobs::Kept;
 use model::{PhotoId, Timestamp};
 
-use super::{Examination, Finding, UNDER_WAY};
+use super::{Examination, Finding};
 use crate::moving::Shelves;
 use crate::{MoveError, Progress};
 
@@ -27,7 +27,8 @@ impl Examination<'_> {
         if self.fix {
             let mut given_up = 0;
             loop {
-                match store.abandon_stale_claims(self.before(), self.now).await? {
+                // Nothing of theirs is on its way any more, so their bytes need not wait for another look.
+                match store.abandon_stale_claims(self.before(), self.before()).await? {
                     0 => break,
                     some => given_up += some,
                 }
@@ -50,11 +51,12 @@ impl Examination<'_> {
         Ok(Finding::problem("removals", what).mended_or(mended, COLLECTED))
     }
 
+    /// What is noted for later stays: bytes of an upload that failed may arrive until then.
     async fn strike_removals(&self) -> Result<u64, MoveError> {
         let (store, blobs) = (&self.instance.store, &self.instance.blobs);
         let mut struck = 0;
         loop {
-            let some = store.removals(self.now.plus(UNDER_WAY)).await?;
+            let some = store.removals(self.now).await?;
             if some.is_empty() {
                 return Ok(struck);
             }
