@@ -84,10 +84,14 @@ impl App {
         let swept = parts.store.sweep(now, parts.settings.session_idle, Settings::KEY_LIFE).await?;
         // Bytes of theirs may still be on their way: what is noted for later is removed later.
         parts.store.abandon_stale_claims(dead_before, now.plus(parts.blobs.stragglers())).await?;
-        let removals = parts.store.removals(parts.clock.now()).await?;
-        for photo in &removals {
-            self.remove_bytes(*photo).await;
+        let mut removed = 0;
+        for photo in parts.store.removals(parts.clock.now()).await? {
+            // A thousand photos take a while, and a restore may have claimed this one anew.
+            if parts.store.still_to_remove(photo).await? {
+                self.remove_bytes(photo).await;
+                removed += 1;
+            }
         }
-        Ok(swept + removals.len())
+        Ok(swept + removed)
     }
 }

@@ -26,6 +26,9 @@ statements! {
     STALE_CLAIMS = "SELECT photo_id FROM uploads WHERE started_at < $1 ORDER BY started_at LIMIT 1000";
     NOTE_REMOVAL = "INSERT INTO removals (photo_id, since) VALUES ($1, $2) ON CONFLICT (photo_id) DO NOTHING";
     REMOVALS = "SELECT photo_id FROM removals WHERE since < $1 ORDER BY since LIMIT 1000";
+    STILL_TO_REMOVE = "SELECT 1 FROM removals WHERE photo_id = $1
+        AND NOT EXISTS (SELECT 1 FROM uploads WHERE photo_id = $1)
+        AND NOT EXISTS (SELECT 1 FROM photos WHERE id = $1)";
     STRIKE_REMOVAL = "DELETE FROM removals WHERE photo_id = $1";
 }
 
@@ -89,6 +92,15 @@ impl Store {
             async move { tx.all(REMOVALS, &[before.into()], |row| row.photo_id(0)).await }.boxed()
         })
         .await
+    }
+
+    /// Whether the bytes of this photo must go, now that it is its turn: they may have been struck off since, because
+    /// somebody brings that very photo in again.
+    pub async fn still_to_remove(&self, id: PhotoId) -> Result<bool, Error> {
+        let found = self.read(move |tx| {
+            async move { tx.first(STILL_TO_REMOVE, &[(&id).into()], |_| Ok(())).await }.boxed()
+        });
+        Ok(found.await?.is_some())
     }
 
     /// The bytes of this photo are gone.

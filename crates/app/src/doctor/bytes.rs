@@ -56,14 +56,16 @@ impl Examination<'_> {
         let (store, blobs) = (&self.instance.store, &self.instance.blobs);
         let mut struck = 0;
         loop {
-            let some = store.removals(self.now).await?;
-            if some.is_empty() {
-                return Ok(struck);
+            let before = struck;
+            for photo in store.removals(self.now).await? {
+                if store.still_to_remove(photo).await? {
+                    blobs.delete(photo).await?;
+                    store.strike_removal(photo).await?;
+                    struck += 1;
+                }
             }
-            for photo in some {
-                blobs.delete(photo).await?;
-                store.strike_removal(photo).await?;
-                struck += 1;
+            if struck == before {
+                return Ok(struck);
             }
         }
     }

@@ -17,7 +17,8 @@ use store::{Access, Created, Like, Original, Repeat};
 use case::{Case, LONG_AGO, NOW, new_photo, new_post, photo, seed, session};
 use moving::{
     a_sink_that_has_enough_gets_no_more, an_examination_finds_what_is_wrong_and_mends_what_it_can,
-    many_pages_of_facts_are_those_of_one_moment, what_one_database_gives_away_another_takes_in,
+    many_pages_of_facts_are_those_of_one_moment, what_is_brought_in_again_is_not_to_be_removed,
+    what_one_database_gives_away_another_takes_in,
 };
 
 /// Every story as two tests, one for each database.
@@ -54,6 +55,7 @@ on_both_databases! {
     authors_are_found_however_many_are_asked_for,
     what_one_database_gives_away_another_takes_in,
     a_sink_that_has_enough_gets_no_more,
+    what_is_brought_in_again_is_not_to_be_removed,
     many_pages_of_facts_are_those_of_one_moment,
     an_examination_finds_what_is_wrong_and_mends_what_it_can,
 }
@@ -137,8 +139,10 @@ async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back(case:
     // Its bytes are on the list until somebody says that they are gone.
     let later = NOW.plus(Duration::from_secs(1));
     assert_eq!(case.store.removals(later).await.unwrap(), [post.photo.id]);
+    assert!(case.store.still_to_remove(post.photo.id).await.unwrap());
     case.store.strike_removal(post.photo.id).await.unwrap();
     assert_eq!(case.store.removals(later).await.unwrap(), []);
+    assert!(!case.store.still_to_remove(post.photo.id).await.unwrap());
 
     assert!(case.post(ada.id, 2).await.id > post.id);
     let second = case.post(bob.id, 3).await;

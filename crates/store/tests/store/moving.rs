@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 use model::{PhotoId, PostId, Token, UserId};
-use store::{Arrival, Error, Fact, NewSession, NewUser, Sink, Store, Table};
+use store::{Arrival, Created, Error, Fact, NewSession, NewUser, Sink, Store, Table};
 
 use crate::case::{Case, LONG_AGO, NOW, Place, new_post, photo};
 
@@ -92,6 +92,32 @@ pub(crate) async fn a_sink_that_has_enough_gets_no_more(case: Case) {
     live(&case).await;
     let few = case.store.export(Kept { facts: Vec::new(), enough: 2 }).await.unwrap().facts;
     assert_eq!(few, facts(&case.store).await[..2]);
+}
+
+pub(crate) async fn what_is_brought_in_again_is_not_to_be_removed(case: Case) {
+    let (author, later) = (case.user("ada").await.id, NOW.plus(Duration::from_secs(1)));
+    let gone = case.post(author, 1).await.photo.id;
+    case.store.delete_post(PostId(1), None, NOW).await.unwrap();
+    let collected = case.store.removals(later).await.unwrap();
+    assert_eq!(collected, [gone]);
+    assert!(case.store.still_to_remove(gone).await.unwrap());
+    // Before it is its turn, a restore claims it, and makes it a photo.
+    case.store.claim_photos(collected, later).await.unwrap();
+    assert!(!case.store.still_to_remove(gone).await.unwrap());
+    assert!(matches!(case.store.create_post(new_post(author, 1, None)).await.unwrap(), Created::New(_)));
+    assert!(!case.store.still_to_remove(gone).await.unwrap());
+
+    // A note beside a row or a claim is wrong: what somebody has or brings is not taken away.
+    case.store.claim_photo(photo(2).id, NOW).await.unwrap();
+    case.meddle(
+        "INSERT INTO removals (photo_id, since)
+            SELECT id, 5 FROM photos UNION ALL SELECT photo_id, 5 FROM uploads",
+    )();
+    let noted = case.store.removals(later).await.unwrap();
+    assert_eq!(noted.len(), 2);
+    for photo in noted {
+        assert!(!case.store.still_to_remove(photo).await.unwrap(), "{photo}");
+    }
 }
 
 /// One of many, with a session that nobody else has.
