@@ -30,7 +30,6 @@ mod tests {
         // What `pinhole doctor` and those who move an instance ask once, apart from everybody else.
         "CENSUS",
         "MISCOUNTED",
-        "RECOUNT",
         "UNSHOWN",
     ];
 

@@ -26,9 +26,12 @@ statements! {
         (SELECT coalesce(max(created_at), 0) FROM posts WHERE id = (SELECT max(id) FROM posts)),
         (SELECT coalesce(max(created_at), 0) FROM users WHERE id = (SELECT max(id) FROM users))";
     MISCOUNTED = "SELECT id, like_count, (SELECT count(*) FROM likes l WHERE l.post_id = p.id) FROM posts p
-        WHERE like_count <> (SELECT count(*) FROM likes l WHERE l.post_id = p.id) ORDER BY id LIMIT 1000";
+        WHERE id > $1 AND like_count <> (SELECT count(*) FROM likes l WHERE l.post_id = p.id)
+        ORDER BY id LIMIT 1000";
+    // Changes nothing: from here on nobody else changes the count, and the next statement sees every like that did.
+    HOLD_COUNT = "UPDATE posts SET like_count = like_count WHERE id = $1";
     RECOUNT = "UPDATE posts SET like_count = (SELECT count(*) FROM likes l WHERE l.post_id = posts.id)
-        WHERE like_count <> (SELECT count(*) FROM likes l WHERE l.post_id = posts.id) RETURNING id";
+        WHERE id = $1 AND like_count <> (SELECT count(*) FROM likes l WHERE l.post_id = posts.id)";
     UNSHOWN = "SELECT id FROM photos WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.photo_id = photos.id)
         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.photo_id = photos.id) ORDER BY id LIMIT 1000";
     EXPECTED = "SELECT 1 FROM photos WHERE id = $1 UNION ALL SELECT 1 FROM uploads WHERE photo_id = $1
@@ -148,24 +151,47 @@ impl Store {
 
     /// The first thousand at most.
     pub async fn miscounted(&self) -> Result<Vec<Miscount>, Error> {
-        self.view(|tx| {
-            tx.all(MISCOUNTED, &[], |row| {
-                Ok(Miscount { post: row.post_id(0)?, like_count: row.int(1)?, likes: row.int(2)? })
-            })
+        self.miscounted_after(PostId(0)).await
+    }
+
+    /// Makes every count the number of likes; tells how many were not. Likes may come and go meanwhile, so each post
+    /// is held while it is counted, and only one at a time: whoever holds several may wait in a circle.
+    pub async fn recount_likes(&self) -> Result<usize, Error> {
+        let (mut last, mut mended) = (PostId(0), 0);
+        loop {
+            let page = self.miscounted_after(last).await?;
+            for Miscount { post, .. } in &page {
+                mended += self.recount(*post).await?;
+            }
+            match page.last() {
+                Some(miscount) => last = miscount.post,
+                None => return Ok(mended),
+            }
+        }
+    }
+
+    async fn miscounted_after(&self, last: PostId) -> Result<Vec<Miscount>, Error> {
+        self.view(move |tx| {
+            async move {
+                tx.all(MISCOUNTED, &[last.into()], |row| {
+                    Ok(Miscount { post: row.post_id(0)?, like_count: row.int(1)?, likes: row.int(2)? })
+                })
+                .await
+            }
             .boxed()
         })
         .await
     }
 
-    /// Makes every count the number of likes; tells how many were not.
-    pub async fn recount_likes(&self) -> Result<usize, Error> {
-        self.write_once(|tx| {
+    async fn recount(&self, post: PostId) -> Result<usize, Error> {
+        self.write(Holds::Post(post), move |tx| {
             async move {
-                let mended = tx.all(RECOUNT, &[], |row| row.post_id(0)).await?;
-                for post in &mended {
-                    tx.note(Change::Post(*post));
+                tx.execute(HOLD_COUNT, &[post.into()]).await?;
+                let mended = tx.execute(RECOUNT, &[post.into()]).await?;
+                if mended > 0 {
+                    tx.note(Change::Post(post));
                 }
-                Ok(mended.len())
+                Ok(mended)
             }
             .boxed()
         })

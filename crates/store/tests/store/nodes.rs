@@ -50,6 +50,34 @@ async fn likes_through_two_nodes_are_counted_once_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn likes_are_counted_anew_while_they_come_and_go() {
+    let case = Case::on_postgres().await;
+    let other = case.another_node().await;
+    let author = case.user("ada").await.id;
+    let mut posts: Vec<PostId> = Vec::new();
+    for number in 0..4 {
+        posts.push(case.post(author, number).await.id);
+    }
+    let mut members: Vec<UserId> = Vec::new();
+    for number in 0..25 {
+        members.push(case.user(&format!("user{number}")).await.id);
+    }
+    for round in 0..10 {
+        case.meddle("UPDATE posts SET like_count = like_count + 1000")();
+        let pairs = members.iter().flat_map(|user| posts.iter().map(|post| (*user, *post)));
+        let likes = join_all(pairs.map(async |(user, post)| match round % 2 {
+            0 => other.like(user, post, NOW).await,
+            _ => other.unlike(user, post).await,
+        }));
+        let both = async { tokio::join!(case.store.recount_likes(), likes) };
+        let (mended, likes) = tokio::time::timeout(IN_TIME, both).await.unwrap();
+        assert_eq!(mended.unwrap(), posts.len());
+        assert!(likes.into_iter().all(|like| like.unwrap() == Like::Changed));
+        assert_eq!(case.store.miscounted().await.unwrap(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upload_that_comes_to_two_nodes_makes_one_post() {
     let case = Case::on_postgres().await;
     let other = case.another_node().await;
