@@ -1,11 +1,13 @@
 //! From one machine to many and back, with the servers that the test script started: everybody and everything arrives.
 
-use e2e::Service;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use e2e::cluster::{Bucket, fresh_database};
+use e2e::{Form, Service};
 
 use crate::backup::pinhole;
 use crate::snapshot::{People, Snapshot};
-use crate::start::assert_says;
+use crate::start::{assert_says, run};
 
 /// A database and a bucket of this story's own, as settings.
 fn places() -> [String; 2] {
@@ -47,6 +49,40 @@ fn embedded_to_archive_to_cluster_to_embedded() {
     stop(service);
     assert_says(&pinhole(&node, &[&migrate[..], &["--finish"]].concat()), &["0 of 5 photos copied"]);
     assert_says(&pinhole(&node, &[&migrate[..], &["--verify"]].concat()), &["the same"]);
+    let service = Service::start_in(&new, &[]);
+    before.assert_lives_on_in(&service, &people);
+}
+
+#[test]
+fn a_move_does_not_end_while_a_forgotten_node_still_writes() {
+    let house = tempfile::tempdir().unwrap();
+    let [node, new] = ["node", "new"].map(|name| house.path().join(name));
+    let (cluster, to) = (places(), new.to_str().unwrap());
+    let service = Service::start_in(&node, &settings(&cluster));
+    let people = People::settle(&service);
+    let finish =
+        [&["migrate", "--to-database", to, "--to-blobs", to, "--finish"][..], &settings(&cluster)].concat();
+
+    let is_over = AtomicBool::new(false);
+    let words = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let path = format!("/posts/{}", people.keyed);
+            let mut edits = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                edits += 1;
+                people.bob.put(&path, Form::message(&format!("edit {edits}"))).expect(200);
+            }
+        });
+        let output = run(&[&finish[..], &["--data-dir", node.to_str().unwrap()]].concat(), &[]);
+        is_over.store(true, Ordering::Relaxed);
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    });
+    assert_says(&words, &["a service still runs on it", "Stop every node of it, then finish again"]);
+
+    let before = Snapshot::take(&service, &people);
+    stop(service);
+    assert_says(&pinhole(&node, &finish), &["rows brought in"]);
     let service = Service::start_in(&new, &[]);
     before.assert_lives_on_in(&service, &people);
 }

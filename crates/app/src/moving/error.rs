@@ -46,6 +46,12 @@ pub enum MoveError {
     )]
     StillWritten { photo: PhotoId },
     #[error(
+        "the old database was written to while it was moved: a service still runs on it\n\
+         Stop every node of it, {}then finish again.",
+        emptied(filled.as_deref())
+    )]
+    Overtaken { filled: Option<String> },
+    #[error(
         "{what} is not the same in both places\nEmpty the new place and begin again; the old one is as it was."
     )]
     Different { what: String },
@@ -75,6 +81,11 @@ fn remedy(may_skip: bool) -> &'static str {
     } else {
         ", or move without them, and their posts, by `pinhole backup --skip-missing` and `pinhole restore`."
     }
+}
+
+/// What was brought in too early has to go: it is not all.
+fn emptied(filled: Option<&str>) -> String {
+    filled.map_or_else(String::new, |place| format!("empty the new database ({place}), "))
 }
 
 fn found(census: &Census) -> String {

@@ -88,6 +88,8 @@ pub async fn migrate(
             return Err(MoveError::Different { what: "what the databases know".to_owned() });
         }
         Mode::Finish if facts_move && !is_finished => {
+            // Found out now, it costs no more than a second try.
+            expect_unwritten(from, &ledger, None).await?;
             progress.note("bringing in what the database knows");
             let arrival = if bytes_move { Arrival::Claimed } else { Arrival::Unmoved };
             let facts = ledger.facts().map_err(MoveError::Ledger)?;
@@ -98,6 +100,10 @@ pub async fn migrate(
             }
         }
         Mode::Finish | Mode::Verify => {}
+    }
+    if mode == Mode::Finish {
+        let filled = facts_move.then(|| to.places.database.to_string());
+        expect_unwritten(from, &ledger, filled).await?;
     }
     if facts_move {
         moved.rows = fingerprint_of(&ledger)?.rows();
@@ -185,6 +191,19 @@ enum Carried {
     Same,
     Deleted,
     Missing,
+}
+
+/// A node that nobody thought of may still write to the old place, and nothing of that would arrive. A folder is
+/// locked; a server cannot be, so it is looked at again. `filled` is the new database, once the facts are in it.
+async fn expect_unwritten(
+    from: &Instance,
+    ledger: &Written,
+    filled: Option<String>,
+) -> Result<(), MoveError> {
+    if from.store.is_shared() && fingerprint(&from.store).await? != fingerprint_of(ledger)? {
+        return Err(MoveError::Overtaken { filled });
+    }
+    Ok(())
 }
 
 /// Tells whether two databases know the same, in whatever order they tell it: text is sorted differently here and
