@@ -137,6 +137,13 @@ pub async fn migrate(
         Mode::Finish => {
             let rows = format!("; {} rows brought in and compared", moved.rows);
             shown.note(&format!("{copied}{}", if moved.rows > 0 { &rows } else { "" }));
+            if moved.nobodys > 0 {
+                shown.note(&format!(
+                    "{} photos at the new place are nobody's, deleted perhaps after they had been copied: \
+                     `pinhole doctor --fix` with the new settings removes them, once they are an hour old.",
+                    moved.nobodys
+                ));
+            }
             shown.note(&format!(
                 "Start the service on {} and {}. The old places are as they were.",
                 to.places().database,

@@ -1,12 +1,13 @@
 //! Moving: the bytes while the service runs, the rest when it has stopped, and nothing is lost on the way.
 
-use std::time::Duration;
+use std::fs::File;
+use std::time::{Duration, SystemTime};
 
 use e2e::{Service, eventually};
 
 use crate::backup::{pinhole, refused};
 use crate::snapshot::{People, Snapshot, files};
-use crate::start::assert_says;
+use crate::start::{assert_says, run};
 
 #[test]
 fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
@@ -87,6 +88,38 @@ fn only_the_database_or_only_the_photos_may_move() {
     // Put together again they are what they were.
     std::fs::rename(blobs.join("photos"), database.join("photos")).unwrap();
     let service = Service::start_in(&database, &[]);
+    before.assert_lives_on_in(&service, &people);
+}
+
+#[test]
+fn photos_that_were_deleted_after_they_were_copied_are_counted_where_only_photos_move() {
+    let house = tempfile::tempdir().unwrap();
+    let [old, blobs] = ["old", "blobs"].map(|name| house.path().join(name));
+    let service = Service::start_in(&old, &[]);
+    let people = People::settle(&service);
+    let gone = people.ada.share(&e2e::picture::tiny(), "will be gone");
+    people.ada.share_tiny("stays");
+    let migrate = ["migrate", "--to-blobs", blobs.to_str().unwrap()];
+    assert_says(&pinhole(&old, &migrate), &["6 of 6 photos copied"]);
+    people.ada.delete(&format!("/posts/{}", gone["id"])).expect(200);
+    let before = Snapshot::take(&service, &people);
+    service.terminate();
+    service.assert_ends_well();
+    let words = pinhole(&old, &[&migrate[..], &["--finish"]].concat());
+    assert_says(&words, &["0 of 5 photos copied", "1 photos at the new place are nobody's", "doctor --fix"]);
+
+    // The doctor does as was said, with the database and the photos where the settings will name them.
+    let photo = gone["photo"]["id"].as_str().unwrap();
+    let place = blobs.join("photos").join(&photo[34..]).join(photo);
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    File::open(place).unwrap().set_modified(long_ago).unwrap();
+    std::fs::remove_dir_all(old.join("photos")).unwrap();
+    std::fs::rename(blobs.join("photos"), old.join("photos")).unwrap();
+    let output = run(&["doctor", "--fix", "--data-dir", old.to_str().unwrap()], &[]);
+    let words = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{words}");
+    assert_says(&words, &["removed: 1 photos"]);
+    let service = Service::start_in(&old, &[]);
     before.assert_lives_on_in(&service, &people);
 }
 

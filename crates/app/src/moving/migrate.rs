@@ -40,6 +40,8 @@ pub struct Moved {
     pub bytes: u64,
     /// Rows that were brought in, or compared.
     pub rows: u64,
+    /// Photos at the new place that nothing speaks of, counted at the end of a move.
+    pub nobodys: u64,
 }
 
 /// From one instance to another. What has the same place in both stays where it is.
@@ -133,6 +135,10 @@ impl Courier<'_> {
             }
             let there = self.to.blobs.shelf(last_byte).await?;
             let there: HashMap<PhotoId, Kept> = there.into_iter().map(|kept| (kept.photo, kept)).collect();
+            if self.mode == Mode::Finish {
+                let strangers = there.keys().copied().filter(|id| !shelf.contains_key(id));
+                moved.nobodys += self.nobodys(strangers).await?;
+            }
             let carried = stream::iter(&shelf).map(async |(id, expected)| {
                 Ok::<_, MoveError>((
                     *id,
@@ -158,6 +164,18 @@ impl Courier<'_> {
             }
         }
         if missing.is_empty() { Ok(moved) } else { Err(MoveError::Missing { missing, may_skip: false }) }
+    }
+
+    /// How many of these are not even claimed. Where facts move along, what was deleted at the old place after it had
+    /// been copied is, and the collector finds it; where they stay, nobody ever will.
+    async fn nobodys(&self, strangers: impl Iterator<Item = PhotoId>) -> Result<u64, MoveError> {
+        let mut nobodys = 0;
+        for id in strangers {
+            if !self.to.store.expects_bytes(id).await? {
+                nobodys += 1;
+            }
+        }
+        Ok(nobodys)
     }
 
     async fn carry_one(
