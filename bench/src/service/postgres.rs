@@ -144,11 +144,11 @@ struct Programs {
 }
 
 impl Programs {
-    /// As `scripts/postgres` finds them: where the variable says, on the path, or where Debian puts the newest.
+    /// As `scripts/postgres` finds them: where the variable says, where Debian puts the newest, or on the path.
     fn find() -> Result<Self, Error> {
         let named = std::env::var_os("PINHOLE_TEST_POSTGRES_BIN").map(PathBuf::from);
         let folder =
-            named.or_else(on_the_path).or_else(debians).filter(|folder| folder.join("pgbench").exists());
+            named.or_else(debians).or_else(on_the_path).filter(|folder| folder.join("pgbench").exists());
         let missing = || Error::Peer("PostgreSQL is missing: apt-get install postgresql".into());
         let who = std::fs::metadata("/proc/self").map_err(Error::system("/proc/self"))?;
         Ok(Self { folder: folder.ok_or_else(missing)?, as_nobody: who.uid() == 0 })
