@@ -22,6 +22,7 @@ mod upkeep;
 mod upload;
 mod users;
 mod variants;
+mod words;
 mod workers;
 
 pub use accounts::{Caller, Entrance};
@@ -44,6 +45,7 @@ pub use stats::{CacheLevel, Facts, Queue, Stats};
 pub use store::DatabaseUrl;
 pub use upload::Upload;
 pub use variants::Image;
+pub use words::{count, size};
 
 use std::fs::File;
 use std::sync::Arc;

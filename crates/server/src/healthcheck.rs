@@ -8,6 +8,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `Ok` when the service that listens on `listen` says that it is ready.
 pub fn ask(listen: SocketAddr) -> io::Result<()> {
+    asked(listen).map_err(|error| match error.kind() {
+        // Which of the two it is depends on the system.
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            io::Error::other(format!("no answer within {} s", PATIENCE.as_secs()))
+        }
+        _ => error,
+    })
+}
+
+fn asked(listen: SocketAddr) -> io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&reachable(listen), PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;

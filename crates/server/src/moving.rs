@@ -1,6 +1,8 @@
 //! Backups, restores and moves, as the command line asks for them. What they have to say goes to stderr: the output
 //! may be an archive.
 
+mod target;
+
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -8,19 +10,21 @@ use std::sync::Arc;
 
 use app::{
     Account, ArchiveError, BucketUrl, DatabaseUrl, Destination, Instance, Manifest, Mode, MoveError, Moved,
-    OpenError, Place, Places, Progress,
+    OpenError, Place, Places, Progress, count, size,
 };
 use model::Clock;
 
 use crate::cli::Step;
 use crate::config::Config;
-use crate::progress::{Shown, size};
+use crate::progress::Shown;
 
 /// Why it did not work, in words that say what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum MovingError {
     #[error(transparent)]
     Open(#[from] OpenError),
+    #[error("{}", target::words(.0))]
+    Target(OpenError),
     #[error(transparent)]
     Move(#[from] MoveError),
     #[error("cannot read {}: {cause}\nSee that it is there, and that this user may read it.", path.display())]
@@ -109,7 +113,11 @@ pub async fn migrate(
         blobs: to_blobs.unwrap_or_else(|| from_places.blobs.clone()),
         account: from_places.account.clone(),
     };
+    to_places.expect_apart(&from_places)?;
     let shown = Arc::new(Shown::new());
+    for (way, places) in [("from:", &from_places), ("to:  ", &to_places)] {
+        shown.note(&format!("{way} rows in {}, photos in {}", places.database, places.blobs));
+    }
     let mode = match step {
         Step::DryRun => return plan(&from_places, &to_places, &shown).await,
         Step::Copy => Mode::Copy,
@@ -122,40 +130,58 @@ pub async fn migrate(
         Mode::Copy | Mode::Verify => Instance::look_at(&from_places).await?,
     };
     let to = match mode {
-        Mode::Verify => Instance::look_at(&to_places).await?,
-        Mode::Copy | Mode::Finish => Instance::take_beside(&to_places, &from_places).await?,
+        Mode::Verify => Instance::look_at(&to_places).await,
+        Mode::Copy | Mode::Finish => Instance::take_beside(&to_places, &from_places).await,
     };
+    let to = to.map_err(MovingError::Target)?;
     let moved = app::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
     shown.end();
     let moved = moved?;
-    let copied = format!("{} of {} photos copied ({})", moved.copied, moved.photos, size(moved.bytes));
     match mode {
+        Mode::Copy if moved.photos == 0 => {
+            shown.note("There are no photos to copy. Stop the service, and run this with --finish.");
+        }
         Mode::Copy => {
-            shown.note(&format!("{copied}; those that were there were compared byte by byte"));
+            shown.note(&format!("{}; those that were there were compared byte by byte", copied(&moved)));
             shown.note("Copy again as often as you like. Then stop the service, and run this with --finish.");
         }
         Mode::Finish => {
-            let rows = format!("; {} rows brought in and compared", moved.rows);
-            shown.note(&format!("{copied}{}", if moved.rows > 0 { &rows } else { "" }));
+            shown.note(&brought(&moved));
             if moved.nobodys > 0 {
                 shown.note(&format!(
-                    "{} photos at the new place are nobody's, deleted perhaps after they had been copied: \
-                     `pinhole doctor --fix` with the new settings removes them, once they are an hour old.",
-                    moved.nobodys
+                    "nobody's at the new place: {}, deleted perhaps after having been copied; \
+                     `pinhole doctor --fix` with the new settings removes what is an hour old.",
+                    count(moved.nobodys, "photo")
                 ));
             }
-            shown.note(&format!(
-                "Start the service on {} and {}. The old places are as they were.",
-                to.places().database,
-                to.places().blobs
-            ));
+            shown.note("The old places are as they were. Start the service with these settings:");
+            for setting in target::settings(to.places()) {
+                shown.note(&format!("  {setting}"));
+            }
         }
         Mode::Verify => {
             let Moved { photos, rows, .. } = moved;
-            shown.note(&format!("compared: {photos} photos and {rows} rows are the same in both places"));
+            shown.note(&format!(
+                "compared: {} and {} are the same in both places",
+                count(photos, "photo"),
+                count(rows, "row")
+            ));
         }
     }
     Ok(())
+}
+
+fn copied(moved: &Moved) -> String {
+    format!("{} of {} copied ({})", moved.copied, count(moved.photos, "photo"), size(moved.bytes))
+}
+
+/// What has moved, without what was not to be moved.
+fn brought(moved: &Moved) -> String {
+    let rows = if moved.rows_were_there { "there already, and the same" } else { "brought in and compared" };
+    let rows = (moved.rows > 0).then(|| format!("{} {rows}", count(moved.rows, "row")));
+    let photos = (moved.photos > 0).then(|| copied(moved));
+    let parts: Vec<String> = [photos, rows].into_iter().flatten().collect();
+    if parts.is_empty() { "there is nothing to move".to_owned() } else { parts.join("; ") }
 }
 
 async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingError> {
@@ -163,19 +189,19 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
     let to = match Instance::look_at(to).await {
         Ok(to) => Some(to),
         Err(OpenError::Missing(_)) => None,
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(MovingError::Target(error)),
     };
     let plan = app::plan(&from, to.as_ref(), shown).await;
     shown.end();
     let plan = plan?;
     let census = plan.census;
     shown.note(&format!(
-        "{} photos ({}), {} members, {} posts, {} likes",
-        plan.photos,
+        "{} ({}), {}, {}, {}",
+        count(plan.photos, "photo"),
         size(plan.bytes),
-        census.users,
-        census.posts,
-        census.likes
+        count(census.users, "member"),
+        count(census.posts, "post"),
+        count(census.likes, "like")
     ));
     shown.note(&format!(
         "{} photos are there already, {} are to be copied ({})",
@@ -183,9 +209,6 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
         plan.photos - plan.are_there,
         size(plan.bytes - plan.bytes_there)
     ));
-    if let Some(found) = plan.found.filter(|found| !found.is_empty()) {
-        shown.note(&format!("the new database is not empty: {} members, {} posts", found.users, found.posts));
-    }
     if to.is_none() {
         shown.note("there is no database at the new place yet; it will be made");
     }
@@ -210,11 +233,11 @@ fn is_pipe(file: &Path) -> bool {
 fn holdings(manifest: &Manifest) -> String {
     let rows = |table: &str| manifest.rows.get(table).copied().unwrap_or_default();
     format!(
-        "{} members, {} posts, {} likes and {} photos ({}) as of {}",
-        rows("users"),
-        rows("posts"),
-        rows("likes"),
-        manifest.photos,
+        "{}, {}, {} and {} ({}) as of {}",
+        count(rows("users"), "member"),
+        count(rows("posts"), "post"),
+        count(rows("likes"), "like"),
+        count(manifest.photos, "photo"),
         size(manifest.bytes),
         manifest.made_at
     )

@@ -4,13 +4,21 @@ use std::io::{IsTerminal, Write, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use app::Progress;
+use app::{Progress, count, size};
 
-const WIDTH: u64 = 24;
+/// How long a bar is where there is room, and the shortest that is worth drawing.
+const WIDTH: usize = 24;
+const LEAST_WIDTH: usize = 6;
+
+/// Where a terminal does not say how wide it is.
+const COLUMNS: usize = 80;
 
 /// How often a bar is drawn, and how often a line is written.
 const BAR_EVERY: Duration = Duration::from_millis(100);
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Before that, what is left is not told.
+const SOON: Duration = Duration::from_secs(1);
 
 /// On stderr: the output may be an archive.
 pub(crate) struct Shown {
@@ -76,7 +84,7 @@ impl Progress for Shown {
         job.shown = Instant::now();
         let line = line(&job.deed, job.done, job.total, job.began.elapsed());
         if self.is_terminal {
-            self.print(&format!("\r\x1b[2K{}{line}", bar(job.done, job.total)));
+            self.print(&format!("\r\x1b[2K{}", fitted(&line, job.done, job.total, columns())));
         } else {
             self.print(&format!("{line}\n"));
         }
@@ -99,35 +107,52 @@ impl Progress for Silence {
     fn note(&self, _: &str) {}
 }
 
+fn columns() -> usize {
+    let known = rustix::termios::tcgetwinsize(stderr()).map_or(0, |size| usize::from(size.ws_col));
+    if known == 0 { COLUMNS } else { known }
+}
+
+/// In one line of the terminal: one that wraps could not be drawn over. The bar gives way first, then the end.
+fn fitted(line: &str, done: Amount, total: Amount, columns: usize) -> String {
+    // Some terminals wrap as soon as the last column is used.
+    let room = columns.saturating_sub(1);
+    let spare = room.saturating_sub(line.chars().count() + "[] ".len()).min(WIDTH);
+    let bar = if spare >= LEAST_WIDTH { bar(done, total, spare) } else { String::new() };
+    format!("{bar}{line}").chars().take(room).collect()
+}
+
 /// Nothing where the end is not known.
-fn bar(done: Amount, total: Amount) -> String {
-    let Some(filled) = share(done, total, WIDTH) else { return String::new() };
-    let (filled, empty) = (filled as usize, (WIDTH - filled) as usize);
-    format!("[{}{}] ", "#".repeat(filled), "-".repeat(empty))
+fn bar(done: Amount, total: Amount, width: usize) -> String {
+    let Some(share) = share(done, total) else { return String::new() };
+    let filled = (share * width as f64) as usize;
+    format!("[{}{}] ", "#".repeat(filled), "-".repeat(width - filled))
 }
 
 fn line(deed: &str, done: Amount, total: Amount, took: Duration) -> String {
-    let mut line = format!("{deed}: {}", done.photos);
+    let mut line = format!("{deed}: ");
     if total.photos > 0 {
-        line += &format!(" of {}", total.photos);
+        line += &format!("{} of {}", done.photos, count(total.photos, "photo"));
+    } else {
+        line += &count(done.photos, "photo");
     }
-    line += " photos";
     if done.bytes > 0 {
         let second = (done.bytes as f64 / took.as_secs_f64().max(0.001)) as u64;
         line += &format!(", {}, {} a second", size(done.bytes), size(second));
     }
-    if let Some(percent) = share(done, total, 100).filter(|percent| (1..100).contains(percent)) {
-        let left = took.as_secs() * (100 - percent) / percent;
-        line += &format!(", {}", left_over(left));
+    // In the first moments, and from next to nothing, nobody can tell.
+    if let Some(share) = share(done, total).filter(|share| (0.01..1.0).contains(share))
+        && took >= SOON
+    {
+        let left = took.as_secs_f64() * (1.0 - share) / share;
+        line += &format!(", {}", left_over(left.ceil() as u64));
     }
     line
 }
 
-/// How many of `parts` are done, by bytes where they are known.
-fn share(done: Amount, total: Amount, parts: u64) -> Option<u64> {
+/// How much of it is done, from none to all, by bytes where they are known.
+fn share(done: Amount, total: Amount) -> Option<f64> {
     let (done, total) = if total.bytes > 0 { (done.bytes, total.bytes) } else { (done.photos, total.photos) };
-    let share = u128::from(done) * u128::from(parts) / u128::from(total.max(1));
-    (total > 0).then(|| u64::try_from(share).unwrap_or(parts).min(parts))
+    (total > 0).then(|| (done as f64 / total as f64).min(1.0))
 }
 
 fn left_over(seconds: u64) -> String {
@@ -135,15 +160,6 @@ fn left_over(seconds: u64) -> String {
         0..100 => format!("{seconds} s left"),
         100..6_000 => format!("{} min left", seconds / 60),
         _ => format!("{} h left", seconds / 3_600),
-    }
-}
-
-/// `1.5 GiB`.
-pub(crate) fn size(bytes: u64) -> String {
-    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
-        Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / f64::from(1_u32 << shift)),
-        None => format!("{bytes} bytes"),
     }
 }
 
@@ -160,13 +176,13 @@ mod tests {
             line("copying", done, total, took),
             "copying: 50 of 200 photos, 64.0 MiB, 2.0 MiB a second, 96 s left"
         );
-        assert_eq!(bar(done, total), "[######------------------] ");
+        assert_eq!(bar(done, total, 24), "[######------------------] ");
         let unknown = Amount::default();
         assert_eq!(
             line("verifying", done, unknown, took),
             "verifying: 50 photos, 64.0 MiB, 2.0 MiB a second"
         );
-        assert_eq!(bar(done, unknown), "");
+        assert_eq!(bar(done, unknown, 24), "");
         let only_photos = Amount { photos: 200, bytes: 0 };
         assert_eq!(
             line("looking", Amount { photos: 50, bytes: 0 }, only_photos, Duration::from_secs(600)),
@@ -175,9 +191,26 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_short() {
-        for (bytes, text) in [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (3 << 30, "3.0 GiB")] {
-            assert_eq!(size(bytes), text);
+    fn what_is_left_goes_by_bytes_and_by_parts_of_a_second() {
+        let total = Amount { photos: 10, bytes: 1_000 };
+        let told = |photos, bytes, millis| {
+            line("copying", Amount { photos, bytes }, total, Duration::from_millis(millis))
+        };
+        assert!(told(9, 150, 1_500).ends_with(", 9 s left"), "{}", told(9, 150, 1_500));
+        assert!(!told(9, 150, 400).contains("left"), "too early to tell");
+        assert!(!told(10, 1_000, 5_000).contains("left"), "nothing is left");
+    }
+
+    #[test]
+    fn it_never_wraps() {
+        let (done, total) =
+            (Amount { photos: 5_000, bytes: 64 << 20 }, Amount { photos: 20_000, bytes: 256 << 20 });
+        let line = line("copying", done, total, Duration::from_secs(32));
+        for columns in [1, 10, 40, 80, 100, 200] {
+            assert!(fitted(&line, done, total, columns).chars().count() < columns, "{columns}");
         }
+        let usual = fitted(&line, done, total, 80);
+        assert!(usual.starts_with("[#") && usual.ends_with("96 s left"), "{usual}");
+        assert!(fitted(&line, done, total, 40).starts_with("copying: 5000 of 20000 photos"));
     }
 }

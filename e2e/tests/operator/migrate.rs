@@ -21,8 +21,13 @@ fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
 
     let words = pinhole(old.path(), &with("--dry-run"));
     assert_says(&words, &["4 photos", "3 members", "4 are to be copied", "will be made"]);
-    assert!(!new.exists(), "a dry run makes nothing");
+    let [from, onto] = [("from:", old.path()), ("to:  ", &new)]
+        .map(|(way, path)| format!("{way} rows in {0}, photos in {0}\n", path.display()));
+    assert!(words.starts_with(&format!("{from}{onto}")), "{words}");
+    assert_says(&refused(old.path(), &with("--verify")), &["no database", "yet", "without --verify"]);
+    assert!(!new.exists(), "neither makes anything");
     assert_says(&pinhole(old.path(), &migrate), &["4 of 4 photos copied", "--finish"]);
+    assert_says(&refused(old.path(), &with("--verify")), &["no rows are there yet", "--finish"]);
     assert_says(&pinhole(old.path(), &migrate), &["0 of 4 photos copied"]);
     assert_says(
         &pinhole(old.path(), &with("--dry-run")),
@@ -39,7 +44,13 @@ fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[100] ^= 1;
     std::fs::write(&path, bytes).unwrap();
+    let words = refused(old.path(), &with("--verify"));
+    assert!(!words.contains("Empty"), "{words}");
+    assert_says(&words, &["without --verify"]);
     assert_says(&pinhole(old.path(), &migrate), &["2 of 3 photos copied"]);
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    assert_says(&refused(old.path(), &with("--verify")), &["not there yet: 1 of 3 photos", "--finish"]);
+    assert_says(&pinhole(old.path(), &migrate), &["1 of 3 photos copied"]);
 
     assert_says(&refused(old.path(), &with("--finish")), &["already running"]);
     // Somebody comes in the last moment.
@@ -47,8 +58,10 @@ fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
     let before = Snapshot::take(&service, &people);
     service.terminate();
     service.assert_ends_well();
-    assert_says(&pinhole(old.path(), &with("--finish")), &["1 of 4 photos copied", "rows brought in"]);
-    assert_says(&pinhole(old.path(), &with("--finish")), &["0 of 4 photos copied"]);
+    let words = pinhole(old.path(), &with("--finish"));
+    assert_says(&words, &["1 of 4 photos copied", "rows brought in", &format!("PINHOLE_DATA_DIR={to}\n")]);
+    assert_says(&pinhole(old.path(), &with("--finish")), &["0 of 4 photos copied", "rows there already"]);
+    assert_says(&refused(old.path(), &with("--dry-run")), &["not empty", "3 members"]);
     assert_says(&pinhole(old.path(), &with("--verify")), &["4 photos", "the same"]);
 
     let service = Service::start_in(&new, &[]);
@@ -83,7 +96,11 @@ fn only_the_database_or_only_the_photos_may_move() {
     service.assert_ends_well();
     pinhole(&old, &[&to_blobs[..], &["--finish"]].concat());
 
-    pinhole(&old, &["migrate", "--to-database", database.to_str().unwrap(), "--finish"]);
+    let to_database = ["migrate", "--to-database", database.to_str().unwrap()];
+    assert_says(&pinhole(&old, &to_database), &["no photos to copy", "--finish"]);
+    let words = pinhole(&old, &[&to_database[..], &["--finish"]].concat());
+    assert_says(&words, &["rows brought in", "PINHOLE_DATA_DIR=", "has been moved to"]);
+    assert!(!words.contains("photos copied"), "{words}");
     assert!(!database.join("photos").exists());
     // Put together again they are what they were.
     std::fs::rename(blobs.join("photos"), database.join("photos")).unwrap();
@@ -106,7 +123,7 @@ fn photos_that_were_deleted_after_they_were_copied_are_counted_where_only_photos
     service.terminate();
     service.assert_ends_well();
     let words = pinhole(&old, &[&migrate[..], &["--finish"]].concat());
-    assert_says(&words, &["0 of 5 photos copied", "1 photos at the new place are nobody's", "doctor --fix"]);
+    assert_says(&words, &["0 of 5 photos copied", "nobody's at the new place: 1 photo,", "doctor --fix"]);
 
     // The doctor does as was said, with the database and the photos where the settings will name them.
     let photo = gone["photo"]["id"].as_str().unwrap();
@@ -129,8 +146,18 @@ fn a_move_to_where_it_is_or_to_nowhere_is_refused() {
     let service = Service::start_in(house.path(), &[]);
     let here = house.path().join(".");
     let here = here.to_str().unwrap();
-    let words = refused(house.path(), &["migrate", "--to-database", here, "--to-blobs", here]);
-    assert_says(&words, &["where it is now"]);
+    for step in [&[][..], &["--dry-run"], &["--verify"]] {
+        let migrate = ["migrate", "--to-database", here, "--to-blobs", here];
+        assert_says(&refused(house.path(), &[&migrate[..], step].concat()), &["where it is now"]);
+    }
+    let inside = house.path().join("inside");
+    for step in [&[][..], &["--dry-run"]] {
+        let migrate = ["migrate", "--to-blobs", inside.to_str().unwrap()];
+        assert_says(&refused(house.path(), &[&migrate[..], step].concat()), &["one in the other"]);
+    }
+    assert!(!inside.exists());
+    let words = refused(house.path(), &["migrate", "--to-blobs", "s3:bucket"]);
+    assert_says(&words, &["--to-blobs", "a data folder", "s3://"]);
     let words = refused(house.path(), &["migrate", "--to-blobs", "ftp://ada:secret@example.org"]);
     assert_says(&words, &["--to-blobs", "s3://"]);
     assert!(!words.contains("secret"), "{words}");

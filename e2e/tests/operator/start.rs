@@ -115,6 +115,10 @@ fn healthcheck_tells_a_ready_service_from_none() {
     assert!(run(&["healthcheck", "--listen", &address], &[]).status.success());
     service.kill();
     assert_says(&refusal(&["healthcheck", "--listen", &address], &[]), &[&address, "not ready"]);
+    // Somebody who takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    assert_says(&refusal(&["healthcheck", "--listen", &address], &[]), &[&address, "no answer within 5 s"]);
 }
 
 #[test]

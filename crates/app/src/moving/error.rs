@@ -7,6 +7,7 @@ use model::PhotoId;
 use store::Census;
 
 use super::ArchiveError;
+use crate::words::count;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
@@ -37,6 +38,12 @@ pub enum MoveError {
     #[error("{place} is where it is now\nName another place.")]
     SamePlace { place: String },
     #[error(
+        "{} and {} lie one in the other\nName a folder of its own.",
+        new.display(),
+        old.display()
+    )]
+    Nested { new: PathBuf, old: PathBuf },
+    #[error(
         "{place} did not give back what was written to it, for photo {photo}\nSee that the disk or the store is healthy."
     )]
     Unfaithful { place: String, photo: PhotoId },
@@ -45,6 +52,10 @@ pub enum MoveError {
          Stop every node of it, then finish again."
     )]
     StillWritten { photo: PhotoId },
+    #[error("{what} is not the same in both places\n{}", repair(*is_finished))]
+    Different { what: String, is_finished: bool },
+    #[error("not there yet: {} of {}\n{}", photos - there, count(*photos, "photo"), completion(*is_finished))]
+    PhotosToCome { there: u64, photos: u64, is_finished: bool },
     #[error(
         "the old database was written to while it was moved: a service still runs on it\n\
          Stop every node of it, {}then finish again.",
@@ -52,9 +63,10 @@ pub enum MoveError {
     )]
     Overtaken { filled: Option<String> },
     #[error(
-        "{what} is not the same in both places\nEmpty the new place and begin again; the old one is as it was."
+        "no rows are there yet; the photos that are to move are there, and the same\n\
+         Stop the service, then run this with --finish instead of --verify: that brings in the rows."
     )]
-    Different { what: String },
+    RowsToCome,
     #[error("cannot keep facts in a temporary file: {0}\nPoint TMPDIR to a folder with some room.")]
     Ledger(io::Error),
     #[error("a thread ended before its work was done: {0}")]
@@ -88,7 +100,30 @@ fn emptied(filled: Option<&str>) -> String {
     filled.map_or_else(String::new, |place| format!("empty the new database ({place}), "))
 }
 
+/// Before the rows are there every photo is compared again by a plain pass; afterwards none is touched any more.
+fn repair(is_finished: bool) -> &'static str {
+    if is_finished {
+        "Empty the new place and begin again; the old one is as it was."
+    } else {
+        "Run this without --verify: that copies again whatever differs."
+    }
+}
+
+fn completion(is_finished: bool) -> &'static str {
+    if is_finished {
+        "Stop the service, then run this with --finish instead of --verify: that copies what is missing."
+    } else {
+        "Run this without --verify, or with --finish when the service is stopped: both copy what is missing."
+    }
+}
+
 fn found(census: &Census) -> String {
     let Census { users, posts, photos, sessions, .. } = census;
-    format!("{users} members, {posts} posts, {photos} photos and {sessions} sessions")
+    format!(
+        "{}, {}, {} and {}",
+        count(*users, "member"),
+        count(*posts, "post"),
+        count(*photos, "photo"),
+        count(*sessions, "session")
+    )
 }

@@ -40,6 +40,8 @@ pub struct Moved {
     pub bytes: u64,
     /// Rows that were brought in, or compared.
     pub rows: u64,
+    /// They came with an earlier attempt.
+    pub rows_were_there: bool,
     /// Photos at the new place that nothing speaks of, counted at the end of a move.
     pub nobodys: u64,
 }
@@ -69,7 +71,7 @@ pub async fn migrate(
     }
     if is_finished && fingerprint(&to.store).await? != fingerprint_of(&ledger)? {
         return Err(match mode {
-            Mode::Verify => MoveError::Different { what: "what the databases know".to_owned() },
+            Mode::Verify => different_facts(),
             _ => MoveError::NotEmpty {
                 place: to.places.database.to_string(),
                 census: to.store.census().await?,
@@ -81,14 +83,12 @@ pub async fn migrate(
     if bytes_move {
         // What is brought in beside facts is claimed until they follow.
         let claims = facts_move && !is_finished && mode != Mode::Verify;
-        let courier = Courier { from, to, mode, claims, clock };
+        let courier = Courier { from, to, mode, claims, is_finished, clock };
         moved = courier.carry(&ledger, &*progress).await?;
     }
     match mode {
         Mode::Copy => return Ok(moved),
-        Mode::Verify if facts_move && !is_finished => {
-            return Err(MoveError::Different { what: "what the databases know".to_owned() });
-        }
+        Mode::Verify if facts_move && !is_finished => return Err(MoveError::RowsToCome),
         Mode::Finish if facts_move && !is_finished => {
             // Found out now, it costs no more than a second try.
             expect_unwritten(from, &ledger, None).await?;
@@ -98,7 +98,7 @@ pub async fn migrate(
             let facts = facts.map(|fact| fact.map_err(|error| store::Error::Refused(error.to_string())));
             to.store.import(arrival, facts).await?;
             if fingerprint(&to.store).await? != fingerprint_of(&ledger)? {
-                return Err(MoveError::Different { what: "what the databases know".to_owned() });
+                return Err(different_facts());
             }
         }
         Mode::Finish | Mode::Verify => {}
@@ -109,8 +109,13 @@ pub async fn migrate(
     }
     if facts_move {
         moved.rows = fingerprint_of(&ledger)?.rows();
+        moved.rows_were_there = is_finished;
     }
     Ok(moved)
+}
+
+fn different_facts() -> MoveError {
+    MoveError::Different { what: "what the databases know".to_owned(), is_finished: true }
 }
 
 /// Carries the bytes of photos, one shelf after the other.
@@ -119,6 +124,8 @@ struct Courier<'a> {
     to: &'a Instance,
     mode: Mode,
     claims: bool,
+    /// Whether the facts have moved, so that no plain pass comes any more.
+    is_finished: bool,
     clock: &'a Clock,
 }
 
@@ -128,7 +135,7 @@ impl Courier<'_> {
         progress.begin(if self.mode == Mode::Verify { "comparing" } else { "copying" }, photos, bytes);
         let shelves = Shelves::of(ledger.photos().map_err(MoveError::Ledger)?).map_err(MoveError::Ledger)?;
         let mut moved = Moved { photos, ..Moved::default() };
-        let mut missing = Vec::new();
+        let (mut missing, mut to_come) = (Vec::new(), 0);
         for (last_byte, shelf) in shelves.each() {
             if self.claims && !shelf.is_empty() {
                 self.to.store.claim_photos(shelf.keys().copied().collect(), self.clock.now()).await?;
@@ -155,6 +162,7 @@ impl Courier<'_> {
                         moved.bytes += bytes;
                     }
                     Carried::Missing => missing.push(id),
+                    Carried::ToCome => to_come += 1,
                     Carried::Deleted if self.mode == Mode::Finish => {
                         return Err(MoveError::StillWritten { photo: id });
                     }
@@ -163,7 +171,14 @@ impl Courier<'_> {
                 progress.advance(1, bytes);
             }
         }
-        if missing.is_empty() { Ok(moved) } else { Err(MoveError::Missing { missing, may_skip: false }) }
+        if !missing.is_empty() {
+            return Err(MoveError::Missing { missing, may_skip: false });
+        }
+        if to_come > 0 {
+            let is_finished = self.is_finished;
+            return Err(MoveError::PhotosToCome { there: photos - to_come, photos, is_finished });
+        }
+        Ok(moved)
     }
 
     /// How many of these are not even claimed. Where facts move along, what was deleted at the old place after it had
@@ -196,10 +211,10 @@ impl Courier<'_> {
         if self.mode != Mode::Verify {
             return Ok(if self.to.bring(id, &files).await? { Carried::Copied } else { Carried::Same });
         }
-        if self.to.blobs.files(id).await? == files {
-            Ok(Carried::Same)
-        } else {
-            Err(MoveError::Different { what: format!("photo {id}") })
+        match self.to.blobs.files(id).await? {
+            there if there == files => Ok(Carried::Same),
+            there if there.is_empty() => Ok(Carried::ToCome),
+            _ => Err(MoveError::Different { what: format!("photo {id}"), is_finished: self.is_finished }),
         }
     }
 }
@@ -208,7 +223,10 @@ enum Carried {
     Copied,
     Same,
     Deleted,
+    /// At the old place.
     Missing,
+    /// Not at the new place yet, and nobody was asked to bring it.
+    ToCome,
 }
 
 /// A node that nobody thought of may still write to the old place, and nothing of that would arrive. A folder is

@@ -19,22 +19,25 @@ pub struct Plan {
     /// Photos whose files are missing at the old place.
     pub missing: Vec<PhotoId>,
     pub census: Census,
-    /// What the new database has in it.
-    pub found: Option<Census>,
 }
 
-/// Looks at both ends. `to` is not there where nothing has been made yet.
+/// Looks at both ends, and refuses what a move would refuse. `to` is not there where nothing has been made yet.
 pub async fn plan(
     from: &Instance,
     to: Option<&Instance>,
     progress: &dyn Progress,
 ) -> Result<Plan, MoveError> {
+    if let Some(to) = to {
+        let facts_move = !from.places.database.is(&to.places.database);
+        if !facts_move && from.places.blobs.is(&to.places.blobs) {
+            return Err(MoveError::SamePlace { place: to.places.database.to_string() });
+        }
+        if facts_move {
+            to.expect_empty().await?;
+        }
+    }
     let census = from.store.census().await?;
-    let found = match to {
-        Some(to) if !from.places.database.is(&to.places.database) => Some(to.store.census().await?),
-        _ => None,
-    };
-    let mut plan = Plan { census, found, ..Plan::default() };
+    let mut plan = Plan { census, ..Plan::default() };
     progress.begin("looking", census.photos, 0);
     for (last_byte, shelf) in from.store.export(Shelves::default()).await?.each() {
         let kept = by_photo(from.blobs.shelf(last_byte).await?);
