@@ -23,6 +23,9 @@ const MAX_UPLOADS_EACH: usize = 16;
 /// memory, and whoever waits for that should hear of it.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(60);
 
+pub(crate) const DAMAGED: &str =
+    "Stop the service, keep a copy of the data folder, and restore the last good backup.";
+
 /// Why the service could not start, in words that say what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -52,6 +55,10 @@ pub enum OpenError {
     Missing(store::OpenError),
     #[error("{0}\nStart the service of this version once, which brings it up to date.")]
     Older(store::OpenError),
+    #[error("{}\n{}", .0, access())]
+    Denied(store::OpenError),
+    #[error("{}\n{}", .0, DAMAGED)]
+    Damaged(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
@@ -76,6 +83,8 @@ impl OpenError {
             store::OpenError::Missing { .. } => Self::Missing(error),
             store::OpenError::Older { .. } => Self::Older(error),
             store::OpenError::Server { .. } => Self::Server(error),
+            store::OpenError::Denied { .. } => Self::Denied(error),
+            store::OpenError::Damaged { .. } => Self::Damaged(error),
             store::OpenError::Open { .. } | store::OpenError::Thread(_) => Self::Store(error),
         }
     }
@@ -143,6 +152,15 @@ async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
         blobs.ping().await.map_err(failed)?;
     }
     Ok(blobs)
+}
+
+/// Who runs this is told: it is seldom who they think.
+pub(crate) fn access() -> String {
+    let user = rustix::process::geteuid().as_raw();
+    format!(
+        "This runs as the user {user}: run it as the user of the service (sudo -u …), or give this one the right to \
+         the folder."
+    )
 }
 
 fn remedy_at(cause: &blobs::Error) -> String {

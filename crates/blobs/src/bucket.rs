@@ -69,6 +69,8 @@ pub(crate) struct Bucket {
     quick: AmazonS3,
     /// For whole photos on their way in or elsewhere.
     patient: AmazonS3,
+    /// Whether we were given one, and need not ask the machine.
+    has_key: bool,
 }
 
 impl Bucket {
@@ -76,6 +78,7 @@ impl Bucket {
         Ok(Self {
             quick: account.connect(url.bucket(), &QUICK)?,
             patient: account.connect(url.bucket(), &PATIENT)?,
+            has_key: account.has_key(),
             url: url.clone(),
         })
     }
@@ -160,7 +163,7 @@ impl Bucket {
         };
         match tokio::time::timeout(PING, life).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Error::Unavailable(Trouble::too_slow(&self.url, PING))),
+            Err(_) => Err(Error::Unavailable(Trouble::too_slow(&self.url, PING, self.has_key))),
         }
     }
 

@@ -321,3 +321,14 @@ fn settings_and_the_folder_are_looked_at_too() {
     patient.assert_suffers("folder", &["everybody on this machine", "chmod"]);
     assert_says(&refused(patient.path(), &["doctor", "--fixx"]), &["--fix"]);
 }
+
+#[test]
+fn a_damaged_file_is_called_so_and_leads_to_a_backup() {
+    let patient = Patient::new();
+    let path = patient.path().join("pinhole.db");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, "no page of a database ".repeat(999)).unwrap();
+    patient.assert_suffers("open", &["is damaged", "keep a copy", "backup"]);
+    fs::write(&path, whole).unwrap();
+    patient.assert_recovered();
+}

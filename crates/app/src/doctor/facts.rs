@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{Examination, Finding};
-use crate::MoveError;
+use crate::open::DAMAGED;
+use crate::{MoveError, count, size};
 
 /// Clocks that agree to this are right enough.
 const DRIFT: Duration = Duration::from_secs(5);
@@ -27,16 +28,20 @@ impl Examination<'_> {
             ));
         }
         let what = format!("the database is damaged: {}", complaints.join("; "));
-        Ok(Finding::problem("database", what)
-            .advice("Stop the service, keep a copy of the data folder, and restore the last good backup."))
+        Ok(Finding::problem("database", what).advice(DAMAGED))
     }
 
     pub(super) async fn contents(&self) -> Result<Finding, MoveError> {
         let census = self.instance.store.census().await?;
         let totals = self.instance.store.totals().await?;
         let what = format!(
-            "{} members, {} posts, {} photos of {} bytes, {} likes, {} sessions",
-            census.users, census.posts, census.photos, totals.bytes, census.likes, census.sessions
+            "{}, {}, {} ({}), {}, {}",
+            count(census.users, "member"),
+            count(census.posts, "post"),
+            count(census.photos, "photo"),
+            size(totals.bytes),
+            count(census.likes, "like"),
+            count(census.sessions, "session")
         );
         Ok(Finding::fine("contents", what))
     }
@@ -116,10 +121,12 @@ impl Examination<'_> {
             }
         }
         if strangers.is_empty() {
-            return Ok(Finding::fine(
-                "admins",
-                format!("{} are named, and all have joined", self.admins.len()),
-            ));
+            let what = match self.admins.len() {
+                0 => "nobody is named".to_owned(),
+                1 => "one is named, and has joined".to_owned(),
+                several => format!("{several} are named, and all have joined"),
+            };
+            return Ok(Finding::fine("admins", what));
         }
         Ok(Finding::problem("admins", "some have not joined: whoever takes such a name may delete any post")
             .about(strangers)

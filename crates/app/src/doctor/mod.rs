@@ -60,7 +60,10 @@ impl Examination<'_> {
 /// What cannot be examined is the worst finding of all.
 fn told(check: &'static str, outcome: Result<Finding, MoveError>) -> Finding {
     outcome.unwrap_or_else(|error| {
-        Finding::problem(check, format!("this cannot be examined: {error}"))
-            .advice("See that the database and the blob store answer, and look again.")
+        let words = error.to_string();
+        // The first line says what is wrong, the others what to do.
+        let usual = "See that the database and the blob store answer, and look again.";
+        let (what, advice) = words.split_once('\n').unwrap_or((&words, usual));
+        Finding::problem(check, format!("this cannot be examined: {what}")).advice(advice.replace('\n', " "))
     })
 }

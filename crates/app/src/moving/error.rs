@@ -7,13 +7,14 @@ use model::PhotoId;
 use store::Census;
 
 use super::ArchiveError;
+use crate::open::{DAMAGED, access};
 use crate::words::count;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    #[error("{0}")]
+    #[error("{}{}", .0, store_remedy(.0))]
     Store(#[from] store::Error),
-    #[error("{0}")]
+    #[error("{}{}", .0, blobs_remedy(.0))]
     Blobs(#[from] blobs::Error),
     #[error("{0}\nNothing was restored; what had been copied is cleared away when the service starts.")]
     Archive(#[from] ArchiveError),
@@ -73,6 +74,29 @@ pub enum MoveError {
     Stopped(String),
 }
 
+const MAKE_ROOM: &str =
+    "\nThe disk is full: make room, then run it again; it goes on where this attempt ended.";
+
+fn store_remedy(error: &store::Error) -> String {
+    match error {
+        store::Error::Full(_) => MAKE_ROOM.to_owned(),
+        store::Error::Damaged(_) => format!("\n{DAMAGED}"),
+        _ => String::new(),
+    }
+}
+
+fn blobs_remedy(error: &blobs::Error) -> String {
+    match error {
+        blobs::Error::Io { cause, .. } => match cause.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => MAKE_ROOM.to_owned(),
+            io::ErrorKind::PermissionDenied => format!("\n{}", access()),
+            _ => String::new(),
+        },
+        blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
+        _ => String::new(),
+    }
+}
+
 fn photos(count: usize) -> String {
     if count == 1 { "a photo".to_owned() } else { format!("{count} photos") }
 }
@@ -126,4 +150,22 @@ fn found(census: &Census) -> String {
         count(*photos, "photo"),
         count(*sessions, "session")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_closed_door_are_told_with_a_way_out() {
+        let at = |kind: io::ErrorKind| blobs::Error::Io { path: "/data/photos".into(), cause: kind.into() };
+        for (error, words) in [
+            (MoveError::from(at(io::ErrorKind::StorageFull)), "make room"),
+            (at(io::ErrorKind::PermissionDenied).into(), "runs as the user"),
+            (store::Error::Full("disk full".into()).into(), "goes on where"),
+            (store::Error::Damaged("malformed".into()).into(), "keep a copy"),
+        ] {
+            assert!(error.to_string().contains(words), "{error}");
+        }
+    }
 }

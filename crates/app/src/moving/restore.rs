@@ -65,6 +65,8 @@ impl Instance {
         let manifest = manifest.map_err(|error| MoveError::Stopped(error.to_string()))?;
         let manifest = manifest.map_err(|_| MoveError::Stopped("it panicked".to_owned()))?;
         match (manifest, census) {
+            // Unless nobody took what was read, because the database could not.
+            (Err(_), Err(error)) if !matches!(error, store::Error::Refused(_)) => Err(error.into()),
             (Err(damage), _) => Err(damage.into()),
             (Ok(_), Err(error)) => Err(error.into()),
             (Ok(manifest), Ok(census)) => Ok(Restored { manifest, census, were_there }),

@@ -44,6 +44,10 @@ impl Account {
         Self { settings: variables.into_iter().filter_map(known).collect() }
     }
 
+    pub(super) fn has_key(&self) -> bool {
+        self.settings.iter().any(|(key, _)| *key == AmazonS3ConfigKey::AccessKeyId)
+    }
+
     pub(super) fn connect(&self, bucket: &str, patience: &Patience) -> Result<AmazonS3, Error> {
         self.check_encryption()?;
         provide_tls();

@@ -41,9 +41,10 @@ impl Trouble {
         Self { text, reason: reason(&all, transport(error)) }
     }
 
-    pub(super) fn too_slow(url: &BucketUrl, after: Duration) -> Self {
+    /// Who has no key of their own asks the machine for one first, and that may be all they have waited for.
+    pub(super) fn too_slow(url: &BucketUrl, after: Duration, has_key: bool) -> Self {
         let text = format!("{url} did not answer within {} s", after.as_secs());
-        Self { text, reason: Reason::TooSlow }
+        Self { text, reason: if has_key { Reason::TooSlow } else { Reason::NoKey } }
     }
 
     /// What to do, for whoever runs the service.
@@ -198,6 +199,13 @@ mod tests {
         assert_eq!(reason("invalid peer certificate: UnknownIssuer", connect), Reason::Untrusted);
         assert_eq!(reason("PUT http://169.254.169.254/latest/api/token", connect), Reason::NoKey);
         assert_eq!(reason("operation timed out", Some(HttpErrorKind::Timeout)), Reason::TooSlow);
+    }
+
+    #[test]
+    fn who_waits_without_a_key_is_told_of_it() {
+        let url: BucketUrl = "s3://photos".parse().unwrap();
+        let remedy = |has_key| Trouble::too_slow(&url, Duration::from_secs(20), has_key).remedy();
+        assert!(remedy(false).contains("AWS_ACCESS_KEY_ID") && !remedy(true).contains("AWS_ACCESS_KEY_ID"));
     }
 
     #[test]

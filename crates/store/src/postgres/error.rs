@@ -32,6 +32,7 @@ pub(super) fn told_of_connecting(error: &tokio_postgres::Error) -> String {
             "CaUsedAsEndEntity",
             "it shows the certificate of an authority as its own; make it one with CA:FALSE",
         ),
+        ("does not allow writes", "it is a standby; name the primary, or both"),
         ("not valid for name", "name the server in the address as its certificate does"),
     ];
     match hints.iter().find(|(sign, _)| told.contains(sign)) {

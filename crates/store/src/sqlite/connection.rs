@@ -14,7 +14,7 @@ pub(crate) const WRITE_CACHE: u64 = 16 << 20;
 
 /// The connection that writes: makes the file if it is missing and brings its schema up to date.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
-    let opened = || {
+    let opened = || -> rusqlite::Result<Connection> {
         let conn = Connection::open(path)?;
         configure(&conn, WRITE_CACHE)?;
         // FULL, not NORMAL: in WAL mode NORMAL forgets acknowledged commits when the power goes.
@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
         )?;
         Ok(conn)
     };
-    let mut conn = opened().map_err(|cause| OpenError::Open { path: path.to_owned(), cause })?;
+    let mut conn = opened().map_err(OpenError::at(path))?;
     schema::upgrade(&mut conn, path)?;
     Ok(conn)
 }
@@ -37,12 +37,12 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
 /// A connection that only reads, and keeps so many bytes of what it read.
 pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = || {
+    let opened = || -> rusqlite::Result<Connection> {
         let conn = Connection::open_with_flags(path, flags)?;
         configure(&conn, cache)?;
         Ok(conn)
     };
-    opened().map_err(|cause| OpenError::Open { path: path.to_owned(), cause })
+    opened().map_err(OpenError::at(path))
 }
 
 fn configure(conn: &Connection, cache: u64) -> rusqlite::Result<()> {

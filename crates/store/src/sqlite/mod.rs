@@ -55,8 +55,11 @@ impl Sqlite {
     /// Beside the process that writes, if there is one. There is no pool: it keeps its views until it hears of a
     /// commit, and nobody tells us of those.
     pub(crate) fn open_to_read(path: &Path) -> Result<Self, OpenError> {
-        if !path.exists() {
-            return Err(OpenError::Missing { place: path.display().to_string() });
+        match path.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Err(OpenError::Missing { place: path.display().to_string() }),
+            // What cannot be looked at may well be there.
+            Err(cause) => return Err(OpenError::Denied { path: path.to_owned(), cause: cause.into() }),
         }
         schema::expect_current(&connection::open_reader(path, connection::WRITE_CACHE)?, path)?;
         Ok(Self { slow_reader: Readers::start(path, "store-read", 1, SLOW_QUEUE)?, own: None })

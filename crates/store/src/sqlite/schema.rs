@@ -18,7 +18,7 @@ pub(crate) const KNOWN: u32 = STEPS.len() as u32;
 
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
 pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
-    let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
+    let failed = OpenError::at(path);
     let found = version(conn).map_err(failed)?;
     if found > KNOWN {
         return Err(OpenError::Newer { place: path.display().to_string(), found, known: KNOWN });
@@ -35,7 +35,7 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenErro
 
 /// For who only reads, and cannot apply a step.
 pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenError> {
-    let failed = |cause| OpenError::Open { path: path.to_owned(), cause };
+    let failed = OpenError::at(path);
     let place = path.display().to_string();
     match version(conn).map_err(failed)? {
         KNOWN => Ok(()),
