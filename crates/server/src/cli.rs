@@ -85,7 +85,10 @@ fn command(verb: Verb, given: &ArgMatches) -> Result<Command, clap::Error> {
             let step =
                 steps.into_iter().find(|(name, _)| given.get_flag(name)).map_or(Step::Copy, |(_, step)| step);
             Command::Migrate {
-                to_database: place(given, "to-database")?,
+                to_database: match place(given, "to-database")? {
+                    None => place_in_file(given, "to-database-file")?,
+                    named => named,
+                },
                 to_blobs: place(given, "to-blobs")?,
                 step,
             }
@@ -99,8 +102,22 @@ fn command(verb: Verb, given: &ArgMatches) -> Result<Command, clap::Error> {
 
 /// What is wrong with it is said without repeating it: it may hold a password.
 fn place<A: FromStr<Err = String>>(given: &ArgMatches, name: &str) -> Result<Option<Place<A>>, clap::Error> {
-    let wrong = |reason| clap::Error::raw(ErrorKind::ValueValidation, format!("--{name}: {reason}\n"));
-    given.get_one::<String>(name).map(|raw| raw.parse().map_err(wrong)).transpose()
+    given.get_one::<String>(name).map(|raw| raw.parse().map_err(|reason| wrong(name, reason))).transpose()
+}
+
+/// Everybody on a machine can see the arguments of its programs, but not what is in a file.
+fn place_in_file<A: FromStr<Err = String>>(
+    given: &ArgMatches,
+    name: &str,
+) -> Result<Option<Place<A>>, clap::Error> {
+    let Some(path) = given.get_one::<PathBuf>(name) else { return Ok(None) };
+    let raw = std::fs::read_to_string(path)
+        .map_err(|cause| wrong(name, format!("cannot read {}: {cause}", path.display())))?;
+    raw.trim().parse().map(Some).map_err(|reason| wrong(name, reason))
+}
+
+fn wrong(name: &str, reason: String) -> clap::Error {
+    clap::Error::raw(ErrorKind::ValueValidation, format!("--{name}: {reason}\n"))
 }
 
 /// Settings are global, so that they may stand before or after the subcommand. Defaults are not told to clap: it
@@ -258,6 +275,13 @@ mod tests {
             let error = parse(line).unwrap_err();
             assert_eq!(error.exit_code(), 2, "{line}");
             assert!(!error.to_string().contains("s3cret"), "{error}");
+        }
+        let secret = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(secret.path(), "postgres://db/pinhole\n").unwrap();
+        let line = format!("pinhole migrate --to-database-file {}", secret.path().display());
+        assert_eq!(parse(&line).unwrap().command, migrate(db, None, Step::Copy));
+        for line in [format!("{line} --to-database x"), format!("{line}-that-is-not-there")] {
+            assert_eq!(parse(&line).unwrap_err().exit_code(), 2, "{line}");
         }
         let flags = parse("pinhole backup verify b.tar --data-dir x").unwrap().flags;
         assert_eq!(flags.values.get("data_dir").map(String::as_str), Some("x"));

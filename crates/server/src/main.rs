@@ -1,7 +1,7 @@
 //! The `pinhole` program.
 
 use std::fmt::Display;
-use std::io::{self, Write, stdout};
+use std::io::{self, IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use model::Clock;
@@ -14,6 +14,9 @@ use server::{
 };
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What shells say of a program that was stopped by Ctrl+C.
+const INTERRUPTED: u8 = 130;
 
 /// Settings that a demo has no use for.
 const PLACES: [&str; 2] = ["data_dir", "blobs_url"];
@@ -43,14 +46,19 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(format!("{} is not ready: {error}", loaded.config.listen)),
         },
-        Command::Backup { file, force, skip_missing } => {
-            work(moving::back_up(&loaded.config, &file, force, skip_missing))
-        }
+        Command::Backup { file, force, skip_missing } => unless_stopped(
+            moving::back_up(&loaded.config, &file, force, skip_missing),
+            "There is no backup; a file that ends with .partial is overwritten by the next attempt.",
+        ),
         Command::VerifyBackup { file } => work(moving::verify_backup(&file)),
-        Command::Restore { file } => work(moving::restore(&loaded.config, &file)),
-        Command::Migrate { to_database, to_blobs, step } => {
-            work(moving::migrate(&loaded.config, to_database, to_blobs, step))
-        }
+        Command::Restore { file } => unless_stopped(
+            moving::restore(&loaded.config, &file),
+            "Nothing is shown yet: run it again, and it goes on where it was stopped.",
+        ),
+        Command::Migrate { to_database, to_blobs, step } => unless_stopped(
+            moving::migrate(&loaded.config, to_database, to_blobs, step),
+            "The old places are as they were; run it again to go on.",
+        ),
         Command::Doctor { fix, json } => examine(&loaded.config, fix, json),
         Command::Serve => run(&loaded.config, serve(&loaded.config)),
         Command::Demo => match PLACES.iter().find(|key| invocation.flags.values.contains_key(**key)) {
@@ -104,6 +112,32 @@ fn work<E: Display>(work: impl Future<Output = Result<(), E>>) -> ExitCode {
     match runtime() {
         Ok(runtime) => runtime.block_on(work).map_or_else(fail, |()| ExitCode::SUCCESS),
         Err(error) => fail(error),
+    }
+}
+
+/// The same for what takes long. Whoever stops it with Ctrl+C hears what that means, and with what to go on.
+fn unless_stopped<E: Display>(work: impl Future<Output = Result<(), E>>, afterwards: &str) -> ExitCode {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(error),
+    };
+    let ended = runtime.block_on(async {
+        let stop_asked = Signals::listen();
+        tokio::select! {
+            ended = work => Some(ended),
+            () = stop_asked.wait() => None,
+        }
+    });
+    // A thread may still wait for a pipe or a disk: nobody waits for it.
+    runtime.shutdown_background();
+    match ended {
+        Some(ended) => ended.map_or_else(fail, |()| ExitCode::SUCCESS),
+        None => {
+            // Over the bar that may stand there.
+            let clear = if stderr().is_terminal() { "\r\x1b[2K" } else { "" };
+            eprintln!("{clear}pinhole: stopped. {afterwards}");
+            ExitCode::from(INTERRUPTED)
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use e2e::{Service, program};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::snapshot::{People, Snapshot, files};
 use crate::start::{assert_says, refusal, run};
@@ -175,19 +176,7 @@ fn an_interrupted_restore_is_continued() {
 
     let facts = archive.windows(6).position(|window| window == b"facts/").unwrap();
     // Killed while it waits for the rest.
-    let mut child = Command::new(program())
-        .args(["restore", "-", "--data-dir"])
-        .arg(elsewhere.path())
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(&archive[..facts]).unwrap();
-    input.flush().unwrap();
-    e2e::eventually("the first photos are there", std::time::Duration::from_secs(30), || {
-        (elsewhere.path().join("photos").exists() && !files(elsewhere.path()).is_empty()).then_some(())
-    });
+    let (mut child, _input) = begin_restore(elsewhere.path(), &archive[..facts]);
     child.kill().unwrap();
     child.wait().unwrap();
     // And cut off.
@@ -201,6 +190,38 @@ fn an_interrupted_restore_is_continued() {
     healthy(elsewhere.path());
     let other = Service::start_in(elsewhere.path(), &[]);
     before.assert_lives_on_in(&other, &people);
+}
+
+#[test]
+fn who_stops_a_restore_hears_how_to_go_on() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let service = Service::start(&[]);
+    People::settle(&service);
+    let archive = run(&["backup", "-", "--data-dir", service.data_dir().to_str().unwrap()], &[]).stdout;
+    let facts = archive.windows(6).position(|window| window == b"facts/").unwrap();
+    let (child, _input) = begin_restore(elsewhere.path(), &archive[..facts]);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert_says(&String::from_utf8(output.stderr).unwrap(), &["stopped", "run it again"]);
+}
+
+/// One that has brought in the first photos, and waits for more than it was given.
+fn begin_restore(data_dir: &Path, archive: &[u8]) -> (Child, ChildStdin) {
+    let mut child = Command::new(program())
+        .args(["restore", "-", "--data-dir"])
+        .arg(data_dir)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(archive).unwrap();
+    input.flush().unwrap();
+    e2e::eventually("the first photos are there", std::time::Duration::from_secs(30), || {
+        (data_dir.join("photos").exists() && !files(data_dir).is_empty()).then_some(())
+    });
+    (child, input)
 }
 
 #[test]

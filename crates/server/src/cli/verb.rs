@@ -110,6 +110,7 @@ impl Verb {
             ],
             Self::Migrate => &[
                 ("--to-database <PLACE>", "Where rows go"),
+                ("--to-database-file <FILE>", "The same from a file: nobody sees a password in it"),
                 ("--to-blobs <PLACE>", "Where photos go"),
                 ("--dry-run", "Look at both ends and say how much there is to do"),
                 ("--finish", "Copy what is left and the database; the service must not run"),
@@ -134,11 +135,18 @@ impl Verb {
             Self::Restore => command.arg(file()),
             Self::Migrate => {
                 let step = ArgGroup::new("step").args(["dry-run", "finish", "verify"]);
-                let target =
-                    ArgGroup::new("target").args(["to-database", "to-blobs"]).required(true).multiple(true);
+                let target = ArgGroup::new("target")
+                    .args(["to-database", "to-database-file", "to-blobs"])
+                    .required(true)
+                    .multiple(true);
+                let by_file = Arg::new("to-database-file")
+                    .long("to-database-file")
+                    .value_name("FILE")
+                    .value_parser(value_parser!(PathBuf))
+                    .conflicts_with("to-database");
                 let switches = ["dry-run", "finish", "verify"].map(switch);
                 command
-                    .args([place("to-database"), place("to-blobs")])
+                    .args([place("to-database"), by_file, place("to-blobs")])
                     .args(switches)
                     .group(step)
                     .group(target)
