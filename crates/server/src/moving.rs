@@ -18,6 +18,9 @@ use crate::cli::Step;
 use crate::config::Config;
 use crate::progress::Shown;
 
+/// Photos that are named one by one.
+const NAMED: usize = 20;
+
 /// Why it did not work, in words that say what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum MovingError {
@@ -62,8 +65,11 @@ pub async fn back_up(
         (&manifest.deleted_meanwhile, "was deleted while the backup was written, and is not in it"),
         (&manifest.missing, "has no bytes, and is not in the backup"),
     ] {
-        for photo in photos {
+        for photo in photos.iter().take(NAMED) {
             shown.note(&format!("photo {photo} {why}"));
+        }
+        if photos.len() > NAMED {
+            shown.note(&format!("and {} more, which the file `manifest.json` names", photos.len() - NAMED));
         }
     }
     shown.note(&format!("{}: {}", file.display(), holdings(&manifest)));
@@ -215,7 +221,7 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
     if plan.missing.is_empty() {
         return Ok(());
     }
-    Err(MoveError::Missing { missing: plan.missing, may_skip: false }.into())
+    Err(MoveError::missing(plan.missing, plan.photos, false).into())
 }
 
 fn reader(file: &Path) -> Result<Box<dyn Read + Send>, MovingError> {

@@ -35,7 +35,7 @@ pub use facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, Sess
 pub use import::Arrival;
 pub use likes::Like;
 pub use photos::{NewPhoto, Original};
-pub use postgres::DatabaseUrl;
+pub use postgres::{DatabaseUrl, Lag, replica_lag};
 pub use posts::{Access, Created, NewPost, Repeat};
 pub use profile::Portrait;
 pub use sessions::{NewSession, Session};

@@ -234,6 +234,20 @@ fn rows_without_bytes_are_named_and_never_removed() {
 }
 
 #[test]
+fn a_disk_that_is_not_mounted_is_no_loss() {
+    let patient = Patient::new();
+    let (photos, aside) = (patient.path().join("photos"), patient.path().join("aside"));
+    fs::rename(&photos, &aside).unwrap();
+    patient.assert_suffers("photos", &["not one has its bytes", "mounted"]);
+    let archive = patient.path().join("backup.tar");
+    let backup = ["backup", "--skip-missing", archive.to_str().unwrap()];
+    assert_says(&refused(patient.path(), &backup), &["not one of 4 photos", "mounted"]);
+    assert!(!archive.exists());
+    fs::rename(&aside, &photos).unwrap();
+    patient.assert_recovered();
+}
+
+#[test]
 fn uploads_and_removals_that_linger_are_brought_to_an_end() {
     let patient = Patient::new();
     let (half, gone) = ("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5d", "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5e");

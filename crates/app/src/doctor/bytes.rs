@@ -6,7 +6,7 @@ use blobs::Kept;
 use model::{PhotoId, Timestamp};
 
 use super::{Examination, Finding};
-use crate::moving::Shelves;
+use crate::moving::{ELSEWHERE, Shelves};
 use crate::{MoveError, Progress};
 
 const COLLECTED: &str =
@@ -150,6 +150,9 @@ impl Examination<'_> {
 fn whole(photos: u64, lost: Vec<PhotoId>) -> Finding {
     if lost.is_empty() {
         return Finding::fine("photos", format!("all {photos} have their bytes"));
+    }
+    if lost.len() as u64 == photos {
+        return Finding::problem("photos", "not one has its bytes").about(lost).advice(ELSEWHERE);
     }
     Finding::problem("photos", format!("{} have lost bytes", lost.len())).about(lost).advice(
         "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",

@@ -5,31 +5,36 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::{Examination, Finding};
+use crate::size;
 
 /// With less than this nothing can be taken in any more.
 const LEAST: u64 = 512 << 20;
 
 impl Examination<'_> {
-    /// Nothing, where an instance keeps nothing on this machine.
+    /// Nothing, where an instance keeps nothing on this machine and no node has run here.
     pub(super) fn machine(&self) -> Vec<Finding> {
-        let folders = self.instance.places().folders();
+        let mut folders: Vec<&Path> =
+            self.instance.places().folders().into_iter().map(PathBuf::as_path).collect();
+        if !folders.contains(&self.data_dir) && self.data_dir.exists() {
+            folders.push(self.data_dir);
+        }
         let examine = |folder: &Path| {
             let examined = || Ok::<_, io::Error>([rights(folder)?, self.room(folder)?]);
             examined().map_or_else(|error| vec![unseen(folder, &error)], Vec::from)
         };
-        folders.into_iter().flat_map(|folder| examine(folder)).collect()
+        folders.into_iter().flat_map(examine).collect()
     }
 
     fn room(&self, folder: &Path) -> io::Result<Finding> {
         let disk = rustix::fs::statvfs(folder)?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-        let what = format!("{} MiB are free for {}", free >> 20, folder.display());
+        let what = format!("{} are free for {}", size(free), folder.display());
         if free < LEAST {
             return Ok(Finding::problem("disk", what)
                 .advice("Make room, or move to a larger disk: uploads will fail."));
         }
         if free < self.cache_disk {
-            let what = format!("{what}, less than `cache_disk` may take ({} MiB)", self.cache_disk >> 20);
+            let what = format!("{what}, less than `cache_disk` may take ({})", size(self.cache_disk));
             return Ok(Finding::note("disk", what).advice("Make room, or give the cache less."));
         }
         Ok(Finding::fine("disk", what))

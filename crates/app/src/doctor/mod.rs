@@ -7,10 +7,13 @@ mod bytes;
 mod facts;
 mod finding;
 mod machine;
+mod replica;
 
+use std::path::Path;
 use std::time::Duration;
 
 use model::{Timestamp, Username};
+use store::DatabaseUrl;
 
 use crate::{Instance, MoveError, Progress};
 
@@ -21,6 +24,9 @@ const UNDER_WAY: Duration = Duration::from_secs(60 * 60);
 
 pub struct Examination<'a> {
     pub instance: &'a Instance,
+    /// Where uploads and finished images lie, wherever photos and facts are.
+    pub data_dir: &'a Path,
+    pub replica: Option<&'a DatabaseUrl>,
     pub now: Timestamp,
     pub session_idle: Duration,
     pub cache_disk: u64,
@@ -34,6 +40,7 @@ impl Examination<'_> {
     pub async fn run(&self, progress: &dyn Progress) -> Vec<Finding> {
         let mut findings = self.machine();
         findings.push(told("database", self.engine().await));
+        findings.extend(self.replica().await);
         findings.push(told("contents", self.contents().await));
         findings.push(told("clock", self.clock().await));
         findings.push(told("likes", self.likes().await));

@@ -88,8 +88,10 @@ impl Instance {
                 (id, Found::Missing) => missing.push(id),
             }
         }
-        if !missing.is_empty() && !skip_missing {
-            return Err(MoveError::Missing { missing, may_skip: true });
+        // A backup of no photo at all is not what anybody wants.
+        let photos = ledger.totals().0;
+        if !missing.is_empty() && (!skip_missing || missing.len() as u64 == photos) {
+            return Err(MoveError::missing(missing, photos, true));
         }
         left_out.missing.extend(missing);
         Ok(left_out)

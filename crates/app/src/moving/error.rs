@@ -30,6 +30,8 @@ pub enum MoveError {
         remedy(*may_skip)
     )]
     Missing { missing: Vec<PhotoId>, may_skip: bool },
+    #[error("not one of {} has its bytes\n{}", count(*photos, "photo"), ELSEWHERE)]
+    AllMissing { photos: u64 },
     #[error(
         "{place} is not empty: it has {}\n\
          Name an empty one: what is there is never mixed with what comes.",
@@ -74,8 +76,22 @@ pub enum MoveError {
     Stopped(String),
 }
 
+/// All at once are seldom lost.
+pub(crate) const ELSEWHERE: &str = "Is `blobs_url` right, and is the disk mounted that they are on? If they are really gone, restore a backup.";
+
 const MAKE_ROOM: &str =
     "\nThe disk is full: make room, then run it again; it goes on where this attempt ended.";
+
+impl MoveError {
+    /// All of them tell another story than some.
+    pub fn missing(missing: Vec<PhotoId>, photos: u64, may_skip: bool) -> Self {
+        if missing.len() as u64 == photos {
+            Self::AllMissing { photos }
+        } else {
+            Self::Missing { missing, may_skip }
+        }
+    }
+}
 
 fn store_remedy(error: &store::Error) -> String {
     match error {

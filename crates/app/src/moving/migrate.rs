@@ -172,7 +172,7 @@ impl Courier<'_> {
             }
         }
         if !missing.is_empty() {
-            return Err(MoveError::Missing { missing, may_skip: false });
+            return Err(MoveError::missing(missing, photos, false));
         }
         if to_come > 0 {
             let is_finished = self.is_finished;

@@ -24,4 +24,5 @@ pub use plan::{Plan, plan};
 pub use progress::Progress;
 pub use restore::{Restored, verify};
 
+pub(crate) use error::ELSEWHERE;
 pub(crate) use photos::Shelves;

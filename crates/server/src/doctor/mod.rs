@@ -21,6 +21,8 @@ pub async fn examine(config: &Config, fix: bool, json: bool) -> Report {
         Ok(instance) => {
             let examination = Examination {
                 instance: &instance,
+                data_dir: &config.data_dir,
+                replica: config.database_read_url.as_ref(),
                 now: Clock::system().now(),
                 session_idle: config.session_idle,
                 cache_disk: config.cache_disk,

@@ -5,6 +5,7 @@
 
 mod error;
 mod job;
+mod lag;
 mod lane;
 mod link;
 mod long;
@@ -23,6 +24,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use lag::{Lag, replica_lag};
 pub(crate) use session::Session;
 pub use url::DatabaseUrl;
 
