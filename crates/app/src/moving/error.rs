@@ -77,7 +77,8 @@ pub enum MoveError {
 }
 
 /// All at once are seldom lost.
-pub(crate) const ELSEWHERE: &str = "Is `blobs_url` right, and is the disk mounted that they are on? If they are really gone, restore a backup.";
+pub(crate) const ELSEWHERE: &str = "Is `blobs_url` right, and is the disk mounted that they are on? \
+    If they are really gone, restore a backup.";
 
 const MAKE_ROOM: &str =
     "\nThe disk is full: make room, then run it again; it goes on where this attempt ended.";
