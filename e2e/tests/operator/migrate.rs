@@ -21,7 +21,7 @@ fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
 
     let words = pinhole(old.path(), &with("--dry-run"));
     assert_says(&words, &["4 photos", "3 members", "4 are to be copied", "will be made"]);
-    let [from, onto] = [("from:", old.path()), ("to:  ", &new)]
+    let [from, onto] = [("from:", old.path()), ("to:  ", new.as_path())]
         .map(|(way, path)| format!("{way} rows in {0}, photos in {0}\n", path.display()));
     assert!(words.starts_with(&format!("{from}{onto}")), "{words}");
     assert_says(&refused(old.path(), &with("--verify")), &["no database", "yet", "without --verify"]);
@@ -135,7 +135,7 @@ fn photos_that_were_deleted_after_they_were_copied_are_counted_where_only_photos
     let output = run(&["doctor", "--fix", "--data-dir", old.to_str().unwrap()], &[]);
     let words = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{words}");
-    assert_says(&words, &["removed: 1 photos"]);
+    assert_says(&words, &["removed: 1 photo"]);
     let service = Service::start_in(&old, &[]);
     before.assert_lives_on_in(&service, &people);
 }

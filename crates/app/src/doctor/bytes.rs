@@ -7,7 +7,7 @@ use model::{PhotoId, Timestamp};
 
 use super::{Examination, Finding};
 use crate::moving::{ELSEWHERE, Shelves};
-use crate::{MoveError, Progress};
+use crate::{MoveError, Progress, count};
 
 const COLLECTED: &str =
     "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";
@@ -33,7 +33,7 @@ impl Examination<'_> {
                     some => given_up += some,
                 }
             }
-            mended = Some(format!("given up: {given_up} uploads"));
+            mended = Some(format!("given up: {}", count(given_up as u64, "upload")));
         }
         let what = format!("{left} began over an hour ago and never ended");
         Ok(Finding::problem("uploads", what).mended_or(mended, COLLECTED))
@@ -46,8 +46,9 @@ impl Examination<'_> {
         if left == 0 {
             return Ok(Finding::fine("removals", "nothing that was deleted waits to be removed"));
         }
-        let mended = self.fix.then(|| format!("removed: {struck} photos"));
-        let what = format!("{left} photos were deleted over an hour ago, and their bytes may still be there");
+        let mended = self.fix.then(|| format!("removed: {}", count(struck, "photo")));
+        let what =
+            format!("{} deleted over an hour ago, and the bytes may still be there", count(left, "photo"));
         Ok(Finding::problem("removals", what).mended_or(mended, COLLECTED))
     }
 
@@ -115,8 +116,8 @@ impl Examination<'_> {
         if orphans.is_empty() {
             return Ok(Finding::fine("orphans", "no bytes are there without a row"));
         }
-        let count = orphans.len();
-        let what = format!("{count} photos lie in the blob store that no row knows");
+        let photos = count(orphans.len() as u64, "photo");
+        let what = format!("{photos} in the blob store that no row knows");
         if let Some(doubt) = self.doubt(&orphans, known).await? {
             return Ok(Finding::problem("orphans", format!("{what}, {doubt}")).about(orphans).advice(
                 "Is this the right database? With the wrong one, everybody's photos look like this, so none is \
@@ -129,7 +130,7 @@ impl Examination<'_> {
                 self.instance.blobs.delete(*photo).await?;
             }
         }
-        let mended = self.fix.then(|| format!("removed: {count} photos"));
+        let mended = self.fix.then(|| format!("removed: {photos}"));
         Ok(Finding::problem("orphans", what)
             .about(orphans)
             .mended_or(mended, "Stop the service and run `pinhole doctor --fix`, which removes them."))
@@ -154,7 +155,9 @@ fn whole(photos: u64, lost: Vec<PhotoId>) -> Finding {
     if lost.len() as u64 == photos {
         return Finding::problem("photos", "not one has its bytes").about(lost).advice(ELSEWHERE);
     }
-    Finding::problem("photos", format!("{} have lost bytes", lost.len())).about(lost).advice(
-        "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",
-    )
+    Finding::problem("photos", format!("{} with lost bytes", count(lost.len() as u64, "photo")))
+        .about(lost)
+        .advice(
+            "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",
+        )
 }

@@ -73,7 +73,7 @@ impl Examination<'_> {
             return Ok(Finding::fine("likes", "every post has as many as it counts"));
         }
         let mended = if self.fix {
-            Some(format!("counted anew: {} posts", store.recount_likes().await?))
+            Some(format!("counted anew: {}", count(store.recount_likes().await? as u64, "post")))
         } else {
             None
         };
@@ -91,8 +91,11 @@ impl Examination<'_> {
         if behind.is_empty() {
             return Ok(Finding::fine("ids", "the next ones are free"));
         }
-        let mended =
-            if self.fix { Some(format!("moved on: {} tables", store.mend_sequences().await?)) } else { None };
+        let mended = if self.fix {
+            Some(format!("moved on: {}", count(store.mend_sequences().await? as u64, "table")))
+        } else {
+            None
+        };
         let what = "the next id to be handed out is taken, so nothing can be added";
         Ok(Finding::problem("ids", what).about(behind).mended_or(mended, FIX))
     }

@@ -65,11 +65,11 @@ mod tests {
         let db = "postgres://ada:s3cret@db/pinhole";
         let told = "PINHOLE_DATABASE_URL=…   the address that leads to pinhole on db:5432";
         for (database, blobs, expected) in [
-            (db, "s3://bucket", &[told, "PINHOLE_BLOBS_URL=s3://bucket"][..]),
-            (db, "/new", &[told, "PINHOLE_DATA_DIR=/new"]),
-            ("/new", "s3://bucket", &["PINHOLE_DATA_DIR=/new", "PINHOLE_BLOBS_URL=s3://bucket"]),
-            ("/new", "/new", &["PINHOLE_DATA_DIR=/new"]),
-            ("/new", "/old", &["PINHOLE_DATA_DIR=/new", "once /old/photos has been moved to /new/photos"]),
+            (db, "s3://bucket", vec![told, "PINHOLE_BLOBS_URL=s3://bucket"]),
+            (db, "/new", vec![told, "PINHOLE_DATA_DIR=/new"]),
+            ("/new", "s3://bucket", vec!["PINHOLE_DATA_DIR=/new", "PINHOLE_BLOBS_URL=s3://bucket"]),
+            ("/new", "/new", vec!["PINHOLE_DATA_DIR=/new"]),
+            ("/new", "/old", vec!["PINHOLE_DATA_DIR=/new", "once /old/photos has been moved to /new/photos"]),
         ] {
             assert_eq!(settings(&places(database, blobs)), expected, "{database} {blobs}");
         }
