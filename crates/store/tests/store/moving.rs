@@ -121,7 +121,7 @@ pub(crate) async fn what_is_brought_in_again_is_not_to_be_removed(case: Case) {
 }
 
 /// One of many, with a session that nobody else has.
-async fn join(store: &Store, number: u16) -> i64 {
+pub(crate) async fn join(store: &Store, number: u16) -> i64 {
     let username = format!("user{number}").parse().unwrap();
     let new = NewUser { username, password_hash: "hash".into(), created_at: NOW };
     let mut token = [0; 32];

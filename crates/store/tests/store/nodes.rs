@@ -1,12 +1,15 @@
 //! Two nodes on one database: what is exact on one is exact on both together.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use model::{PostId, UserId};
-use store::{Created, Like, Repeat};
+use store::{Access, Created, Like, Repeat};
 
 use crate::case::{Case, NOW, join, new_photo, new_post, photo};
+use crate::moving;
 
 /// Long enough for any of these stories; two nodes that wait for each other in a circle take longer.
 const IN_TIME: Duration = Duration::from_secs(30);
@@ -47,6 +50,45 @@ async fn likes_through_two_nodes_are_counted_once_each() {
     // What one node wrote, the other reads at once.
     let (user, post) = pairs[pairs.len() - 1];
     assert!(other.post(post, Some(user)).await.unwrap().unwrap().is_liked);
+}
+
+/// The lock on a post is handed on in turn: those who like it do not pass by the one who waits to delete it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_post_that_everybody_likes_can_be_deleted() {
+    let case = Case::on_postgres().await;
+    let author = case.user("ada").await.id;
+    let mut members: Vec<UserId> = Vec::new();
+    for number in 0..120 {
+        members.push(UserId(moving::join(&case.store, number).await));
+    }
+    let post = case.post(author, 1).await.id;
+    let mut nodes = Vec::new();
+    for _ in 0..4 {
+        nodes.push(Arc::new(case.another_node().await));
+    }
+    let (is_over, likes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let crowd = members.into_iter().enumerate().map(|(n, user)| {
+        let (node, is_over, likes) = (nodes[n % nodes.len()].clone(), is_over.clone(), likes.clone());
+        tokio::spawn(async move {
+            while !is_over.load(Ordering::Relaxed) {
+                for done in [node.like(user, post, NOW).await, node.unlike(user, post).await] {
+                    done.unwrap();
+                    likes.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        })
+    });
+    let crowd: Vec<_> = crowd.collect();
+    while likes.load(Ordering::Relaxed) < 1_000 {
+        tokio::task::yield_now().await;
+    }
+    let deleted = case.store.delete_post(post, Some(author), NOW).await;
+    is_over.store(true, Ordering::Relaxed);
+    assert_eq!(deleted.unwrap(), Access::Granted(photo(1).id));
+    for member in crowd {
+        member.await.unwrap();
+    }
+    assert_eq!(case.count("SELECT count(*) FROM likes").await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
