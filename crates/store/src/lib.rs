@@ -47,7 +47,7 @@ use postgres::Postgres;
 use sqlite::Sqlite;
 use tx::Tx;
 
-/// The version of the schema that this program reads and writes.
+/// The version of the facts that are given away and taken in; SQLite's history leads it.
 pub const SCHEMA_VERSION: u32 = sqlite::schema::KNOWN;
 
 /// Where the facts are.
@@ -115,6 +115,14 @@ impl Store {
             }
         };
         Ok(Self { backend })
+    }
+
+    /// The version of the schema that this program reads and writes there: each kind of database has its own history.
+    pub fn schema_version(&self) -> u32 {
+        match &self.backend {
+            Backend::Sqlite(_) => sqlite::schema::KNOWN,
+            Backend::Postgres(_) => postgres::schema::KNOWN,
+        }
     }
 
     /// Whether others write to the same database, of whom the listener hears nothing: what was read a moment ago may

@@ -20,7 +20,7 @@ const FIX: &str = "Stop the service and run `pinhole doctor --fix`.";
 impl Examination<'_> {
     pub(super) async fn engine(&self) -> Result<Finding, MoveError> {
         let complaints = self.instance.store.complaints().await?;
-        let version = store::SCHEMA_VERSION;
+        let version = self.instance.store.schema_version();
         if complaints.is_empty() {
             return Ok(Finding::fine(
                 "database",

@@ -14,7 +14,7 @@ use crate::OpenError;
 const STEPS: &[&str] = &[include_str!("../../migrations/postgres/0001_foundation.sql")];
 
 /// The version the last step leads to.
-const KNOWN: u32 = STEPS.len() as u32;
+pub(crate) const KNOWN: u32 = STEPS.len() as u32;
 
 /// Ours among all who take advisory locks in this database: "pinhole" in ASCII.
 const LOCK: i64 = 0x70_69_6e_68_6f_6c_65;
