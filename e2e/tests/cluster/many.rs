@@ -1,7 +1,6 @@
 //! Many nodes, one service: what is done on one holds on all of them.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use e2e::cluster::{Bucket, fresh_database};
@@ -169,33 +168,6 @@ fn everybody_likes_the_same_post_on_every_node() {
     });
     assert_eq!(statuses(&changed), [[200; 12], [409; 12]].concat());
     assert_liked_by(&fans, &path, 12);
-}
-
-/// A lock on the post is handed on in turn: who likes it does not pass by who has waited to delete it.
-#[test]
-fn a_post_that_everybody_likes_can_be_deleted() {
-    let fans = at_once(24, |n| nodes()[n % 3].newcomer("fan"));
-    for round in 0..3 {
-        let path = format!("/posts/{}", fans[round].share_tiny("hot, and soon gone"));
-        let likes = format!("{path}/likes");
-        let is_gone = AtomicBool::new(false);
-        at_once(24, |n| {
-            if n == round {
-                let answer = fans[n].delete(&path);
-                is_gone.store(true, Ordering::SeqCst);
-                answer.expect(200);
-                return;
-            }
-            while !is_gone.load(Ordering::SeqCst) {
-                for answer in [fans[n].post(&likes, Body::none()), fans[n].delete(&likes)] {
-                    assert!([200, 201, 404].contains(&answer.status), "{answer}");
-                }
-            }
-        });
-        for node in nodes() {
-            node.anyone().get(&path).refused(404);
-        }
-    }
 }
 
 #[test]

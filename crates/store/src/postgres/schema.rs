@@ -8,6 +8,7 @@ use tokio_postgres::Client;
 
 use super::error::told;
 use super::link::{Link, PATIENCE, Reach};
+use super::session::Session;
 use super::url::DatabaseUrl;
 use crate::OpenError;
 
@@ -28,12 +29,8 @@ const OLDEST: i32 = 150_000;
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
 pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session = Reach::new(link, PATIENCE)
-        .connect(Instant::now())
-        .await
-        .map_err(|error| failed(error.to_string()))?;
+    let mut session = connect(link).await.map_err(failed)?;
     let client = session.client();
-    check_server(client).await.map_err(failed)?;
 
     let said = |error: tokio_postgres::Error| failed(told(&error));
     let millis = STEPS_TIME.as_millis();
@@ -59,16 +56,20 @@ pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), Op
     Ok(())
 }
 
+/// To a server that is new enough; if not, in words.
+async fn connect(link: Arc<Link>) -> Result<Session, String> {
+    let mut reach = Reach::new(link, PATIENCE);
+    let mut session = reach.connect(Instant::now()).await.map_err(|error| error.to_string())?;
+    check_server(session.client()).await?;
+    Ok(session)
+}
+
 /// For who only reads, and applies no step.
 pub(super) async fn expect_current(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
     let place = url.to_string();
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session = Reach::new(link, PATIENCE)
-        .connect(Instant::now())
-        .await
-        .map_err(|error| failed(error.to_string()))?;
+    let mut session = connect(link).await.map_err(failed)?;
     let client = session.client();
-    check_server(client).await.map_err(failed)?;
     let said = |error: tokio_postgres::Error| failed(told(&error));
     match version(client).await.map_err(said)? {
         Some(KNOWN) => Ok(()),

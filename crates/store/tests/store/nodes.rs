@@ -14,19 +14,24 @@ use crate::moving;
 /// Long enough for any of these stories; two nodes that wait for each other in a circle take longer.
 const IN_TIME: Duration = Duration::from_secs(30);
 
+/// Four posts, and twenty-five who may like them.
+async fn posts_and_members(case: &Case) -> (Vec<PostId>, Vec<UserId>) {
+    let author = case.user("ada").await.id;
+    let (mut posts, mut members) = (Vec::new(), Vec::new());
+    for number in 0..4 {
+        posts.push(case.post(author, number).await.id);
+    }
+    for number in 0..25 {
+        members.push(case.user(&format!("user{number}")).await.id);
+    }
+    (posts, members)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn likes_through_two_nodes_are_counted_once_each() {
     let case = Case::on_postgres().await;
     let other = case.another_node().await;
-    let author = case.user("ada").await.id;
-    let mut posts: Vec<PostId> = Vec::new();
-    for number in 0..4 {
-        posts.push(case.post(author, number).await.id);
-    }
-    let mut members: Vec<UserId> = Vec::new();
-    for number in 0..25 {
-        members.push(case.user(&format!("user{number}")).await.id);
-    }
+    let (posts, members) = posts_and_members(&case).await;
     // Everybody likes everything through both nodes at once, each node in another order, and half take it back.
     let pairs: Vec<_> = members.iter().flat_map(|user| posts.iter().map(|post| (*user, *post))).collect();
     let here = join_all(pairs.iter().map(|(user, post)| case.store.like(*user, *post, NOW)));
@@ -95,15 +100,7 @@ async fn a_post_that_everybody_likes_can_be_deleted() {
 async fn likes_are_counted_anew_while_they_come_and_go() {
     let case = Case::on_postgres().await;
     let other = case.another_node().await;
-    let author = case.user("ada").await.id;
-    let mut posts: Vec<PostId> = Vec::new();
-    for number in 0..4 {
-        posts.push(case.post(author, number).await.id);
-    }
-    let mut members: Vec<UserId> = Vec::new();
-    for number in 0..25 {
-        members.push(case.user(&format!("user{number}")).await.id);
-    }
+    let (posts, members) = posts_and_members(&case).await;
     for round in 0..10 {
         case.meddle("UPDATE posts SET like_count = like_count + 1000")();
         let pairs = members.iter().flat_map(|user| posts.iter().map(|post| (*user, *post)));
