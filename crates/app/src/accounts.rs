@@ -76,7 +76,7 @@ impl App {
     pub async fn authenticate(&self, token: &Token) -> Result<Option<Caller>, Error> {
         let parts = &self.0;
         let (token, now) = (token.hash(), parts.clock.now());
-        let session = parts.memory.sessions.get(token, |_| true, parts.store.session(token)).await?;
+        let session = parts.memory.sessions.get(token, async || parts.store.session(token).await).await?;
         let Some(session) = session else { return Ok(None) };
         let unused = now.since(session.last_used_at);
         if unused >= parts.settings.session_idle {

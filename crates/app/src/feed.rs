@@ -1,10 +1,8 @@
 //! The feed, as one reader sees it: everybody's posts, or those of one.
 
-use std::sync::Arc;
-
 use model::{FeedPage, FeedStart, Limit, PostId, Whose};
 
-use crate::{App, Caller, Error, Liked};
+use crate::{App, Caller, Error};
 
 impl App {
     pub async fn feed(
@@ -19,21 +17,16 @@ impl App {
         Ok(FeedPage { posts: self.all_signed(page.posts).await?, next: page.next })
     }
 
-    /// Changes whenever a post looks different to anybody, or a new one comes. Whoever keeps a page notes this before
-    /// reading it, and may show it as long as it stays the same. `None` where others write as well: then no page can be
-    /// kept.
+    /// Changes whenever a page of the newest posts may look different. Whoever keeps one notes this before reading it, asks
+    /// [`App::may_keep`], and may show it as long as this stays the same. `None` where others write as well: then no
+    /// page can be kept.
     pub fn feed_version(&self) -> Option<u64> {
         self.0.memory.feed_version()
     }
 
-    /// The posts the caller likes, among `oldest` and all newer ones.
-    pub async fn liked_since(&self, caller: &Caller, oldest: PostId) -> Result<Arc<Liked>, Error> {
-        let (parts, user) = (&self.0, caller.user.id);
-        let read = async {
-            let posts = parts.store.likes_since(user, oldest).await?;
-            Ok::<_, Error>(Some(Arc::new(Liked { since: oldest, posts })))
-        };
-        let liked = parts.memory.likes.get(user, |liked| liked.since <= oldest, read).await?;
-        Ok(liked.unwrap_or_else(|| Arc::new(Liked { since: oldest, posts: Vec::new() })))
+    /// Whether a page that goes down to `oldest` may be kept. If not, likes on it may have gone unnoticed; they will
+    /// not from now on, so the next one can be kept.
+    pub fn may_keep(&self, oldest: PostId) -> bool {
+        self.0.memory.watch(oldest)
     }
 }

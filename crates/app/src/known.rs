@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use quick_cache::DefaultHashBuilder;
 use quick_cache::unsync::Cache;
+use quick_cache::{DefaultHashBuilder, Weighter};
 
 use crate::Facts;
 
@@ -31,28 +31,53 @@ pub(crate) struct Known<K, V> {
 #[derive(Debug)]
 struct Shelf<K, V> {
     /// With the moment before they were read, if that matters.
-    facts: Cache<K, (V, Option<Instant>)>,
+    facts: Cache<K, Fact<V>, Weight<V>>,
     forgotten: u64,
+}
+
+type Fact<V> = (V, Option<Instant>);
+
+/// What a fact takes of the room there is.
+#[derive(Debug, Clone)]
+struct Weight<V>(fn(&V) -> u64);
+
+impl<K, V> Weighter<K, Fact<V>> for Weight<V> {
+    fn weight(&self, _: &K, (fact, _): &Fact<V>) -> u64 {
+        (self.0)(fact)
+    }
 }
 
 impl<K: Hash + Eq, V: Clone> Known<K, V> {
     /// Keeps some `capacity` facts; those used least make room.
     pub(crate) fn new(kind: &'static str, capacity: usize) -> Self {
-        Self::with(kind, capacity, None)
+        Self::with(kind, capacity, capacity as u64, |_| 1, None)
+    }
+
+    /// Keeps as many facts as go into `bytes`.
+    pub(crate) fn weighed(kind: &'static str, bytes: u64, weigh: fn(&V) -> u64) -> Self {
+        // How many there will be is only a guess.
+        Self::with(kind, (bytes / 512) as usize, bytes, weigh, None)
     }
 
     /// Keeps facts that may become untrue without our hearing of it, and believes each for `life` at most.
     pub(crate) fn for_a_while(kind: &'static str, capacity: usize, life: Duration) -> Self {
-        Self::with(kind, capacity, Some(life))
+        Self::with(kind, capacity, capacity as u64, |_| 1, Some(life))
     }
 
     /// Keeps none: every fact is read anew.
     pub(crate) fn nothing(kind: &'static str) -> Self {
-        Self::with(kind, 0, Some(Duration::ZERO))
+        Self::with(kind, 0, 0, |_| 1, Some(Duration::ZERO))
     }
 
-    fn with(kind: &'static str, capacity: usize, life: Option<Duration>) -> Self {
-        let shelf = |_| Mutex::new(Shelf { facts: Cache::new(capacity / SHELVES), forgotten: 0 });
+    fn with(
+        kind: &'static str,
+        expected: usize,
+        room: u64,
+        weigh: fn(&V) -> u64,
+        life: Option<Duration>,
+    ) -> Self {
+        let facts = || Cache::with_weighter(expected / SHELVES, room / SHELVES as u64, Weight(weigh));
+        let shelf = |_| Mutex::new(Shelf { facts: facts(), forgotten: 0 });
         Self {
             kind,
             shelves: std::array::from_fn(shelf),
@@ -63,21 +88,20 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         }
     }
 
-    /// The fact from memory if it will do, or else as it is read now.
+    /// The fact from memory, or else as it is read now.
     pub(crate) async fn get<E>(
         &self,
         key: K,
-        will_do: impl Fn(&V) -> bool,
-        read: impl Future<Output = Result<Option<V>, E>>,
+        read: impl AsyncFnOnce() -> Result<Option<V>, E>,
     ) -> Result<Option<V>, E> {
         if self.life == Some(Duration::ZERO) {
             self.misses.fetch_add(1, Ordering::Relaxed);
-            return read.await;
+            return Box::pin(read()).await;
         }
         let asked_at = self.life.map(|_| Instant::now());
         let before = {
             let shelf = self.shelf(&key);
-            match shelf.facts.get(&key).filter(|(fact, read_at)| self.is_fresh(*read_at) && will_do(fact)) {
+            match shelf.facts.get(&key).filter(|(_, read_at)| self.is_fresh(*read_at)) {
                 Some((fact, _)) => {
                     self.hits.fetch_add(1, Ordering::Relaxed);
                     return Ok(Some(fact.clone()));
@@ -86,7 +110,8 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
             }
         };
         self.misses.fetch_add(1, Ordering::Relaxed);
-        let fact = read.await?;
+        // In a box, so that who finds it in memory does not carry around what it takes to read it.
+        let fact = Box::pin(read()).await?;
         if let Some(fact) = &fact {
             let mut shelf = self.shelf(&key);
             if shelf.forgotten == before {
@@ -94,17 +119,6 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
             }
         }
         Ok(fact)
-    }
-
-    /// The fact if it is in memory and will do.
-    pub(crate) fn peek(&self, key: &K, will_do: impl Fn(&V) -> bool) -> Option<V> {
-        let shelf = self.shelf(key);
-        let known = shelf.facts.get(key).filter(|(fact, read_at)| self.is_fresh(*read_at) && will_do(fact));
-        let fact = known.map(|(fact, _)| fact.clone());
-        drop(shelf);
-        let count = if fact.is_some() { &self.hits } else { &self.misses };
-        count.fetch_add(1, Ordering::Relaxed);
-        fact
     }
 
     fn is_fresh(&self, read_at: Option<Instant>) -> bool {
@@ -160,7 +174,7 @@ mod tests {
     use super::*;
 
     async fn ask(known: &Known<u8, u8>, fresh: u8) -> u8 {
-        known.get(1, |_| true, async { Ok::<_, Infallible>(Some(fresh)) }).await.unwrap().unwrap()
+        known.get(1, async || Ok::<_, Infallible>(Some(fresh))).await.unwrap().unwrap()
     }
 
     #[tokio::test]
@@ -172,7 +186,7 @@ mod tests {
         known.forget(&1);
 
         // Somebody reads the old fact, the change is told, and then they come back with it.
-        let late = known.get(1, |_| true, async {
+        let late = known.get(1, async || {
             known.forget(&1);
             Ok::<_, Infallible>(Some(2))
         });
@@ -197,11 +211,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fact_that_will_not_do_is_read_anew() {
-        let known = Known::new("test", 64);
-        assert_eq!(ask(&known, 1).await, 1);
-        let better = known.get(1, |fact| *fact > 1, async { Ok::<_, Infallible>(Some(5)) });
-        assert_eq!(better.await, Ok(Some(5)));
-        assert_eq!(ask(&known, 6).await, 5);
+    async fn facts_take_no_more_than_their_room() {
+        let known = Known::<u32, Vec<u8>>::weighed("test", 160 << 10, |fact| fact.len() as u64);
+        for key in 0..1_000 {
+            known.get(key, async || Ok::<_, Infallible>(Some(vec![0; 1 << 10]))).await.unwrap();
+        }
+        let entries = known.figures().entries;
+        assert!((80..=160).contains(&entries), "{entries}");
     }
 }

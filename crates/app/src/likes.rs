@@ -1,10 +1,15 @@
 //! Liking and unliking.
 
+use std::sync::Arc;
+
 use model::{PostId, UserId};
 use store::Like;
 
 use crate::posts::NO_SUCH_POST;
-use crate::{App, Caller, Error};
+use crate::{App, Caller, Error, Liked};
+
+/// So many of somebody's likes are kept in memory: a page of the feed shows a hundred posts at most.
+const REMEMBERED: u32 = 512;
 
 impl App {
     pub async fn like(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
@@ -19,10 +24,36 @@ impl App {
 
     /// Whether somebody likes a post.
     pub(crate) async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
-        match self.0.memory.likes.peek(&user, |liked| liked.since <= post) {
-            Some(liked) => Ok(liked.contains(post)),
-            None => Ok(self.0.store.likes(user, post).await?),
+        let parts = &self.0;
+        if !parts.store.is_shared() {
+            let liked = self.newest_liked(user).await?;
+            if liked.since <= post {
+                return Ok(liked.contains(post));
+            }
         }
+        Ok(parts.store.likes(user, post).await?)
+    }
+
+    /// The posts the caller likes, among `oldest` and all newer ones.
+    pub async fn liked_since(&self, caller: &Caller, oldest: PostId) -> Result<Arc<Liked>, Error> {
+        let user = caller.user.id;
+        let liked = self.newest_liked(user).await?;
+        if liked.since <= oldest {
+            return Ok(liked);
+        }
+        let posts = self.0.store.likes_since(user, oldest).await?;
+        Ok(Arc::new(Liked { since: oldest, posts }))
+    }
+
+    /// The newest posts somebody likes, from memory.
+    async fn newest_liked(&self, user: UserId) -> Result<Arc<Liked>, Error> {
+        let parts = &self.0;
+        let read = async || {
+            let newest = parts.store.newest_likes(user, REMEMBERED).await?;
+            Ok::<_, Error>(Some(Arc::new(Liked::newest(newest, REMEMBERED as usize))))
+        };
+        let liked = parts.memory.likes.get(user, read).await?;
+        Ok(liked.unwrap_or_else(|| Arc::new(Liked::newest(Vec::new(), 1))))
     }
 
     pub async fn unlike(&self, caller: &Caller, post: PostId) -> Result<(), Error> {

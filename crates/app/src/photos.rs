@@ -22,8 +22,8 @@ impl App {
     /// The photo, as long as it lives. Asked before every image, so a deleted photo is gone at once
     /// wherever its images may still lie.
     pub async fn photo(&self, id: PhotoId) -> Result<Picture, Error> {
-        let read = async { Ok::<_, Error>(self.0.store.photo(id).await?.map(|photo| photo.short_side())) };
-        let short_side = self.0.memory.photos.get(id, |_| true, read).await?;
+        let read = async || Ok::<_, Error>(self.0.store.photo(id).await?.map(|photo| photo.short_side()));
+        let short_side = self.0.memory.photos.get(id, read).await?;
         short_side.map(|short_side| Picture { id, short_side }).ok_or(NO_SUCH_PHOTO)
     }
 

@@ -1,7 +1,6 @@
 //! Posting a photo, reading, editing and deleting posts.
 
-use std::sync::Arc;
-
+use bytes::Bytes;
 use imaging::Removed;
 use model::{Message, Post, PostEdit, PostId, UserId};
 use store::{Access, Created, NewPost, Repeat};
@@ -32,21 +31,34 @@ pub enum Posted {
 
 impl App {
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
+        let viewer = caller.map(|caller| caller.user.id);
+        self.signed(self.0.store.post(id, viewer).await?.ok_or(NO_SUCH_POST)?).await
+    }
+
+    /// A post as somebody sees it who does not like it, and whether the caller does. It is kept in memory the way `write`
+    /// puts it, so that has to be the same for all.
+    pub async fn written_post(
+        &self,
+        caller: Option<&Caller>,
+        id: PostId,
+        write: impl FnOnce(&Post) -> Vec<u8>,
+    ) -> Result<(Bytes, bool), Error> {
         let (parts, viewer) = (&self.0, caller.map(|caller| caller.user.id));
         // Who has to look for the post sees along the way whether the viewer likes it.
         let mut seen = None;
-        let read = async {
-            let post = parts.store.post(id, viewer).await?;
-            seen = post.as_ref().map(|post| post.is_liked);
-            Ok::<_, Error>(post.map(|post| Arc::new(Post { is_liked: false, ..post })))
+        let read = async || {
+            let Some(post) = parts.store.post(id, viewer).await? else { return Ok(None) };
+            seen = Some(post.is_liked);
+            let post = self.signed(Post { is_liked: false, ..post }).await?;
+            Ok::<_, Error>(Some(Bytes::from(write(&post).into_boxed_slice())))
         };
-        let post = parts.memory.posts.get(id, |_| true, read).await?.ok_or(NO_SUCH_POST)?;
+        let written = parts.memory.posts.get(id, read).await?.ok_or(NO_SUCH_POST)?;
         let is_liked = match (seen, viewer) {
             (Some(seen), _) => seen,
             (None, Some(viewer)) => self.likes(viewer, id).await?,
             (None, None) => false,
         };
-        self.signed(Post { is_liked, ..Post::clone(&post) }).await
+        Ok((written, is_liked))
     }
 
     /// What an earlier upload with this key made: saves a retry the work of sending it all again.

@@ -41,8 +41,8 @@ impl App {
     /// A post with whoever wrote it.
     pub(crate) async fn signed(&self, post: Post<UserId>) -> Result<Post, Error> {
         let parts = &self.0;
-        let read = async { Ok::<_, Error>(Some(Arc::new(parts.store.author(post.user).await?))) };
-        let user = parts.memory.users.get(post.user, |_| true, read).await?.ok_or(NO_SUCH_USER)?;
+        let read = async || Ok::<_, Error>(Some(Arc::new(parts.store.author(post.user).await?)));
+        let user = parts.memory.users.get(post.user, read).await?.ok_or(NO_SUCH_USER)?;
         Ok(post.by(user))
     }
 }

@@ -1,5 +1,6 @@
 //! Connections: accepted within bounds, timed, and let go gently.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,6 +9,8 @@ use std::time::Duration;
 use app::{Crowd, Inside};
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
 use http::header::EXPECT;
 use http_body::Body as _;
 use hyper::body::Incoming;
@@ -24,7 +27,7 @@ use crate::config::Config;
 use crate::http::address::{Ends, network};
 use crate::linger::Lingering;
 use crate::metrics::Metrics;
-use crate::stream::{Patience, Stream, Talk};
+use crate::stream::{InFile, Patience, Stream, Talk};
 
 /// What a connection may do, and how many there may be.
 #[derive(Debug, Clone)]
@@ -49,10 +52,29 @@ impl Terms {
     }
 }
 
+/// Whoever answers requests.
+pub(crate) trait Answer: Clone + Send + Sync + 'static {
+    fn answer(self, request: Request, ends: Ends) -> impl Future<Output = Answered> + Send;
+}
+
+/// An answer; its body may lie in a file as well.
+pub(crate) struct Answered {
+    pub(crate) response: Response,
+    pub(crate) in_file: Option<InFile>,
+}
+
+impl Answer for Router {
+    async fn answer(mut self, mut request: Request, ends: Ends) -> Answered {
+        request.extensions_mut().insert(ends);
+        let Ok(response) = self.call(request).await;
+        Answered { response, in_file: None }
+    }
+}
+
 /// Serves until `stop` turns true, then lets running requests finish.
 pub(crate) async fn serve(
     listener: TcpListener,
-    router: Router,
+    answerer: impl Answer,
     terms: Terms,
     metrics: Arc<Metrics>,
     mut stop: watch::Receiver<bool>,
@@ -81,7 +103,7 @@ pub(crate) async fn serve(
             continue;
         };
         let place = Counted::new(place, &metrics);
-        match connection(stream, peer, router.clone(), &terms) {
+        match connection(stream, peer, answerer.clone(), &terms) {
             Ok(connection) => {
                 let connection = graceful.watch(connection);
                 tokio::spawn(async move {
@@ -101,33 +123,31 @@ pub(crate) async fn serve(
     }
 }
 
-fn connection(
+fn connection<A: Answer>(
     stream: TcpStream,
     peer: SocketAddr,
-    router: Router,
+    answerer: A,
     terms: &Terms,
-) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<>> {
+) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<A>> {
     stream.set_nodelay(true)?;
     let ends = Ends { peer, local: stream.local_addr()? };
     let talk = Arc::new(Talk::default());
     let stream = Stream::new(stream, terms.patience, talk.clone());
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let (mut parts, body) = request.into_parts();
-        parts.extensions.insert(ends);
+        let (parts, body) = request.into_parts();
         let body = match Lingering::new(body, parts.headers.contains_key(EXPECT)) {
             // Most requests have none, and an empty body costs nothing.
             Ok(lingering) if lingering.is_end_stream() => Body::empty(),
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
         };
-        let (mut router, talk) = (router.clone(), talk.clone());
+        let talk = talk.clone();
         talk.begin_answer();
-        let answer = router.call(http::Request::from_parts(parts, body));
+        let answer = answerer.clone().answer(Request::from_parts(parts, body), ends);
         async move {
-            let mut answered = answer.await;
-            let in_file = answered.as_mut().ok().and_then(|response| response.extensions_mut().remove());
+            let Answered { response, in_file } = answer.await;
             talk.end_answer(in_file);
-            answered
+            Ok::<_, Infallible>(response)
         }
     });
     Ok(http1::Builder::new()

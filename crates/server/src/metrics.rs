@@ -32,17 +32,24 @@ struct Request {
     http_response_status_code: u16,
 }
 
-/// What a request was for, as the router knows it. Its name is shared, so a label costs no copy of it.
+/// What a request was for. Its name is shared, so a label costs no copy of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Route(Option<MatchedPath>);
+pub(crate) enum Route {
+    /// As the router knows it.
+    Matched(MatchedPath),
+    Fixed(&'static str),
+}
 
 impl Route {
     pub(crate) fn of(request: &axum::extract::Request) -> Self {
-        Self(request.extensions().get().cloned())
+        request.extensions().get().cloned().map_or(Self::Fixed("(none)"), Self::Matched)
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        self.0.as_ref().map_or("(none)", MatchedPath::as_str)
+        match self {
+            Self::Matched(path) => path.as_str(),
+            Self::Fixed(name) => name,
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Patience {
     pub(crate) write: Duration,
 }
 
-/// A body whose bytes lie in a file as well. Goes with an answer, as an extension of it.
+/// A body whose bytes lie in a file as well.
 #[derive(Debug, Clone)]
 pub(crate) struct InFile {
     /// Held, so that nothing else can come to lie at their place.
@@ -116,10 +116,16 @@ impl Stream {
             (offset + buf.len() <= bytes.len() && !buf.is_empty()).then_some(offset)
         };
         let (index, offset) = bufs.iter().enumerate().find_map(|(at, buf)| Some((at, place(buf)?)))?;
-        let sent = match index {
-            0 => poll_io(&self.tcp, cx, || os::send_file(&self.tcp, &**file, offset, bufs[0].len())),
-            _ => poll_io(&self.tcp, cx, || os::send_more(&self.tcp, &bufs[0])),
-        };
+        let body = || os::send_file(&self.tcp, &**file, offset, bufs[index].len());
+        let sent = poll_io(&self.tcp, cx, || match index {
+            0 => body(),
+            1 => {
+                let head = os::send_more(&self.tcp, &bufs[0])?;
+                // Whatever is wrong with the body will be so when it is asked for again, by itself.
+                Ok(if head == bufs[0].len() { head + body().unwrap_or(0) } else { head })
+            }
+            _ => os::send_more(&self.tcp, &bufs[0]),
+        });
         match sent {
             // A system that cannot do this can still copy; any other trouble comes back there.
             Poll::Ready(Err(_)) => {
@@ -127,7 +133,8 @@ impl Stream {
                 None
             }
             Poll::Ready(Ok(count)) => {
-                if index == 0 && offset + count == bytes.len() {
+                let before: usize = bufs[..index].iter().map(|buf| buf.len()).sum();
+                if count.checked_sub(before).is_some_and(|sent| offset + sent == bytes.len()) {
                     self.in_file = None;
                 }
                 Some(sent)

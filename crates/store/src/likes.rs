@@ -15,6 +15,7 @@ statements! {
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
     COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
     BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
+    NEWEST = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT $2";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
@@ -61,6 +62,15 @@ impl Store {
     /// Whether somebody likes a post.
     pub async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
         self.read(move |tx| async move { Ok(!between(tx, user, post, post).await?.is_empty()) }.boxed()).await
+    }
+
+    /// The newest posts that somebody likes, newest first, and no more than `limit`.
+    pub async fn newest_likes(&self, user: UserId, limit: u32) -> Result<Vec<PostId>, Error> {
+        self.read(move |tx| {
+            async move { tx.all(NEWEST, &[user.into(), i64::from(limit).into()], |row| row.post_id(0)).await }
+                .boxed()
+        })
+        .await
     }
 
     /// The posts that somebody likes, among `oldest` and all newer ones, oldest first.

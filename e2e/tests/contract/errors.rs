@@ -124,12 +124,6 @@ fn head_answers_as_get_does_without_the_body() {
         wire.send(format!("HEAD {rest}\r\n\r\n")).unwrap();
         let head = wire.receive(true).unwrap();
         assert_eq!((get.status, head.status), (status, status), "{path}");
-        let telling = |reply: &e2e::Reply| {
-            let mut headers = reply.headers.clone();
-            headers.retain(|(name, _)| name != "date");
-            headers.sort();
-            headers
-        };
         assert_eq!(telling(&head), telling(&get), "{path}");
         assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
         assert_eq!(wire.rest(), b"", "{path} sent a body");
@@ -141,6 +135,51 @@ fn head_answers_as_get_does_without_the_body() {
     assert_eq!((head.status, head.header("content-type")), (200, Some("application/json")));
     assert!(head.header("content-length").is_some_and(|length| length != "0"));
     assert_eq!(wire.rest(), b"");
+}
+
+#[test]
+fn an_answer_does_not_depend_on_how_the_request_is_written() {
+    let service = Service::shared();
+    let ada = service.newcomer("ada");
+    let post = ada.share(&picture::tiny(), "written");
+    let (id, photo) = (post["id"].to_string(), post["photo"]["id"].as_str().unwrap());
+    ada.post(&format!("/posts/{id}/likes"), Body::none()).expect(201);
+    let escaped = |text: &str| text.bytes().map(|b| format!("%{b:02x}")).collect::<String>();
+    let request_id = uuid();
+    let ask = |target: &str, more: &str, body: &[u8]| {
+        let token = ada.token();
+        let head =
+            format!("GET {target} HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\nX-Request-Id: {request_id}");
+        let reply = Wire::ask(service, &format!("{head}\r\nAuthorization: Bearer {token}{more}"), body);
+        (reply.status, telling(&reply), reply.body)
+    };
+    for (path, other, more, status) in [
+        (format!("/posts/{id}"), format!("/posts/{}", escaped(&id)), "", 200),
+        (format!("/photos/{photo}/8x8"), format!("/photos/{}/%38x8", escaped(photo)), "", 200),
+        (format!("/photos/{photo}/8x8"), format!("/photos/{photo}/8%788"), "\r\nIf-None-Match: *", 304),
+        (format!("/photos/{photo}/8x9"), format!("/photos/{photo}/8%789"), "", 400),
+        ("/posts/x".into(), "/posts/%78".into(), "", 404),
+        ("/posts/99999999999".into(), "/posts/9999999999%39".into(), "", 404),
+    ] {
+        let plain = ask(&path, more, b"");
+        assert_eq!(plain.0, status, "{path}");
+        assert_eq!(ask(&other, more, b""), plain, "{other}");
+        assert_eq!(ask(&format!("http://e2e{path}"), more, b""), plain, "{path} in absolute form");
+        assert_eq!(ask(&path, &format!("{more}\r\nContent-Length: 4"), b"body"), plain, "{path} with a body");
+    }
+    for nowhere in
+        ["/feed/", "/posts/", &format!("/posts/{id}/"), "/photos", &format!("/photos/{photo}/8x8/")]
+    {
+        assert_eq!(ask(nowhere, "", b"").0, 404, "{nowhere}");
+    }
+}
+
+/// The head of an answer, less what differs every second.
+fn telling(reply: &e2e::Reply) -> Vec<(String, String)> {
+    let mut headers = reply.headers.clone();
+    headers.retain(|(name, _)| name != "date");
+    headers.sort();
+    headers
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use axum::extract::Request;
 use http::header::{COOKIE, HOST, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Uri};
 use ipnet::IpNet;
 
 use crate::config::{Config, PublicUrl};
@@ -14,6 +15,29 @@ use crate::config::{Config, PublicUrl};
 pub(crate) struct Ends {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
+}
+
+/// The head of a request, and the connection it came over.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) ends: Option<Ends>,
+}
+
+impl<'a> From<&'a Parts> for Head<'a> {
+    fn from(parts: &'a Parts) -> Self {
+        let Parts { method, uri, headers, extensions, .. } = parts;
+        Self { method, uri, headers, ends: extensions.get().copied() }
+    }
+}
+
+impl<'a> From<&'a Request> for Head<'a> {
+    fn from(request: &'a Request) -> Self {
+        let ends = request.extensions().get().copied();
+        Self { method: request.method(), uri: request.uri(), headers: request.headers(), ends }
+    }
 }
 
 pub(crate) struct Addresses {
@@ -48,46 +72,44 @@ impl Addresses {
     }
 
     /// The address to put before a path in links: as configured, else where the request came to.
-    pub(crate) fn base_url(&self, parts: &Parts) -> String {
+    pub(crate) fn base_url(&self, head: Head<'_>) -> String {
         if let Some(url) = &self.public_url {
             return url.as_str().to_owned();
         }
-        let Named { scheme, host } = self.named(parts);
+        let Named { scheme, host } = self.named(head);
         match host.filter(|host| is_authority(host)) {
             Some(host) => format!("{scheme}://{host}"),
             None => {
-                let ends = parts.extensions.get::<Ends>();
-                let local = ends.map_or_else(|| "localhost".into(), |ends| ends.local.to_string());
+                let local = head.ends.map_or_else(|| "localhost".into(), |ends| ends.local.to_string());
                 format!("{scheme}://{local}")
             }
         }
     }
 
     /// What [`Addresses::base_url`] makes of this request, if it is `base`. Found out without making it.
-    pub(crate) fn is_base_url(&self, base: &str, parts: &Parts) -> bool {
+    pub(crate) fn is_base_url(&self, base: &str, head: Head<'_>) -> bool {
         if let Some(url) = &self.public_url {
             return url.as_str() == base;
         }
-        let Named { scheme, host } = self.named(parts);
+        let Named { scheme, host } = self.named(head);
         // Only what is an authority is ever part of one.
         let after_scheme = base.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
         host.is_some() && after_scheme == host
     }
 
     /// The scheme and host that a request names, itself or through a proxy we trust.
-    fn named<'a>(&self, parts: &'a Parts) -> Named<'a> {
-        let (mut scheme, mut host) = ("http", parts.headers.get(HOST).and_then(|host| host.to_str().ok()));
-        let ends = parts.extensions.get::<Ends>();
-        if ends.is_some_and(|ends| self.trusts(ends.peer.ip().to_canonical())) {
-            if first(&parts.headers, "x-forwarded-proto")
+    fn named<'a>(&self, head: Head<'a>) -> Named<'a> {
+        let (mut scheme, mut host) = ("http", head.headers.get(HOST).and_then(|host| host.to_str().ok()));
+        if head.ends.is_some_and(|ends| self.trusts(ends.peer.ip().to_canonical())) {
+            if first(head.headers, "x-forwarded-proto")
                 .is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
             {
                 scheme = "https";
             }
-            host = first(&parts.headers, "x-forwarded-host").or(host);
+            host = first(head.headers, "x-forwarded-host").or(host);
         }
         // A request in absolute form names its host in its target.
-        Named { scheme, host: parts.uri.authority().map(|authority| authority.as_str()).or(host) }
+        Named { scheme, host: head.uri.authority().map(|authority| authority.as_str()).or(host) }
     }
 
     /// Whether this is a write in somebody's name that a page of another site started.

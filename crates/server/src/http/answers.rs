@@ -29,9 +29,10 @@ impl Answers {
     /// Ties a large body to its share of the room until it has been sent, or sends the client away.
     pub(crate) async fn hold(&self, response: Response) -> Response {
         let size = response.body().size_hint().exact().unwrap_or(0);
-        if size <= SMALL {
-            return response;
-        }
+        if size <= SMALL { response } else { Box::pin(self.hold_large(response, size)).await }
+    }
+
+    async fn hold_large(&self, response: Response, size: u64) -> Response {
         let share = u32::try_from(size.div_ceil(1024)).unwrap_or(u32::MAX);
         let Ok(share) = self.kibibytes.clone().try_acquire_many_owned(share) else {
             tracing::warn!(size, "too many large answers are under way; a request was sent away");

@@ -31,10 +31,15 @@ impl FromRequestParts<Http> for Reader {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        match credential(&parts.headers, http.cookie.name).and_then(|text| text.parse().ok()) {
-            Some(token) => Ok(Self(http.app.authenticate(&token).await?)),
-            None => Ok(Self(None)),
-        }
+        Ok(Self(caller(http, &parts.headers).await?))
+    }
+}
+
+/// Whoever a request comes from, if they are signed in.
+pub(crate) async fn caller(http: &Http, headers: &HeaderMap) -> Result<Option<app::Caller>, Problem> {
+    match credential(headers, http.cookie.name).and_then(|text| text.parse().ok()) {
+        Some(token) => Ok(http.app.authenticate(&token).await?),
+        None => Ok(None),
     }
 }
 

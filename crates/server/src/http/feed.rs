@@ -1,16 +1,18 @@
 //! The feed and its pages.
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use http::request::Parts;
 use model::{Anchor, FeedStart, Limit, Whose};
 
 use super::Http;
+use super::address::Head;
 use super::auth::Reader;
 use super::error::Problem;
-use super::front::Form;
+use super::front::{Form, Written};
 use super::wire::{FeedPage, json_bytes};
 use super::written;
 
@@ -37,56 +39,68 @@ pub(crate) async fn feed(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, _) = request.into_parts();
-    let ask = Ask::parse(parts.uri.query().unwrap_or_default())?;
+    Ok(json_bytes(StatusCode::OK, read(&http, (&parts).into(), caller.as_ref()).await?))
+}
+
+/// The page of the feed that a request asks for, as JSON.
+pub(crate) async fn read(
+    http: &Http,
+    head: Head<'_>,
+    caller: Option<&app::Caller>,
+) -> Result<Bytes, Problem> {
+    let ask = Ask::parse(head.uri.query().unwrap_or_default())?;
     // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
     if let Some(version) = http.app.feed_version().filter(|_| ask.is_front()) {
-        return front(&http, &parts, caller.as_ref(), ask, version).await;
+        return front(http, head, caller, ask, version).await;
     }
     // In a box, as below: what is seldom needed must not make every request larger.
-    Box::pin(page(&http, &parts, caller.as_ref(), Whose::Everyones, "/feed", ask)).await
+    Box::pin(page(http, head, caller, Whose::Everyones, "/feed", ask)).await
 }
 
 /// The newest posts: written once for all readers, as long as nothing changes.
 async fn front(
     http: &Http,
-    parts: &Parts,
+    head: Head<'_>,
     caller: Option<&app::Caller>,
     ask: Ask,
     version: u64,
-) -> Result<Response, Problem> {
-    let asked =
-        |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, parts);
+) -> Result<Bytes, Problem> {
+    let asked = |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, head);
     let page = match http.front.find(version, asked) {
         Some(page) => page,
-        None => {
-            let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(parts) };
-            let newest = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit);
-            let page = Box::pin(newest).await?;
-            let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
-            let json = ask.answer(&page, &form.base, "/feed");
-            http.front.keep(form, version, json, &ids)
-        }
+        None => Box::pin(written_anew(http, head, ask, version)).await?,
     };
-    let json = match (caller, page.oldest()) {
-        (Some(caller), Some(oldest)) => page.seen_by(&*http.app.liked_since(caller, oldest).await?),
-        _ => page.plain(),
-    };
-    Ok(json_bytes(StatusCode::OK, json))
+    match (caller, page.oldest()) {
+        (Some(caller), Some(oldest)) => Ok(page.seen_by(&*http.app.liked_since(caller, oldest).await?)),
+        _ => Ok(page.plain()),
+    }
 }
 
-/// A page of posts as `ask` has it; `path` is where the next one is found.
+/// The newest posts as they are now.
+async fn written_anew(http: &Http, head: Head<'_>, ask: Ask, version: u64) -> Result<Arc<Written>, Problem> {
+    let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(head) };
+    let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
+    let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
+    let json = ask.answer(&page, &form.base, "/feed");
+    let page = Arc::new(Written::new(form, version, json, &ids));
+    if page.oldest().is_none_or(|oldest| http.app.may_keep(oldest)) {
+        http.front.keep(&page);
+    }
+    Ok(page)
+}
+
+/// A page of posts as `ask` has it, as JSON; `path` is where the next one is found.
 pub(crate) async fn page(
     http: &Http,
-    parts: &Parts,
+    head: Head<'_>,
     caller: Option<&app::Caller>,
     whose: Whose,
     path: &str,
     ask: Ask,
-) -> Result<Response, Problem> {
+) -> Result<Bytes, Problem> {
     let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
     let page = http.app.feed(caller, whose, start, ask.limit).await?;
-    let json = ask.answer(&page, &http.addresses.base_url(parts), path);
-    Ok(json_bytes(StatusCode::OK, json))
+    Ok(ask.answer(&page, &http.addresses.base_url(head), path))
 }
 
 /// What a reader asked for.

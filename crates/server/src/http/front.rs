@@ -6,15 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use app::Liked;
 use bytes::Bytes;
-use memchr::memmem;
 use model::PostId;
+
+use super::written;
 
 /// So many forms of it are kept: by the length asked for and by the address in its link.
 const FORMS: usize = 32;
-
-/// How a post that the reader does not like says so. It cannot be part of a text, where quotes are escaped.
-const UNLIKED: &[u8] = b"\"is_liked\":false";
-const FALSE: &[u8] = b"false";
 
 #[derive(Default)]
 pub(crate) struct Front {
@@ -49,18 +46,13 @@ impl Front {
         found
     }
 
-    /// Keeps a page that was read after `version` was noted.
-    pub(crate) fn keep(&self, form: Form, version: u64, json: Bytes, ids: &[PostId]) -> Arc<Written> {
-        let places = memmem::find_iter(&json, UNLIKED).map(|at| at + UNLIKED.len() - FALSE.len());
-        let posts = places.zip(ids.iter().copied()).collect();
-        let page = Arc::new(Written { form, version, json, posts });
+    pub(crate) fn keep(&self, page: &Arc<Written>) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         pages.retain(|other| other.form != page.form);
         if pages.len() >= FORMS {
             pages.remove(0);
         }
         pages.push(page.clone());
-        page
     }
 
     pub(crate) fn figures(&self) -> app::Facts {
@@ -71,6 +63,12 @@ impl Front {
 }
 
 impl Written {
+    /// A page that was read after `version` was noted.
+    pub(crate) fn new(form: Form, version: u64, json: Bytes, ids: &[PostId]) -> Self {
+        let posts = written::unliked(&json).zip(ids.iter().copied()).collect();
+        Self { form, version, json, posts }
+    }
+
     /// The oldest post on it.
     pub(crate) fn oldest(&self) -> Option<PostId> {
         self.posts.last().map(|(_, id)| *id)
@@ -83,19 +81,7 @@ impl Written {
 
     /// As somebody sees it who likes these.
     pub(crate) fn seen_by(&self, liked: &Liked) -> Bytes {
-        let mut places =
-            self.posts.iter().filter(|(_, id)| liked.contains(*id)).map(|(at, _)| *at).peekable();
-        if places.peek().is_none() {
-            return self.json.clone();
-        }
-        let mut json = Vec::with_capacity(self.json.len());
-        let mut done = 0;
-        for at in places {
-            json.extend_from_slice(&self.json[done..at]);
-            json.extend_from_slice(b"true");
-            done = at + FALSE.len();
-        }
-        json.extend_from_slice(&self.json[done..]);
-        json.into()
+        let places = self.posts.iter().filter(|(_, id)| liked.contains(*id)).map(|(at, _)| *at);
+        written::liked(&self.json, places)
     }
 }

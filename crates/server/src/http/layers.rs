@@ -13,7 +13,6 @@ use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use axum::routing::Route;
-use axum::routing::future::RouteFuture;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
@@ -22,7 +21,7 @@ use tower::Service;
 use tower::layer::layer_fn;
 use tracing::Instrument;
 
-use super::address::Ends;
+use super::address::Head;
 use super::error::Problem;
 use super::pages::Look;
 use super::{Http, auth};
@@ -53,9 +52,9 @@ impl Service<Request> for Attended {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let attention = Attention::to(&self.http, &request);
-        let answer = match guard(&self.http, &request, attention.client) {
-            Ok(()) => Ok(self.inner.call(request)),
+        let attention = Attention::to(&self.http, (&request).into(), Label::of(&request), Look::of(&request));
+        let answer = match attention.guard(&self.http, (&request).into()) {
+            Ok(()) => Ok(self.inner.call(request).map(|Ok(response)| response)),
             Err(problem) => Err(problem),
         };
         let http = self.http.clone();
@@ -63,22 +62,8 @@ impl Service<Request> for Attended {
     }
 }
 
-/// Turns away floods and writes that other sites started.
-fn guard(http: &Http, request: &Request, client: IpAddr) -> Result<(), Problem> {
-    // Whoever watches over us must not take a crowd for an outage.
-    let watcher = matches!(request.uri().path(), "/livez" | "/readyz");
-    if !watcher {
-        http.limits.request(client, &http.clock)?;
-    }
-    let (method, headers) = (request.method(), request.headers());
-    if http.addresses.is_foreign_write(method, headers, http.cookie.name) && auth::bearer(headers).is_none() {
-        return Err(Problem::cross_site());
-    }
-    Ok(())
-}
-
 /// What is known of a request before it is answered.
-struct Attention {
+pub(super) struct Attention {
     started: Instant,
     id: RequestId,
     method: Method,
@@ -88,26 +73,46 @@ struct Attention {
 }
 
 impl Attention {
-    fn to(http: &Http, request: &Request) -> Self {
+    pub(super) fn to(http: &Http, head: Head<'_>, label: Label, look: Option<Look>) -> Self {
         Self {
             started: Instant::now(),
-            id: RequestId::of(request.headers(), &http.request_ids),
-            method: request.method().clone(),
-            client: http.client_address(request.extensions().get::<Ends>().copied(), request.headers()),
-            label: Label::of(request),
-            look: Look::of(request),
+            id: RequestId::of(head.headers, &http.request_ids),
+            method: head.method.clone(),
+            client: http.client_address(head.ends, head.headers),
+            label,
+            look,
         }
     }
 
+    /// Turns away floods and writes that other sites started.
+    pub(super) fn guard(&self, http: &Http, head: Head<'_>) -> Result<(), Problem> {
+        let Head { method, uri, headers, .. } = head;
+        // Whoever watches over us must not take a crowd for an outage.
+        let watcher = matches!(uri.path(), "/livez" | "/readyz");
+        if !watcher {
+            http.limits.request(self.client, &http.clock)?;
+        }
+        if http.addresses.is_foreign_write(method, headers, http.cookie.name)
+            && auth::bearer(headers).is_none()
+        {
+            return Err(Problem::cross_site());
+        }
+        Ok(())
+    }
+
     /// Names the request, measures it, and gives every error the same look.
-    async fn pay(self, http: &Http, answer: Result<RouteFuture<Infallible>, Problem>) -> Response {
+    pub(super) async fn pay(
+        self,
+        http: &Http,
+        answer: Result<impl Future<Output = Response>, Problem>,
+    ) -> Response {
         let Self { started, id, method, client, label, look } = self;
         let span = tracing::info_span!("request", id = id.as_str());
         let response = match answer {
             Ok(answer) => {
                 let answered = AssertUnwindSafe(answer).catch_unwind().instrument(span.clone());
                 match answered.await {
-                    Ok(Ok(response)) => response,
+                    Ok(response) => response,
                     Err(panic) => panicked(&*panic),
                 }
             }

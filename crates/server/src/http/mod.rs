@@ -6,6 +6,7 @@ mod answers;
 mod auth;
 mod docs;
 mod error;
+mod express;
 mod feed;
 mod form;
 mod front;
@@ -30,7 +31,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use app::App;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
 use http::HeaderMap;
@@ -44,6 +44,7 @@ use crate::metrics::Metrics;
 use address::{Addresses, Ends};
 use answers::Answers;
 use auth::Cookie;
+pub(crate) use express::Door;
 use form::{Bounds, FileSink, Form, FormError};
 pub(crate) use front::Front;
 use limits::Limits;
@@ -124,11 +125,11 @@ impl Http {
 }
 
 /// Everything the service answers to.
-pub(crate) fn router(http: Http) -> Router {
+pub(crate) fn door(http: Http) -> Door {
     let (api, document) = api().split_for_parts();
     let router =
         api.merge(docs::router(&openapi::finish(document))).merge(pages::router()).with_state(http.clone());
-    layers::around(router, http)
+    Door { router: layers::around(router, http.clone()), http }
 }
 
 /// The operations of the contract, each with its entry in the OpenAPI document.

@@ -10,7 +10,6 @@ use model::{PhotoId, Size};
 
 use super::Http;
 use super::error::Problem;
-use crate::stream::InFile;
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
@@ -46,35 +45,45 @@ pub(crate) async fn image(
     let path = path.map_err(|_| missing())?;
     let part =
         |wanted| path.iter().find_map(|(name, part)| (name == wanted).then_some(part)).unwrap_or_default();
-    let (id, size) = (part("photo_id"), part("size"));
-    let id: PhotoId = id.parse().map_err(|_| missing())?;
+    let Found { head, image } = find(&http, part("photo_id"), part("size"), request.headers()).await?;
+    Ok(match image {
+        Some(image) => (head, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
+        None => (StatusCode::NOT_MODIFIED, head).into_response(),
+    })
+}
+
+/// An image with what is said about it; without one, the caller has these bytes already.
+pub(crate) struct Found {
+    pub(crate) head: HeaderMap,
+    pub(crate) image: Option<Image>,
+}
+
+pub(crate) async fn find(http: &Http, id: &str, size: &str, headers: &HeaderMap) -> Result<Found, Problem> {
+    let id: PhotoId = id.parse().map_err(|_| Problem::not_found("there is no such photo"))?;
     let photo = http.app.photo(id).await?;
-    let headers = request.headers();
     let size: Size = size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
     let format = negotiate(headers);
 
-    let validators = |tag: Bytes| {
+    let about = |tag: Bytes| {
         let tag = HeaderValue::from_maybe_shared(tag).map_err(|_| Problem::internal())?;
-        Ok::<_, Problem>([(ETAG, tag), (CACHE_CONTROL, FOR_EVER), (VARY, HeaderValue::from_static("Accept"))])
+        // With room for what is added on the way out: to grow means to sort everything in anew.
+        let mut head = HeaderMap::with_capacity(8);
+        head.insert(ETAG, tag);
+        head.insert(CACHE_CONTROL, FOR_EVER);
+        head.insert(VARY, HeaderValue::from_static("Accept"));
+        Ok::<_, Problem>(head)
     };
     // Whoever has it already need not wait for it to be made.
     if headers.contains_key(IF_NONE_MATCH) {
         let tag = App::image_tag(id, size, format);
         if is_known(headers, &tag) {
-            return Ok((StatusCode::NOT_MODIFIED, validators(tag.into())?).into_response());
+            return Ok(Found { head: about(tag.into())?, image: None });
         }
     }
-    let Image { bytes, tag, file } = http.app.image(&photo, size, format).await?;
-    let content = [
-        (CONTENT_TYPE, HeaderValue::from_static(format.media_type())),
-        (CONTENT_LENGTH, HeaderValue::from(bytes.len())),
-    ];
-    let in_file = file.map(|file| InFile { bytes: bytes.clone(), file });
-    let mut response = (validators(tag)?, content, bytes).into_response();
-    if let Some(in_file) = in_file {
-        response.extensions_mut().insert(in_file);
-    }
-    Ok(response)
+    let image = http.app.image(&photo, size, format).await?;
+    let mut head = about(image.tag.clone())?;
+    head.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    Ok(Found { head, image: Some(image) })
 }
 
 /// The best format the client names: a wildcard is no name, since old clients send it without meaning it.

@@ -3,6 +3,7 @@
 use app::{Draft, Posted};
 use axum::extract::{Request, State};
 use axum::response::Response;
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use model::{Message, PostEdit, PostId};
 use utoipa::ToSchema;
@@ -81,12 +82,12 @@ pub(crate) async fn create(
 fn created(posted: Posted) -> Result<Response, Problem> {
     match posted {
         Posted::Before(post) => {
-            let mut response = json_bytes(StatusCode::CREATED, written::post(&post));
+            let mut response = json_bytes(StatusCode::CREATED, written::post(&post).into());
             response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
             Ok(response)
         }
         Posted::New { post, removed } => {
-            let mut response = json_bytes(StatusCode::CREATED, written::post(&post));
+            let mut response = json_bytes(StatusCode::CREATED, written::post(&post).into());
             tell_removed(&mut response, removed)?;
             Ok(response)
         }
@@ -105,8 +106,13 @@ pub(crate) async fn get(
     Reader(caller): Reader,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, Problem> {
-    let post = http.app.post(caller.as_ref(), id).await?;
-    Ok(json_bytes(StatusCode::OK, written::post(&post)))
+    Ok(json_bytes(StatusCode::OK, read(&http, caller.as_ref(), id).await?))
+}
+
+/// A post as somebody sees it, as JSON.
+pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, Problem> {
+    let (json, is_liked) = http.app.written_post(caller, id, written::post).await?;
+    Ok(if is_liked { written::liked(&json, written::unliked(&json)) } else { json })
 }
 
 /// Edit a post's words
@@ -141,7 +147,7 @@ pub(crate) async fn edit(
     } else {
         http.app.edit_post(&caller, id, edit).await?
     };
-    Ok(json_bytes(StatusCode::OK, written::post(&post)))
+    Ok(json_bytes(StatusCode::OK, written::post(&post).into()))
 }
 
 /// Delete a post

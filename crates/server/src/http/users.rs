@@ -9,7 +9,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::auth::Reader;
 use super::error::Problem;
 use super::path::PathId;
-use super::wire::{FeedPage, User, json};
+use super::wire::{FeedPage, User, json, json_bytes};
 use super::{Http, feed};
 
 /// Read a user
@@ -58,7 +58,8 @@ pub(crate) async fn posts(
     let user = http.app.user(&username).await?;
     let ask = feed::Ask::parse(parts.uri.query().unwrap_or_default())?;
     let path = format!("/users/{}/posts", in_path(&user.username));
-    feed::page(&http, &parts, caller.as_ref(), Whose::Only(user.id), &path, ask).await
+    let (head, caller) = ((&parts).into(), caller.as_ref());
+    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, Whose::Only(user.id), &path, ask).await?))
 }
 
 /// As the name is written in an address. Some programs read a bare `+` as a blank, so it is not left bare.

@@ -6,17 +6,44 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use memchr::memmem;
 use model::{Alt, FeedPage, Message, Photo, Post, User};
 use std::fmt::{Display, Write};
 
 /// What most posts take.
 const ROOM: usize = 512;
 
+/// How a post that the reader does not like says so. It cannot be part of a text, where quotes are escaped.
+const UNLIKED: &str = r#""is_liked":false"#;
+const FALSE: &str = "false";
+
 /// One post.
-pub(crate) fn post(post: &Post) -> Bytes {
+pub(crate) fn post(post: &Post) -> Vec<u8> {
     let mut json = Json(Vec::with_capacity(ROOM));
     json.post(post);
-    json.0.into()
+    json.0
+}
+
+/// Where posts say that the reader does not like them, one after another.
+pub(crate) fn unliked(json: &[u8]) -> impl Iterator<Item = usize> {
+    memmem::find_iter(json, UNLIKED).map(|at| at + UNLIKED.len() - FALSE.len())
+}
+
+/// The same posts for somebody who likes those that say otherwise at these places.
+pub(crate) fn liked(written: &Bytes, places: impl IntoIterator<Item = usize>) -> Bytes {
+    let mut places = places.into_iter().peekable();
+    if places.peek().is_none() {
+        return written.clone();
+    }
+    let mut json = Vec::with_capacity(written.len());
+    let mut done = 0;
+    for at in places {
+        json.extend_from_slice(&written[done..at]);
+        json.extend_from_slice(b"true");
+        done = at + FALSE.len();
+    }
+    json.extend_from_slice(&written[done..]);
+    json.into()
 }
 
 /// A page of posts, and where the next one is.

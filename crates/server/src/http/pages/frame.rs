@@ -32,7 +32,7 @@ impl FromRequestParts<Http> for Visit {
             caller,
             query: parts.uri.query().unwrap_or_default().to_owned(),
             words: Words::for_reader(&parts.headers),
-            base: http.addresses.base_url(parts),
+            base: http.addresses.base_url((&*parts).into()),
             path: parts.uri.path().to_owned(),
             gzip: takes_gzip(&parts.headers),
         })
