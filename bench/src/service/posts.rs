@@ -1,5 +1,8 @@
 //! Reading one post.
 
+use std::io::Write;
+use std::sync::Arc;
+
 use super::bare::Bare;
 use super::fill::{Filled, READER};
 use super::load::Requests;
@@ -36,6 +39,8 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
             .loaded_from(bench.cores.load),
             Contender::new("ours, new ones", &ours.server, CONNECTIONS, Requests::cycle(newest))
                 .loaded_from(bench.cores.load),
+            Contender::new("ours, all of them", &ours.server, CONNECTIONS, all(&ours, filled.posts))
+                .loaded_from(bench.cores.load),
         ],
     )?;
     let against_bare = |figure| loads[0].against(&loads[1], figure);
@@ -49,11 +54,26 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
         ),
     ];
     let section = Section::new("One post, signed in").note(format!(
-        "{MANY} different ones in a mixed-up order out of {}, most of which are on no page of the database that is in \
-         memory already; and the {NEW} newest, which people look at.",
+        "{MANY} different ones in a mixed-up order out of {}, which are in memory when they are asked for again; the {NEW} \
+         newest, which people look at; and all of them one after another in a mixed-up order, so that nearly every one has \
+         to be read from the database, and mostly from a page of it that is not in memory either.",
         filled.posts
     ));
     Ok(Section { loads, bars, ..section })
+}
+
+/// None comes back before all others have had their turn.
+fn all(ours: &Ours, posts: u64) -> Arc<Requests> {
+    /// A prime that does not divide the number of posts.
+    const STEP: u64 = 611_953;
+    let request = ours.read(&path(0), Some(READER));
+    let place = request.iter().position(|b| *b == b'0').unwrap_or_default();
+    let (before, behind) = (request[..place].to_vec(), request[place + 1..].to_vec());
+    Requests::new(move |number, out| {
+        out.extend_from_slice(&before);
+        write!(out, "{}", number * STEP % posts + 1).expect("memory takes everything");
+        out.extend_from_slice(&behind);
+    })
 }
 
 fn path(id: u64) -> String {

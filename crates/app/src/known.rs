@@ -121,6 +121,14 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         Ok(fact)
     }
 
+    /// The fact, if it is in memory. Who does not find it asks for it.
+    pub(crate) fn find(&self, key: &K) -> Option<V> {
+        let shelf = self.shelf(key);
+        let (fact, _) = shelf.facts.get(key).filter(|(_, read_at)| self.is_fresh(*read_at))?;
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        Some(fact.clone())
+    }
+
     fn is_fresh(&self, read_at: Option<Instant>) -> bool {
         match (self.life, read_at) {
             (Some(life), Some(read_at)) => read_at.elapsed() < life,

@@ -20,7 +20,10 @@ impl App {
         if !self.0.store.is_shared() {
             let mut signed = Vec::with_capacity(posts.len());
             for post in posts {
-                signed.push(self.signed(post).await?);
+                signed.push(match self.0.memory.users.find(&post.user) {
+                    Some(user) => post.by(user),
+                    None => self.signed(post).await?,
+                });
             }
             return Ok(signed);
         }

@@ -165,7 +165,7 @@ pub(crate) fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Erro
         id: row.photo_id(column)?,
         width: row.unsigned(column + 1)?,
         height: row.unsigned(column + 2)?,
-        placeholder: row.bytes(column + 3)?.into(),
+        placeholder: row.read_bytes(column + 3, |bytes| bytes.into())?,
         alt: row.optional_text(column + 4)?.map(Alt::stored),
     })
 }

@@ -51,6 +51,14 @@ impl Row<'_, '_> {
         }
     }
 
+    /// Bytes that are not worth an allocation on the way.
+    pub(crate) fn read_bytes<T>(&self, column: usize, read: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        match self {
+            Self::Sqlite(row) => Ok(read(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?)),
+            Self::Postgres(row) => row::get(row, column).map(read),
+        }
+    }
+
     pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, Error> {
         Ok(Timestamp::from_micros(self.int(column)?))
     }

@@ -68,7 +68,7 @@ struct Json(Vec<u8>);
 impl Json {
     fn post(&mut self, post: &Post) {
         self.plain(r#"{"id":"#);
-        self.shown(post.id);
+        self.number(post.id.0);
         self.plain(r#","photo":"#);
         self.photo(&post.photo);
         if let Some(message) = &post.message {
@@ -81,7 +81,7 @@ impl Json {
         self.shown(post.created_at);
         self.plain(if post.is_liked { r#"","is_liked":true,"# } else { r#"","is_liked":false,"# });
         self.plain(r#""like_count":"#);
-        self.shown(post.like_count);
+        self.number(post.like_count);
         self.plain("}");
     }
 
@@ -89,9 +89,9 @@ impl Json {
         self.plain(r#"{"id":""#);
         self.shown(photo.id);
         self.plain(r#"","width":"#);
-        self.shown(photo.width);
+        self.number(photo.width);
         self.plain(r#","height":"#);
-        self.shown(photo.height);
+        self.number(photo.height);
         self.plain(r#","placeholder":""#);
         let place = self.0.len();
         self.0.resize(place + photo.placeholder.len().div_ceil(3) * 4, b'=');
@@ -107,7 +107,7 @@ impl Json {
 
     fn user(&mut self, user: &User) {
         self.plain(r#"{"id":"#);
-        self.shown(user.id);
+        self.number(user.id.0);
         // Usernames are made of what needs no escape.
         self.plain(r#","username":""#);
         self.plain(user.username.as_str());
@@ -132,7 +132,11 @@ impl Json {
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// Numbers, ids and moments: nothing to escape either.
+    fn number(&mut self, number: impl itoa::Integer) {
+        self.plain(itoa::Buffer::new().format(number));
+    }
+
+    /// Ids of photos and moments: nothing to escape either.
     fn shown(&mut self, value: impl Display) {
         write!(self, "{value}").expect("memory takes everything");
     }
