@@ -94,6 +94,16 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         key: K,
         read: impl AsyncFnOnce() -> Result<Option<V>, E>,
     ) -> Result<Option<V>, E> {
+        self.get_if(key, |_| true, read).await
+    }
+
+    /// The fact from memory if it will do, or else as it is read now.
+    pub(crate) async fn get_if<E>(
+        &self,
+        key: K,
+        will_do: impl Fn(&V) -> bool,
+        read: impl AsyncFnOnce() -> Result<Option<V>, E>,
+    ) -> Result<Option<V>, E> {
         if self.life == Some(Duration::ZERO) {
             self.misses.fetch_add(1, Ordering::Relaxed);
             return Box::pin(read()).await;
@@ -101,7 +111,7 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
         let asked_at = self.life.map(|_| Instant::now());
         let before = {
             let shelf = self.shelf(&key);
-            match shelf.facts.get(&key).filter(|(_, read_at)| self.is_fresh(*read_at)) {
+            match shelf.facts.get(&key).filter(|(fact, read_at)| self.is_fresh(*read_at) && will_do(fact)) {
                 Some((fact, _)) => {
                     self.hits.fetch_add(1, Ordering::Relaxed);
                     return Ok(Some(fact.clone()));

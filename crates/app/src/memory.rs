@@ -4,7 +4,7 @@
 //! may be older than the last write that anybody was told of. Only that a photo is there is believed for a moment, as
 //! long as an image may outlive its photo on other nodes.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -34,8 +34,9 @@ pub(crate) struct Memory {
 /// An image must be gone within five seconds of its photo, on every node. This leaves time for the answer to arrive.
 const BELIEF: Duration = Duration::from_secs(3);
 
-/// What posts may take, and what each takes besides its own bytes.
+/// What posts and likes may take, and what each takes besides its own bytes.
 const POSTS: u64 = 64 << 20;
+const LIKES: u64 = 32 << 20;
 const ENTRY: u64 = 128;
 
 /// So far below the oldest post that is kept by anybody likes are watched, so that pages of different lengths get by
@@ -47,15 +48,37 @@ const SLACK: i64 = 1024;
 #[derive(Debug)]
 pub struct Liked {
     pub(crate) since: PostId,
-    pub(crate) posts: Vec<PostId>,
+    posts: Vec<PostId>,
+    /// How many were asked for when these were read.
+    pub(crate) limit: u32,
+    /// How often older posts were asked for.
+    too_short: AtomicU32,
 }
+
+/// So often somebody looks at older posts one by one before it is worth to read more of their likes.
+const PATIENCE: u32 = 64;
 
 impl Liked {
     /// Of the newest posts somebody likes, newest first, and no more than `limit`.
-    pub(crate) fn newest(mut posts: Vec<PostId>, limit: usize) -> Self {
-        let since = posts.last().copied().filter(|_| posts.len() >= limit).unwrap_or(PostId(i64::MIN));
+    pub(crate) fn newest(mut posts: Vec<PostId>, limit: u32) -> Self {
+        let full = posts.len() >= limit as usize;
+        let since = posts.last().copied().filter(|_| full).unwrap_or(PostId(i64::MIN));
         posts.reverse();
-        Self { since, posts }
+        Self { limit, ..Self::all_since(since, posts) }
+    }
+
+    /// Of all such posts, oldest first.
+    pub(crate) fn all_since(since: PostId, posts: Vec<PostId>) -> Self {
+        Self { since, posts, limit: 0, too_short: AtomicU32::new(0) }
+    }
+
+    /// Whether it reaches back to a post, or more need not be read for once.
+    pub(crate) fn will_do(&self, post: PostId) -> bool {
+        self.since <= post || self.too_short.fetch_add(1, Ordering::Relaxed) < PATIENCE
+    }
+
+    fn weight(&self) -> u64 {
+        size_of_val(&*self.posts) as u64 + ENTRY
     }
 
     pub fn contains(&self, post: PostId) -> bool {
@@ -70,7 +93,7 @@ impl Memory {
             photos: Known::new("photos", 65_536),
             posts: Known::weighed("posts", POSTS, |json| json.len() as u64 + ENTRY),
             users: Known::new("users", 32_768),
-            likes: Known::new("likes", 8_192),
+            likes: Known::weighed("likes", LIKES, |liked| liked.weight()),
             feed: AtomicU64::new(0),
             watched: Mutex::new(PostId(i64::MAX)),
             is_shared: false,
@@ -193,5 +216,9 @@ mod tests {
         assert_eq!(all_there_was_room_for.since, PostId(4));
         assert!(all_there_was_room_for.contains(PostId(9)));
         assert!(Liked::newest(Vec::new(), 2).since < PostId(1));
+
+        let patient = (0..1_000).take_while(|_| all_there_was_room_for.will_do(PostId(3))).count();
+        assert_eq!(patient, PATIENCE as usize, "then more is read");
+        assert!(all_there_was_room_for.will_do(PostId(4)) && some.will_do(PostId(3)));
     }
 }

@@ -153,6 +153,8 @@ fn connection<A: Answer>(
     Ok(http1::Builder::new()
         // Slow heads and idle connections are the stream's business.
         .header_read_timeout(None)
+        // To look for a client's leaving while it is being answered would cost each request a buffer for nothing.
+        .half_close(true)
         .max_buf_size(64 * 1024)
         .serve_connection(TokioIo::new(stream), service))
 }

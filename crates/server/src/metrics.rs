@@ -104,6 +104,16 @@ impl Metrics {
         self.requests.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
+    /// Where reads of this route that go well are counted: found once, for those that come all the time.
+    pub(crate) fn reads(&self, route: &'static str) -> Histogram {
+        let labels = Request {
+            http_request_method: method_label(&Method::GET),
+            http_route: Route::Fixed(route),
+            http_response_status_code: StatusCode::OK.as_u16(),
+        };
+        self.requests.get_or_create_owned(&labels)
+    }
+
     /// Everything, as text.
     pub(crate) fn encode(&self, stats: &Stats) -> Result<String, fmt::Error> {
         let mut text = String::new();

@@ -174,6 +174,19 @@ fn an_answer_does_not_depend_on_how_the_request_is_written() {
     }
 }
 
+#[test]
+fn whoever_has_said_everything_still_gets_an_answer() {
+    let service = Service::shared();
+    let mut wire = Wire::connect(service);
+    // A password takes a while, so the end of what is sent is seen long before the answer is ready.
+    let form = "username=nobody.here&password=correct+horse+battery";
+    let head =
+        "POST /login/username HTTP/1.1\r\nHost: e2e\r\nContent-Type: application/x-www-form-urlencoded";
+    wire.send(format!("{head}\r\nContent-Length: {}\r\n\r\n{form}", form.len())).unwrap();
+    wire.stop_sending();
+    assert_eq!(wire.receive(false).map(|reply| reply.status), Some(400));
+}
+
 /// The head of an answer, less what differs every second.
 fn telling(reply: &e2e::Reply) -> Vec<(String, String)> {
     let mut headers = reply.headers.clone();

@@ -11,6 +11,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use model::PostId;
+use prometheus_client::metrics::histogram::Histogram;
 
 use super::address::{Ends, Head};
 use super::error::Problem;
@@ -19,7 +20,7 @@ use super::path::Named;
 use super::photos::Found;
 use super::{Http, auth, feed, photos, posts};
 use crate::listener::{Answer, Answered};
-use crate::metrics::Route;
+use crate::metrics::{Metrics, Route};
 use crate::stream::InFile;
 
 /// Where every request comes in.
@@ -27,6 +28,23 @@ use crate::stream::InFile;
 pub(crate) struct Door {
     pub(super) http: Http,
     pub(super) router: Router,
+}
+
+/// Where errands are counted.
+pub(super) struct Counted {
+    feed: Histogram,
+    post: Histogram,
+    image: Histogram,
+}
+
+const FEED: &str = "/feed";
+const POST: &str = "/posts/{post_id}";
+const IMAGE: &str = "/photos/{photo_id}/{size}";
+
+impl Counted {
+    pub(super) fn by(metrics: &Metrics) -> Self {
+        Self { feed: metrics.reads(FEED), post: metrics.reads(POST), image: metrics.reads(IMAGE) }
+    }
 }
 
 impl Answer for Door {
@@ -68,23 +86,25 @@ impl<'a> Errand<'a> {
         }
     }
 
-    /// As the router names it.
-    fn route(self) -> Route {
-        Route::Fixed(match self {
-            Self::Feed => "/feed",
-            Self::Post(_) => "/posts/{post_id}",
-            Self::Image(..) => "/photos/{photo_id}/{size}",
-        })
+    /// As the router names it, and where it is counted.
+    fn label(self, counted: &Counted) -> (Route, &Histogram) {
+        let (name, counted) = match self {
+            Self::Feed => (FEED, &counted.feed),
+            Self::Post(_) => (POST, &counted.post),
+            Self::Image(..) => (IMAGE, &counted.image),
+        };
+        (Route::Fixed(name), counted)
     }
 
     async fn run(self, http: &Http, head: Head<'_>) -> Answered {
-        let attention = Attention::to(http, head, self.route(), None);
+        let (route, counted) = self.label(&http.counted);
+        let attention = Attention::to(http, head, route, None);
         let admitted = attention.guard(http, head);
         let mut in_file = None;
         let response = {
             // Pinned here and handed on by reference: every function it went through by value would copy it.
             let answer = pin!(self.answer(http, head, &mut in_file));
-            attention.pay(http, admitted.map(|()| answer)).await
+            attention.pay(http, Some(counted), admitted.map(|()| answer)).await
         };
         Answered { response, in_file }
     }

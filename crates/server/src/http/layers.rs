@@ -17,6 +17,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use prometheus_client::metrics::histogram::Histogram;
 use tower::Service;
 use tower::layer::layer_fn;
 use tracing::Instrument;
@@ -58,7 +59,7 @@ impl Service<Request> for Attended {
             Err(problem) => Err(problem),
         };
         let http = self.http.clone();
-        Box::pin(async move { Ok(attention.pay(&http, answer).await) })
+        Box::pin(async move { Ok(attention.pay(&http, None, answer).await) })
     }
 }
 
@@ -100,10 +101,12 @@ impl Attention {
         Ok(())
     }
 
-    /// Names the request, measures it, and gives every error the same look.
+    /// Names the request, measures it, and gives every error the same look. A read that goes well is `counted` there, if
+    /// it is known where.
     pub(super) async fn pay(
         self,
         http: &Http,
+        counted: Option<&Histogram>,
         answer: Result<impl Future<Output = Response>, Problem>,
     ) -> Response {
         let Self { started, id, method, client, label, look } = self;
@@ -133,7 +136,10 @@ impl Attention {
         headers.insert(REQUEST_ID, id.0);
 
         let (status, took) = (response.status(), started.elapsed());
-        http.metrics.request(&method, label.clone(), status, took);
+        match counted {
+            Some(reads) if status == StatusCode::OK => reads.observe(took.as_secs_f64()),
+            _ => http.metrics.request(&method, label.clone(), status, took),
+        }
         let _in_span = span.enter();
         let route = label.as_str();
         let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
