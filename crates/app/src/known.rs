@@ -229,6 +229,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_fact_that_will_not_do_is_read_anew() {
+        let known = Known::new("test", 64);
+        assert_eq!(ask(&known, 1).await, 1);
+        let better = known.get_if(1, |fact| *fact > 1, async || Ok::<_, Infallible>(Some(5)));
+        assert_eq!(better.await, Ok(Some(5)));
+        assert_eq!(ask(&known, 6).await, 5);
+    }
+
+    #[tokio::test]
     async fn facts_take_no_more_than_their_room() {
         let known = Known::<u32, Vec<u8>>::weighed("test", 160 << 10, |fact| fact.len() as u64);
         for key in 0..1_000 {

@@ -1,5 +1,5 @@
-//! What most requests ask for is answered without the router, which would cost each of them a tenth of its time. The
-//! answers are the same: whatever is written in an unusual way takes the long way to them.
+//! What most requests ask for is answered without the router: no boxes, no extensions, no copies of routes. The answers
+//! are the same: whatever is written in an unusual way takes the long way to them.
 
 use std::pin::pin;
 
