@@ -19,9 +19,9 @@ pub(crate) fn set_up(home: &Path) -> Result<(), Error> {
     run("setup", home, &[])
 }
 
-/// The same for the benchmark of the service; a full one has a peer more.
-pub(crate) fn set_up_service(home: &Path, full: bool) -> Result<(), Error> {
-    run("setup-service", home, if full { &["full"] } else { &[] })
+/// The same for the benchmark of the service, and `more` that not every question needs.
+pub(crate) fn set_up_service(home: &Path, more: &[&str]) -> Result<(), Error> {
+    run("setup-service", home, more)
 }
 
 fn run(script: &str, home: &Path, more: &[&str]) -> Result<(), Error> {

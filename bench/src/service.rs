@@ -42,7 +42,7 @@ use race::Pace;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often everybody takes a turn: 7 unless told, 3 in a quick run
+    /// How often everybody takes a turn: 9 times unless told, 3 in a quick run
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
@@ -80,6 +80,17 @@ impl Options {
         let usual = !self.quick || question != Question::Machines;
         if self.only.is_empty() { usual } else { self.only.contains(&question) }
     }
+
+    /// Whether pict-rs is among those who make pictures.
+    fn has_pictrs(&self) -> bool {
+        !self.quick && self.asks(Question::Images)
+    }
+
+    /// What has to be installed besides those that every run has.
+    fn rare_peers(&self) -> Vec<&'static str> {
+        let postgresql = self.asks(Question::Machines).then_some("postgresql");
+        postgresql.into_iter().chain(self.has_pictrs().then_some("pict-rs")).collect()
+    }
 }
 
 /// Everybody is asked over as many.
@@ -91,6 +102,7 @@ const SMALL: u64 = 100_000;
 const LARGE: u64 = 1_000_000;
 
 /// What every question needs.
+#[derive(Clone)]
 struct Bench {
     home: PathBuf,
     photos: PathBuf,
@@ -98,12 +110,15 @@ struct Bench {
     cores: Cores,
     pace: Pace,
     full: bool,
+    has_pictrs: bool,
     posts: u64,
+    /// What a sync of the disk takes longer than it does.
+    sync_delay: Option<Duration>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let started = Instant::now();
-    peers::set_up_service(&home(), !options.quick)?;
+    peers::set_up_service(&home(), &options.rare_peers())?;
     let binary = options.binary.clone().map_or_else(ours::build, Ok)?;
     let bench = Bench::open(binary, options)?;
     let mut report = Report { title: "The service".into(), setting: bench.setting()?, sections: Vec::new() };
@@ -133,7 +148,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
 
 impl Bench {
     fn open(binary: PathBuf, options: &Options) -> Result<Self, Error> {
-        let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
+        let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 9 });
         let millis = |quick, full| Duration::from_millis(if options.quick { quick } else { full });
         let home = home().join("service");
         create_folder(&home)?;
@@ -142,9 +157,11 @@ impl Bench {
             home,
             binary,
             cores: Cores::find()?,
-            pace: Pace { rounds: rounds.into(), warm_up: millis(250, 500), window: millis(1000, 2500) },
+            pace: Pace { rounds: rounds.into(), warm_up: millis(250, 400), window: millis(1000, 2000) },
             full: !options.quick,
+            has_pictrs: options.has_pictrs(),
             posts: LARGE,
+            sync_delay: None,
         })
     }
 
@@ -153,7 +170,7 @@ impl Bench {
             Question::Feed => feed::sections(self),
             Question::Posts => Ok(vec![posts::section(self)?]),
             Question::Images => images::sections(self),
-            Question::Likes => Ok(vec![likes::section(self)?]),
+            Question::Likes => likes::sections(self),
             Question::Mixed => mixed::sections(self),
             Question::Growth => growth::sections(self),
             Question::Machines => machines::sections(self),
@@ -175,7 +192,7 @@ impl Bench {
             ("thumbor", thumbor::version(self)?),
             ("ipx", ipx::version(self)?),
         ];
-        if self.full {
+        if self.has_pictrs {
             setting.push(("pict-rs", pictrs::version(self)?));
         }
         Ok(setting.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
@@ -202,7 +219,25 @@ impl Bench {
     /// For whatever has to be a process of its own.
     fn ourselves(&self) -> Result<Command, Error> {
         let us = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
-        Ok(Command::new(us))
+        Ok(self.program(&us))
+    }
+
+    /// The same on a slower disk.
+    fn with_syncs_longer_by(&self, delay: Duration) -> Self {
+        Self { sync_delay: Some(delay), ..self.clone() }
+    }
+
+    fn program(&self, path: &Path) -> Command {
+        let Some(delay) = self.sync_delay else { return Command::new(path) };
+        let mut command = Command::new("strace");
+        // As a daemon it leaves the program where it would be without it, and it stops it at syncs only.
+        command.args(["--daemonize", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--output=/dev/null"]);
+        command.args([
+            "--trace=fsync,fdatasync",
+            &format!("--inject=fsync,fdatasync:delay_exit={}", delay.as_micros()),
+        ]);
+        command.arg(path);
+        command
     }
 }
 

@@ -85,7 +85,7 @@ fn kept(bench: &Bench) -> Result<Section, Error> {
          with its cache of open files. Ours are served from memory, and by `sendfile` as well once they have been asked \
          for often. ipx keeps nothing and is in the next table only.",
     );
-    if bench.full {
+    if bench.has_pictrs {
         section = section.note(
             "pict-rs leaves Nagle's algorithm on, so that the end of an answer waits about 40 ms for a delayed \
              acknowledgement. That is most of its latency; for what an answer costs it, see its CPU time.",
@@ -136,7 +136,7 @@ fn made(bench: &Bench) -> Result<Section, Error> {
          the engines compare on the same pixels is told by `bench -- pictures`.",
         NAMES.len()
     ));
-    if bench.full {
+    if bench.has_pictrs {
         section = section.note(
             "pict-rs cannot be told to keep nothing, so every request asks for something new: the same square with a \
              second, larger limit to its size, which changes no byte of it. Its time includes ImageMagick, ffprobe and \
@@ -148,7 +148,7 @@ fn made(bench: &Bench) -> Result<Section, Error> {
 
 /// It takes long to build, so a quick run does without.
 fn pict_rs(bench: &Bench) -> Result<Option<PictRs>, Error> {
-    bench.full.then(|| PictRs::start(bench, Some(bench.cores.server), PEERS_QUALITY)).transpose()
+    bench.has_pictrs.then(|| PictRs::start(bench, Some(bench.cores.server), PEERS_QUALITY)).transpose()
 }
 
 fn file(name: &str) -> String {

@@ -33,7 +33,7 @@ pub(super) fn build() -> Result<PathBuf, Error> {
 
 /// Our program. Settings of whoever runs this are none of the benchmark's.
 pub(super) fn command(bench: &Bench) -> Command {
-    let mut command = Command::new(&bench.binary);
+    let mut command = bench.program(&bench.binary);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PINHOLE_") {
             command.env_remove(name);

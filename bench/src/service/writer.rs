@@ -82,7 +82,8 @@ pub(super) fn open(database: &Path, commit: Commit) -> rusqlite::Result<Connecti
     let synchronous = if commit == Commit::Normal { "NORMAL" } else { "FULL" };
     conn.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON;
-         PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;"
+         PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 16000;
+         PRAGMA cache_size = -16384;"
     ))?;
     Ok(conn)
 }

@@ -149,11 +149,16 @@ impl Workers {
     }
 }
 
+/// Far enough back that a request which wakes up need not wait for the end of our slice of time, which is milliseconds, and
+/// not so far that a machine full of requests makes a picture take for ever: a thirtieth of a core is left.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 15;
+
 /// Whoever answers requests goes first where both want a core: their work is microseconds, ours is long.
 fn step_back() {
     // Elsewhere this would slow down the whole process, not this thread.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 10) {
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::debug!(%error, "long work runs at the same priority as requests");
     }
 }

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use crate::postgres::Session;
 use crate::row::Row;
-use crate::sqlite::{health, sequence, statement};
+use crate::sqlite::{connection, health, sequence, statement};
 use crate::value::Value;
 use crate::{Change, Error};
 
@@ -168,6 +168,11 @@ impl Tx {
     /// Whether a transaction is open; SQLite ends one by itself when the disk fails.
     pub(crate) fn is_open(&mut self) -> bool {
         !self.sqlite().is_autocommit()
+    }
+
+    /// Empties SQLite's log, unless somebody reads from it.
+    pub(crate) fn empty_log(&mut self) -> Result<bool, Error> {
+        connection::empty_log(self.sqlite())
     }
 
     fn sqlite(&mut self) -> &mut Connection {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use e2e::{Client, Service};
+use e2e::{Body, Client, Service};
 
 const WATCHED: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
 
@@ -100,6 +100,36 @@ fn they_count_requests_images_queues_and_bytes() {
     }
     assert!(text.contains("pinhole_build_info{version=\""), "{text}");
     assert!(text.ends_with("# EOF\n"));
+}
+
+/// More likes than are remembered of everybody.
+const LIKES: usize = 520;
+
+#[test]
+fn older_likes_are_remembered_for_whoever_asks_again_and_again_and_stay_right() {
+    let (service, admin) = watched(&["--rate-limits", "off"]);
+    let (ada, bob) = (service.newcomer("ada"), service.newcomer("bob"));
+    let unliked = ada.share_tiny("nobody's favourite");
+    let posts: Vec<i64> = (0..LIKES).map(|n| ada.share_tiny(&format!("number {n}"))).collect();
+    for id in &posts {
+        bob.post(&format!("/posts/{id}/likes"), Body::none()).expect(201);
+    }
+    let likes = |id: i64| bob.get(&format!("/posts/{id}")).expect(200).json()["is_liked"].clone();
+    let misses = || figure(&admin, "pinhole_memory_lookups_total{kind=\"likes\",result=\"miss\"}");
+    let look_around = || {
+        for round in 0..80 {
+            assert_eq!((likes(posts[0]), likes(unliked)), (true.into(), false.into()), "round {round}");
+        }
+    };
+    let before = misses();
+    look_around();
+    assert_eq!(misses() - before, 2.0, "once for the newest, once more for the older ones");
+    for _ in 0..3 {
+        bob.delete(&format!("/posts/{}/likes", posts[0])).expect(200);
+        assert_eq!(likes(posts[0]), false);
+        bob.post(&format!("/posts/{}/likes", posts[0]), Body::none()).expect(201);
+        look_around();
+    }
 }
 
 #[test]

@@ -7,10 +7,18 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema;
-use crate::OpenError;
+use crate::{Error, OpenError};
 
 /// What a connection keeps of the database in memory that writes, or reads seldom.
 pub(crate) const WRITE_CACHE: u64 = 16 << 20;
+
+/// How long to wait for another process that has the database.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the write-ahead log may take, and how many pages it holds when they are moved into the database: a page that was
+/// changed many times until then is moved once. A writer without a pause would otherwise do little else.
+const LOG: u64 = 64 << 20;
+const LOG_PAGES: u64 = 16_000;
 
 /// The connection that writes: makes the file if it is missing and brings its schema up to date.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
@@ -18,15 +26,16 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
         let conn = Connection::open(path)?;
         configure(&conn, WRITE_CACHE)?;
         // FULL, not NORMAL: in WAL mode NORMAL forgets acknowledged commits when the power goes.
-        conn.execute_batch(
+        conn.execute_batch(&format!(
             "PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
              PRAGMA fullfsync = ON;
              PRAGMA checkpoint_fullfsync = ON;
-             PRAGMA journal_size_limit = 67108864;
+             PRAGMA journal_size_limit = {LOG};
+             PRAGMA wal_autocheckpoint = {LOG_PAGES};
              PRAGMA foreign_keys = ON;
-             PRAGMA secure_delete = ON;",
-        )?;
+             PRAGMA secure_delete = ON;"
+        ))?;
         Ok(conn)
     };
     let mut conn = opened().map_err(OpenError::at(path))?;
@@ -45,12 +54,46 @@ pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenErr
     opened().map_err(OpenError::at(path))
 }
 
+/// Moves everything that is in the log into the database, and cuts the log off: what was deleted is not in there any more
+/// either, and the next start has nothing to read. False where somebody reads from it: nobody waits for them.
+pub(crate) fn empty_log(conn: &Connection) -> Result<bool, Error> {
+    conn.busy_timeout(Duration::ZERO)?;
+    let busy = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+    conn.busy_timeout(PATIENCE)?;
+    Ok(!busy?)
+}
+
 fn configure(conn: &Connection, cache: u64) -> rusqlite::Result<()> {
-    conn.busy_timeout(Duration::from_secs(5))?;
+    conn.busy_timeout(PATIENCE)?;
     // Keeps a prepared statement prepared: without it every cleared binding plans the query anew.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(128);
     let kibibytes = cache >> 10;
     conn.execute_batch(&format!("PRAGMA cache_size = -{kibibytes}; PRAGMA temp_store = MEMORY;"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_emptied_unless_somebody_reads_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        let log = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+        let (writer, reader) = (open(&path).unwrap(), open_reader(&path, 1 << 20).unwrap());
+        let write = || writer.execute_batch("INSERT INTO uploads VALUES (randomblob(16), 1)").unwrap();
+        write();
+        reader.execute_batch("BEGIN").unwrap();
+        let seen =
+            || reader.query_row("SELECT count(*) FROM uploads", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(seen(), 1);
+        write();
+        assert!(!empty_log(&writer).unwrap() && log() > 0);
+        assert_eq!(seen(), 1);
+        reader.execute_batch("ROLLBACK").unwrap();
+        assert!(empty_log(&writer).unwrap());
+        assert_eq!((log(), seen()), (0, 2));
+    }
 }

@@ -11,6 +11,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
@@ -23,6 +24,9 @@ use writer::Writer;
 
 /// What all readers may keep of the database in memory.
 const READ_CACHE: u64 = 96 << 20;
+
+/// Nobody has written for so long: time to tidy up the log.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// Slow reads that may wait.
 const SLOW_QUEUE: usize = 32;
@@ -47,7 +51,7 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
         let conn = connection::open(path)?;
         let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
-        let writer = Writer::start(conn, Arc::downgrade(&readers), listener)?;
+        let writer = Writer::start(conn, Arc::downgrade(&readers), listener, PAUSE)?;
         let slow_reader = Readers::start(path, "store-slow", 1, SLOW_QUEUE)?;
         Ok(Self { slow_reader, own: Some(Own { readers, writer }) })
     }
@@ -114,8 +118,8 @@ mod tests {
 
     #[test]
     fn the_log_does_not_grow_for_ever_under_readers_who_never_pause() {
-        const WRITES: usize = 400;
-        const BYTES: usize = 64 << 10;
+        const WRITES: usize = 200;
+        const BYTES: usize = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let store = Sqlite::open(&path, 2, Box::new(|_| {})).unwrap();
@@ -125,7 +129,7 @@ mod tests {
             runtime.block_on(written).unwrap()
         };
         run("CREATE TABLE pages (bytes BLOB) STRICT");
-        run("INSERT INTO pages VALUES (zeroblob(65536))");
+        run("INSERT INTO pages VALUES (zeroblob(1048576))");
         let length = || {
             let read =
                 store.read(|tx| tx.first("SELECT length(bytes) FROM pages", &[], |row| row.int(0)).boxed());
@@ -140,7 +144,7 @@ mod tests {
                 }
             });
             for _ in 0..WRITES {
-                run("UPDATE pages SET bytes = randomblob(65536)");
+                run("UPDATE pages SET bytes = randomblob(1048576)");
                 // Whoever has read since then holds a view when the next write begins.
                 length();
             }

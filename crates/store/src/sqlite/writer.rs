@@ -5,8 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, TrySendError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -34,25 +35,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `readers` and `listener` hear of every change once it is committed, and before its maker does.
-    pub(super) fn start(conn: Connection, readers: Weak<Pool>, listener: Listener) -> std::io::Result<Self> {
+    /// `readers` and `listener` hear of every change once it is committed, and before its maker does. When nothing was
+    /// written for the time of a `pause`, the log is emptied.
+    pub(super) fn start(
+        conn: Connection,
+        readers: Weak<Pool>,
+        listener: Listener,
+        pause: Duration,
+    ) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
-        let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
-            let mut tx = Tx::on_sqlite(conn);
-            while let Ok(first) = queue.recv() {
-                if let Some(readers) = readers.upgrade() {
-                    readers.write_begins();
-                }
-                commit_group(&mut tx, first, &queue, &|changes| {
-                    if let Some(readers) = readers.upgrade() {
-                        readers.write_ended();
-                    }
-                    if !changes.is_empty() {
-                        listener(changes);
-                    }
-                });
-            }
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("store-write".into())
+            .spawn(move || work(Tx::on_sqlite(conn), &queue, &readers, &listener, pause))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread), shed: AtomicU64::new(0) })
     }
 
@@ -90,6 +84,43 @@ impl Drop for Writer {
             && thread.join().is_err()
         {
             tracing::error!("the database writer had panicked");
+        }
+    }
+}
+
+/// Commits what comes, and empties the log in a pause: where little is written, what was deleted would lie in it for long.
+fn work(mut tx: Tx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: &Listener, pause: Duration) {
+    let mut log_is_empty = false;
+    loop {
+        let next = if log_is_empty { queue.recv().map_err(Into::into) } else { queue.recv_timeout(pause) };
+        let first = match next {
+            Ok(first) => Some(first),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if let Some(readers) = readers.upgrade() {
+            readers.write_begins();
+        }
+        let ended = |changes: &[Change]| {
+            if let Some(readers) = readers.upgrade() {
+                readers.write_ended();
+            }
+            if !changes.is_empty() {
+                listener(changes);
+            }
+        };
+        match first {
+            Some(first) => {
+                commit_group(&mut tx, first, queue, &ended);
+                log_is_empty = false;
+            }
+            None => {
+                log_is_empty = tx.empty_log().unwrap_or_else(|error| {
+                    tracing::warn!(%error, "the database's log could not be emptied; after the next write it is tried again");
+                    true
+                });
+                ended(&[]);
+            }
         }
     }
 }
@@ -158,7 +189,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
         conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
-        (folder, Writer::start(conn, Weak::new(), Box::new(|_| {})).unwrap())
+        let pause = Duration::from_millis(1);
+        (folder, Writer::start(conn, Weak::new(), Box::new(|_| {}), pause).unwrap())
     }
 
     async fn note(writer: &Writer, n: i64) -> Result<usize, Error> {
@@ -222,6 +254,22 @@ mod tests {
         let told = i64::from(behind.await.is_ok());
         assert_eq!(count(&writer).await, told, "what was told is what holds");
         note(&writer, 3).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn in_a_pause_the_log_is_emptied() {
+        let (folder, writer) = open();
+        let log = || std::fs::metadata(folder.path().join("pinhole.db-wal")).unwrap().len();
+        for n in 0..3 {
+            note(&writer, n).await.unwrap();
+            let emptied = async {
+                while log() > 0 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(60), emptied).await.unwrap();
+            assert_eq!(count(&writer).await, n + 1);
+        }
     }
 
     #[tokio::test]
