@@ -13,6 +13,7 @@ mod listener;
 mod metrics;
 pub mod moving;
 mod progress;
+mod sent;
 mod service;
 mod stream;
 pub mod telemetry;

@@ -12,6 +12,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::header::EXPECT;
+use http::request::Parts;
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -27,7 +28,8 @@ use crate::config::Config;
 use crate::http::address::{Ends, network};
 use crate::linger::Lingering;
 use crate::metrics::Metrics;
-use crate::stream::{InFile, Patience, Stream, Talk};
+use crate::sent::{Aside, Sent};
+use crate::stream::{Patience, Stream, Talk};
 
 /// What a connection may do, and how many there may be.
 #[derive(Debug, Clone)]
@@ -54,20 +56,20 @@ impl Terms {
 
 /// Whoever answers requests.
 pub(crate) trait Answer: Clone + Send + Sync + 'static {
-    fn answer(self, request: Request, ends: Ends) -> impl Future<Output = Answered> + Send;
+    fn answer(self, head: Parts, body: Body, ends: Ends) -> impl Future<Output = Answered> + Send;
 }
 
-/// An answer; its body may lie in a file as well.
+/// An answer.
 pub(crate) struct Answered {
     pub(crate) response: Response,
-    pub(crate) in_file: Option<InFile>,
+    pub(crate) aside: Aside,
 }
 
 impl Answer for Router {
-    async fn answer(mut self, mut request: Request, ends: Ends) -> Answered {
-        request.extensions_mut().insert(ends);
-        let Ok(response) = self.call(request).await;
-        Answered { response, in_file: None }
+    async fn answer(mut self, mut head: Parts, body: Body, ends: Ends) -> Answered {
+        head.extensions.insert(ends);
+        let Ok(response) = self.call(Request::from_parts(head, body)).await;
+        Answered { response, aside: Aside::default() }
     }
 }
 
@@ -143,11 +145,11 @@ fn connection<A: Answer>(
         };
         let talk = talk.clone();
         talk.begin_answer();
-        let answer = answerer.clone().answer(Request::from_parts(parts, body), ends);
+        let answer = answerer.clone().answer(parts, body, ends);
         async move {
-            let Answered { response, in_file } = answer.await;
+            let Answered { response, aside: Aside { whole, in_file } } = answer.await;
             talk.end_answer(in_file);
-            Ok::<_, Infallible>(response)
+            Ok::<_, Infallible>(response.map(|made| whole.map_or(Sent::Made(made), Sent::Whole)))
         }
     });
     Ok(http1::Builder::new()

@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::error::Problem;
 
 /// Answers up to this size are not counted: the number of connections bounds them.
-const SMALL: u64 = 64 * 1024;
+pub(super) const SMALL: usize = 64 * 1024;
 
 /// What all larger ones may take together.
 const ROOM: usize = 256 << 20;
@@ -29,7 +29,7 @@ impl Answers {
     /// Ties a large body to its share of the room until it has been sent, or sends the client away.
     pub(crate) async fn hold(&self, response: Response) -> Response {
         let size = response.body().size_hint().exact().unwrap_or(0);
-        if size <= SMALL { response } else { Box::pin(self.hold_large(response, size)).await }
+        if size <= SMALL as u64 { response } else { Box::pin(self.hold_large(response, size)).await }
     }
 
     async fn hold_large(&self, response: Response, size: u64) -> Response {

@@ -2,11 +2,12 @@
 //! are the same: whatever is written in an unusual way takes the long way to them.
 
 use std::pin::pin;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -18,13 +19,13 @@ use super::error::Problem;
 use super::layers::Attention;
 use super::path::Named;
 use super::photos::Found;
-use super::{Http, auth, feed, photos, posts};
+use super::{Http, answers, auth, feed, photos, posts};
 use crate::listener::{Answer, Answered};
 use crate::metrics::{Metrics, Route};
+use crate::sent::Aside;
 use crate::stream::InFile;
 
 /// Where every request comes in.
-#[derive(Clone)]
 pub(crate) struct Door {
     pub(super) http: Http,
     pub(super) router: Router,
@@ -47,13 +48,11 @@ impl Counted {
     }
 }
 
-impl Answer for Door {
-    async fn answer(self, request: Request, ends: Ends) -> Answered {
-        let Self { http, router } = self;
-        let (parts, body) = request.into_parts();
-        match Errand::of(&parts) {
-            Some(errand) => errand.run(&http, Head { ends: Some(ends), ..(&parts).into() }).await,
-            None => router.answer(Request::from_parts(parts, body), ends).await,
+impl Answer for Arc<Door> {
+    async fn answer(self, head: Parts, body: Body, ends: Ends) -> Answered {
+        match Errand::of(&head) {
+            Some(errand) => errand.run(&self.http, Head { ends: Some(ends), ..(&head).into() }).await,
+            None => self.router.clone().answer(head, body, ends).await,
         }
     }
 }
@@ -71,19 +70,15 @@ impl<'a> Errand<'a> {
         if parts.method != Method::GET {
             return None;
         }
-        // An escape is the router's to undo, and so is what is not there.
-        let plain = |part: &&str| {
-            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
-        };
-        let mut names = parts.uri.path().split('/').skip(1);
-        let (first, second, third) = (names.next()?, names.next(), names.next());
-        match (first, second, third) {
-            _ if names.next().is_some() => None,
-            ("feed", None, None) => Some(Self::Feed),
-            ("posts", Some(id), None) if plain(&id) => Some(Self::Post(id)),
-            ("photos", Some(id), Some(size)) if plain(&id) && plain(&size) => Some(Self::Image(id, size)),
-            _ => None,
+        let path = parts.uri.path();
+        if path == FEED {
+            return Some(Self::Feed);
         }
+        if let Some(id) = path.strip_prefix("/posts/") {
+            return is_plain(id).then_some(Self::Post(id));
+        }
+        let (id, size) = path.strip_prefix("/photos/")?.split_once('/')?;
+        (is_plain(id) && is_plain(size)).then_some(Self::Image(id, size))
     }
 
     /// As the router names it, and where it is counted.
@@ -100,28 +95,23 @@ impl<'a> Errand<'a> {
         let (route, counted) = self.label(&http.counted);
         let attention = Attention::to(http, head, route, None);
         let admitted = attention.guard(http, head);
-        let mut in_file = None;
+        let mut aside = Aside::default();
         let response = {
             // Pinned here and handed on by reference: every function it went through by value would copy it.
-            let answer = pin!(self.answer(http, head, &mut in_file));
+            let answer = pin!(self.answer(http, head, &mut aside));
             attention.pay(http, Some(counted), admitted.map(|()| answer)).await
         };
-        Answered { response, in_file }
+        Answered { response, aside }
     }
 
-    async fn answer(self, http: &Http, head: Head<'_>, in_file: &mut Option<InFile>) -> Response {
-        match self.try_answer(http, head, in_file).await {
+    async fn answer(self, http: &Http, head: Head<'_>, aside: &mut Aside) -> Response {
+        match self.try_answer(http, head, aside).await {
             Ok(response) => response,
             Err(problem) => problem.into_response(),
         }
     }
 
-    async fn try_answer(
-        self,
-        http: &Http,
-        head: Head<'_>,
-        in_file: &mut Option<InFile>,
-    ) -> Result<Response, Problem> {
+    async fn try_answer(self, http: &Http, head: Head<'_>, aside: &mut Aside) -> Result<Response, Problem> {
         let json = match self {
             Self::Feed => {
                 let caller = auth::caller(http, head.headers).await?;
@@ -138,15 +128,29 @@ impl<'a> Errand<'a> {
                     return Ok(respond(StatusCode::NOT_MODIFIED, head, Body::empty()));
                 };
                 let bytes = image.bytes;
-                *in_file = image.file.map(|file| InFile { bytes: bytes.clone(), file });
-                return Ok(respond(StatusCode::OK, head, bytes.into()));
+                aside.in_file = image.file.map(|file| InFile { bytes: bytes.clone(), file });
+                return Ok(send(head, bytes, aside));
             }
         };
         let mut head = HeaderMap::with_capacity(6);
         head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         head.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Ok(respond(StatusCode::OK, head, json.into()))
+        Ok(send(head, json, aside))
     }
+}
+
+/// An escape is the router's to undo, and so is what has a part too few or too many.
+fn is_plain(part: &str) -> bool {
+    !part.is_empty() && b"/%".iter().all(|sign| !part.as_bytes().contains(sign))
+}
+
+/// What is small goes past the response; what is large is counted on its way out, as part of it.
+fn send(head: HeaderMap, bytes: Bytes, aside: &mut Aside) -> Response {
+    if bytes.len() > answers::SMALL {
+        return respond(StatusCode::OK, head, bytes.into());
+    }
+    aside.whole = Some(bytes);
+    respond(StatusCode::OK, head, Body::empty())
 }
 
 fn respond(status: StatusCode, head: HeaderMap, body: Body) -> Response {

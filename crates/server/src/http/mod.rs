@@ -127,11 +127,11 @@ impl Http {
 }
 
 /// Everything the service answers to.
-pub(crate) fn door(http: Http) -> Door {
+pub(crate) fn door(http: Http) -> Arc<Door> {
     let (api, document) = api().split_for_parts();
     let router =
         api.merge(docs::router(&openapi::finish(document))).merge(pages::router()).with_state(http.clone());
-    Door { router: layers::around(router, http.clone()), http }
+    Arc::new(Door { router: layers::around(router, http.clone()), http })
 }
 
 /// The operations of the contract, each with its entry in the OpenAPI document.
