@@ -44,8 +44,8 @@ impl App {
     }
 
     /// Names the exact bytes that [`App::image`] returns, in quotes.
-    pub fn image_tag(photo: PhotoId, size: Size, format: Format) -> String {
-        Variant { photo, size, format }.tag()
+    pub fn image_tag(photo: &Picture, size: Size, format: Format) -> String {
+        Variant { photo: photo.id, size, format }.tag()
     }
 
     /// Takes a photo that is noted for removal out of the blob store and of our caches. Trouble is logged, not

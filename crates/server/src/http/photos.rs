@@ -1,6 +1,6 @@
 //! Photos as square images.
 
-use app::{App, Format, Image};
+use app::{App, Format, Image, Picture};
 use axum::extract::{RawPathParams, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -45,7 +45,10 @@ pub(crate) async fn image(
     let path = path.map_err(|_| missing())?;
     let part =
         |wanted| path.iter().find_map(|(name, part)| (name == wanted).then_some(part)).unwrap_or_default();
-    let Found { head, image } = find(&http, part("photo_id"), part("size"), request.headers()).await?;
+    let id: PhotoId = part("photo_id").parse().map_err(|_| missing())?;
+    let photo = http.app.photo(id).await?;
+    let size: Size = part("size").parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
+    let Found { head, image } = find(&http, &photo, size, request.headers()).await?;
     Ok(match image {
         Some(image) => (head, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
         None => (StatusCode::NOT_MODIFIED, head).into_response(),
@@ -58,10 +61,12 @@ pub(crate) struct Found {
     pub(crate) image: Option<Image>,
 }
 
-pub(crate) async fn find(http: &Http, id: &str, size: &str, headers: &HeaderMap) -> Result<Found, Problem> {
-    let id: PhotoId = id.parse().map_err(|_| Problem::not_found("there is no such photo"))?;
-    let photo = http.app.photo(id).await?;
-    let size: Size = size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
+pub(crate) async fn find(
+    http: &Http,
+    photo: &Picture,
+    size: Size,
+    headers: &HeaderMap,
+) -> Result<Found, Problem> {
     let format = negotiate(headers);
 
     let about = |tag: Bytes| {
@@ -76,12 +81,12 @@ pub(crate) async fn find(http: &Http, id: &str, size: &str, headers: &HeaderMap)
     };
     // Whoever has it already need not wait for it to be made.
     if headers.contains_key(IF_NONE_MATCH) {
-        let tag = App::image_tag(id, size, format);
+        let tag = App::image_tag(photo, size, format);
         if is_known(headers, &tag) {
             return Ok(Found { head: about(tag.into())?, image: None });
         }
     }
-    let image = http.app.image(&photo, size, format).await?;
+    let image = http.app.image(photo, size, format).await?;
     let mut head = about(image.tag.clone())?;
     head.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     Ok(Found { head, image: Some(image) })
