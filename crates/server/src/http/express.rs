@@ -154,3 +154,21 @@ fn respond(status: StatusCode, head: HeaderMap, body: Body) -> Response {
     *response.headers_mut() = head;
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use http_body::Body as _;
+
+    use super::*;
+
+    #[test]
+    fn a_large_answer_does_not_go_past_those_who_count_it() {
+        for (size, is_counted) in [(answers::SMALL, false), (answers::SMALL + 1, true)] {
+            let mut aside = Aside::default();
+            let response = send(HeaderMap::new(), vec![7; size].into(), &mut aside);
+            let counted = response.body().size_hint().exact();
+            assert_eq!(counted, Some(if is_counted { size as u64 } else { 0 }), "{size}");
+            assert_eq!(aside.whole.map(|whole| whole.len()), (!is_counted).then_some(size), "{size}");
+        }
+    }
+}
