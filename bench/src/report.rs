@@ -121,9 +121,18 @@ impl Cell {
         match self {
             Self::Text(words) => words.clone(),
             Self::Number(value) => format!("{value:.1}"),
-            Self::Whole(value) => value.to_string(),
+            Self::Whole(value) => thousands(*value),
         }
     }
+}
+
+/// As people write numbers: 12,345.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let commas = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
+    let pieces =
+        digits.char_indices().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit]));
+    pieces.collect()
 }
 
 impl From<&str> for Cell {
@@ -216,6 +225,13 @@ impl From<f64> for Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_commas() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
 
     #[test]
     fn a_table_lines_up() {

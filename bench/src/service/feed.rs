@@ -8,7 +8,7 @@ use super::pocketbase::{self, PocketBase};
 use super::race::{CPU, Contender, P50, RATE, THRIFT, race};
 use super::{Bench, CONNECTIONS, sqlite};
 use crate::error::Error;
-use crate::report::{Bar, Section};
+use crate::report::{Bar, Section, thousands};
 
 /// By `next`, as far as anybody may scroll.
 pub(super) const FAR: usize = 10_000;
@@ -72,8 +72,8 @@ fn signed_in(bench: &Bench, filled: &Filled, contenders: [Contender; 3]) -> Resu
     let section = Section::new("The first page of the feed, signed in")
         .note(format!(
             "{} posts, 20 on a page, with authors and the caller's likes. PocketBase has {}.",
-            filled.posts,
-            pocketbase::POSTS
+            thousands(filled.posts),
+            thousands(pocketbase::POSTS)
         ))
         .note(format!(
             "SQLite alone, one thread in a loop, makes the rows of such a page in {alone:.1} µs: what a page costs at \

@@ -8,7 +8,7 @@ use super::race::{CPU, Contender, race};
 use super::{Bench, CONNECTIONS};
 use crate::error::Error;
 use crate::measure::median;
-use crate::report::{Bar, Cell, Section, Table};
+use crate::report::{Bar, Cell, Section, Table, thousands};
 
 const STARTS: usize = 3;
 const MILLION: u64 = 1_000_000;
@@ -28,7 +28,7 @@ pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
     let (first, last) = (&loads[..3], &loads[loads.len() - 3..]);
     let largest = grown.last().map_or(0, |grown| grown.posts);
     let bars = ["page 1", "page 2"].into_iter().zip(last.iter().zip(first)).map(|(page, (last, first))| {
-        let what = format!("feed, {page}: CPU with {largest} posts against 10,000");
+        let what = format!("feed, {page}: CPU with {} posts against 10,000", thousands(largest));
         Bar::ratio(&what, last.against(first, CPU), 1.3)
     });
     let bars = bars
@@ -80,7 +80,7 @@ impl Grown {
     fn pages<'a>(&'a self, bench: &Bench) -> [Contender<'a>; 3] {
         let far = format!("page {}", self.far_number);
         [("page 1", "/feed"), ("page 2", &self.second), (far.as_str(), &self.far)].map(|(page, path)| {
-            let name = format!("{} posts, {page}", self.posts);
+            let name = format!("{} posts, {page}", thousands(self.posts));
             let requests = Requests::same(self.ours.read(path, Some(READER)));
             Contender::new(&name, &self.ours.server, CONNECTIONS, requests).loaded_from(bench.cores.load)
         })

@@ -11,7 +11,7 @@ use super::race::{Contender, RATE, race};
 use super::writer::{Commit, Writer};
 use super::{Bench, CONNECTIONS, SMALL, sqlite};
 use crate::error::Error;
-use crate::report::{Bar, Section};
+use crate::report::{Bar, Section, thousands};
 
 /// One half likes here and there, the other half all the same post.
 pub(super) const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
@@ -57,13 +57,18 @@ fn on_this_disk(bench: &Bench) -> Result<Section, Error> {
     ];
     let section = Section::new("Likes that are durable when they are answered")
         .note(format!(
-            "{SMALL} posts, {CONNECTIONS} connections, each like a new one by one of {HALF} members. The disk syncs 4 KiB \
-             {syncs:.0} times a second."
+            "{} posts, {CONNECTIONS} connections, each like a new one by one of {} members. The disk syncs 4 KiB {} times a \
+             second.",
+            thousands(SMALL),
+            thousands(HALF),
+            thousands(syncs as u64)
         ))
         .note(format!(
-            "SQLite alone, one thread in a loop, writes {one_each:.0} likes a second with a transaction for each, and \
-             {together:.0} with {CONNECTIONS} to a transaction: {:.1} times as many is the most that sharing a commit can \
+            "SQLite alone, one thread in a loop, writes {} likes a second with a transaction for each, and \
+             {} with {CONNECTIONS} to a transaction: {:.1} times as many is the most that sharing a commit can \
              give on a disk as quick as this. The slower the disk, the more.",
+            thousands(one_each as u64),
+            thousands(together as u64),
             together / one_each
         ))
         .note(

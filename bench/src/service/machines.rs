@@ -14,7 +14,7 @@ use super::race::{Contender, Entry, RATE, factor, race};
 use super::{Bench, CONNECTIONS, SMALL, sqlite};
 use crate::error::Error;
 use crate::measure::Ratio;
-use crate::report::{Bar, Cell, Section, Table};
+use crate::report::{Bar, Cell, Section, Table, thousands};
 
 const NODES: usize = 3;
 
@@ -38,9 +38,10 @@ fn feed(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Vec<Section
     let everybody = crew.everybody("", first(crew.node()), first(&crew.alone), script);
     let loads = race(bench.pace, &everybody.map(|one| one.loaded_from(bench.cores.load)))?;
     let note = format!(
-        "{SMALL} posts, moved from SQLite by `pinhole migrate`; PostgreSQL {} with 512 MB of shared buffers, all on \
+        "{} posts, moved from SQLite by `pinhole migrate`; PostgreSQL {} with 512 MB of shared buffers, all on \
          loopback. Nodes and PostgreSQL share one core, and the load has the other: this shows whether nodes get into \
          each other's way, not how much {NODES} machines carry. CPU time is PostgreSQL's and all nodes' together.",
+        thousands(SMALL),
         cluster.version()?
     );
     let first = Section::new("The first page of the feed on PostgreSQL, signed in")
@@ -91,10 +92,13 @@ fn likes(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Section, E
     all.rows.extend(rows.map(Vec::from));
     let section = Section::new("Likes on PostgreSQL")
         .note(format!(
-            "{SMALL} posts, {CONNECTIONS} connections, each like a new one by one of {HALF} members, on the disk when it is \
+            "{} posts, {CONNECTIONS} connections, each like a new one by one of {} members, on the disk when it is \
              answered (`fsync` and `synchronous_commit` are on). Everybody on all cores, the load as well. The disk syncs \
-             4 KiB {:.0} times a second under SQLite and {:.0} under PostgreSQL.",
-            syncs.0, syncs.1
+             4 KiB {} times a second under SQLite and {} under PostgreSQL.",
+            thousands(SMALL),
+            thousands(HALF),
+            thousands(syncs.0 as u64),
+            thousands(syncs.1 as u64)
         ))
         .note(format!(
             "PostgreSQL alone is pgbench on {CLIENTS} connections with a transaction for each like. A node commits what is \

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::race::RATE;
-use crate::report::Report;
+use crate::report::{Report, thousands};
 
 const WIDTH: f64 = 960.0;
 /// Names stand left of the bars.
@@ -86,15 +86,6 @@ path {{ stroke: #22201b; stroke-width: 1.5; }} .grid {{ stroke: #e3dfd5; stroke-
     )
 }
 
-/// As people write numbers: 12,345.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let commas = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
-    let pieces =
-        digits.char_indices().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit]));
-    pieces.collect()
-}
-
 fn x(rate: f64) -> f64 {
     LEFT + (WIDTH - LEFT - RIGHT) * rate.max(1.0).log10().min(6.0) / 6.0
 }
@@ -106,16 +97,4 @@ fn add(to: &mut String, line: std::fmt::Arguments) {
 
 fn escaped(words: &str) -> String {
     words.replace('&', "&amp;").replace('<', "&lt;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_commas() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(thousands(number), text);
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::ours::Ours;
 use super::race::{Contender, RATE, THRIFT, race};
 use super::{Bench, CONNECTIONS};
 use crate::error::Error;
-use crate::report::{Bar, Section};
+use crate::report::{Bar, Section, thousands};
 
 /// How many different ones are asked for.
 const MANY: u64 = 100_000;
@@ -62,10 +62,12 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
         ),
     ];
     let section = Section::new("One post, signed in").note(format!(
-        "{MANY} different ones in a mixed-up order out of {}, which are in memory when they are asked for again; the {NEW} \
+        "{} different ones in a mixed-up order out of {}, which are in memory when they are asked for again; the {} \
          newest, which people look at; and all of them one after another in a mixed-up order, so that nearly every one has \
          to be read from the database, and mostly from a page of it that is not in memory either.",
-        filled.posts
+        thousands(MANY),
+        thousands(filled.posts),
+        thousands(NEW)
     ));
     Ok(Section { loads, bars, ..section })
 }

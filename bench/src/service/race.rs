@@ -10,7 +10,7 @@ use super::pgbench::Script;
 use super::process::Server;
 use crate::error::Error;
 use crate::measure::{Ratio, median};
-use crate::report::{Cell, Table};
+use crate::report::{Cell, Table, thousands};
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy)]
@@ -196,7 +196,7 @@ pub(crate) fn table(entries: &[Entry]) -> Table {
         [
             Cell::Text(entry.name.clone()),
             Cell::Whole(rate.median as u64),
-            Cell::Text(format!("{:.0}–{:.0}", rate.min, rate.max)),
+            Cell::Text(format!("{}–{}", thousands(rate.min as u64), thousands(rate.max as u64))),
             entry.of(CPU).median.into(),
             millis(entry.of(P50).median),
             millis(entry.of(P99).median),
