@@ -89,7 +89,7 @@ impl Liked {
 impl Memory {
     pub(crate) fn new() -> Self {
         Self {
-            sessions: Known::new("sessions", 16_384),
+            sessions: Known::new("sessions", 65_536),
             photos: Known::new("photos", 65_536),
             posts: Known::weighed("posts", POSTS, |json| json.len() as u64 + ENTRY),
             users: Known::new("users", 32_768),

@@ -40,8 +40,8 @@ numeric_id!(
 
 /// Only the one spelling we print ourselves: no sign, no leading zero, nothing past 64 bits.
 fn parse_id(raw: &str) -> Result<i64, Invalid> {
-    match raw.parse::<i64>() {
-        Ok(id) if id > 0 && raw == id.to_string() => Ok(id),
+    match raw.parse() {
+        Ok(id) if raw.starts_with(|first| matches!(first, '1'..='9')) => Ok(id),
         _ => Err(Invalid("an id is a positive whole number".into())),
     }
 }
@@ -63,6 +63,11 @@ impl PhotoId {
 
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
+    }
+
+    /// As it is shown, without the machinery of [`fmt`].
+    pub fn written(self, room: &mut [u8; 36]) -> &str {
+        self.0.as_hyphenated().encode_lower(room)
     }
 
     /// When it was made, to the millisecond. An id that is not from us has some time as well.

@@ -22,7 +22,7 @@ pub use clock::Clock;
 pub use feed::{FeedPage, FeedStart, Limit, Whose};
 pub use ids::{PhotoId, PostId, UserId};
 pub use message::Message;
-pub use photo::{Photo, master_for, master_sides};
+pub use photo::{Photo, Placeholder, master_for, master_sides};
 pub use post::{Post, PostEdit};
 pub use session::{Token, TokenHash};
 pub use size::Size;

@@ -4,14 +4,16 @@ use smallvec::SmallVec;
 
 use crate::{Alt, PhotoId, Size};
 
+/// A thumbhash: what to draw until the picture arrives. Short enough to lie where its photo does.
+pub type Placeholder = SmallVec<[u8; 32]>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Photo {
     pub id: PhotoId,
     /// Of the upright picture as it was sent.
     pub width: u32,
     pub height: u32,
-    /// A thumbhash: what to draw until the picture arrives. Short enough to lie right here.
-    pub placeholder: SmallVec<[u8; 32]>,
+    pub placeholder: Placeholder,
     pub alt: Option<Alt>,
 }
 

@@ -20,6 +20,23 @@ impl Timestamp {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// The contract's form: `2026-11-14T09:30:00+0000`. What is before our era or after the year 9999 is shown as 1970.
+    pub fn written(self) -> [u8; 24] {
+        let moment = jiff::Timestamp::from_second(self.0.div_euclid(1_000_000)).unwrap_or_default();
+        let at = jiff::tz::Offset::UTC.to_datetime(moment);
+        let year = if at.year() > 0 { at.year() } else { 1970 };
+        // Digit by digit: a page of the feed has forty of these, and reading a pattern for each shows there.
+        let mut text = *b"0000-00-00T00:00:00+0000";
+        put(&mut text, 0, year / 100);
+        put(&mut text, 2, year % 100);
+        put(&mut text, 5, at.month().into());
+        put(&mut text, 8, at.day().into());
+        put(&mut text, 11, at.hour().into());
+        put(&mut text, 14, at.minute().into());
+        put(&mut text, 17, at.second().into());
+        text
+    }
+
     pub fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(micros(span)))
     }
@@ -33,31 +50,16 @@ fn micros(span: Duration) -> i64 {
     i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// The contract's form: `2026-11-14T09:30:00+0000`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moment = jiff::Timestamp::from_microsecond(self.0).map_err(|_| fmt::Error)?;
-        let at = jiff::tz::Offset::UTC.to_datetime(moment);
-        // Digit by digit: a page of the feed has forty of these, and reading a pattern for each shows there.
-        let mut text = *b"0000-00-00T00:00:00+0000";
-        put(&mut text[0..4], at.year())?;
-        put(&mut text[5..7], at.month().into())?;
-        put(&mut text[8..10], at.day().into())?;
-        put(&mut text[11..13], at.hour().into())?;
-        put(&mut text[14..16], at.minute().into())?;
-        put(&mut text[17..19], at.second().into())?;
-        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+        f.write_str(std::str::from_utf8(&self.written()).map_err(|_| fmt::Error)?)
     }
 }
 
-/// Writes a number from right to left, over the zeros that are there.
-fn put(digits: &mut [u8], number: i16) -> fmt::Result {
-    let mut rest = u16::try_from(number).map_err(|_| fmt::Error)?;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    Ok(())
+/// Writes a number over two zeros.
+fn put(text: &mut [u8; 24], place: usize, number: i16) {
+    text[place] += (number / 10 % 10) as u8;
+    text[place + 1] += (number % 10) as u8;
 }
 
 #[cfg(test)]
@@ -71,6 +73,11 @@ mod tests {
         assert_eq!(Timestamp::from_micros(0).to_string(), "1970-01-01T00:00:00+0000");
         let leap_day = Timestamp::from_micros(951_868_799_999_999);
         assert_eq!(leap_day.to_string(), "2000-02-29T23:59:59+0000");
+        let last = Timestamp::from_micros(253_402_207_200_000_000);
+        assert_eq!(last.to_string(), "9999-12-30T22:00:00+0000");
+        for beyond in [i64::MIN, i64::MAX] {
+            assert_eq!(Timestamp::from_micros(beyond).to_string(), "1970-01-01T00:00:00+0000");
+        }
     }
 
     #[test]

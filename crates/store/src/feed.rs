@@ -8,13 +8,13 @@ use futures_util::FutureExt;
 use model::{Anchor, FeedPage, FeedStart, Limit, Post, PostId, UserId, Whose};
 
 use crate::likes;
-use crate::posts::{NOBODY, liked_by_first, read_post, select_posts};
+use crate::posts::{NOBODY, liked_by_first, read_post, read_post_as_seen, select_posts};
 use crate::statements::statements;
 use crate::tx::Tx;
 use crate::{Error, Store};
 
 statements! {
-    PAGE = concat!(select_posts!("FALSE"), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
+    PAGE = concat!(select_posts!(), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
     PAGE_OF = concat!(select_posts!(liked_by_first!()), "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     AT_OFFSET_OF = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
@@ -78,7 +78,7 @@ async fn page(
         }
         (Whose::Only(user), viewer) => {
             let viewer = viewer.unwrap_or(NOBODY).into();
-            tx.all(PAGE_OF, &[viewer, user.into(), before, asked], read_post).await?
+            tx.all(PAGE_OF, &[viewer, user.into(), before, asked], read_post_as_seen).await?
         }
     };
     let more = posts.len() > limit;

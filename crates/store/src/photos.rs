@@ -7,7 +7,7 @@
 //! nothing ever has to search the blob store.
 
 use futures_util::FutureExt;
-use model::{Alt, Photo, PhotoId, Timestamp};
+use model::{Alt, Photo, PhotoId, Placeholder, Timestamp};
 
 use crate::holds::Holds;
 use crate::row::Row;
@@ -165,7 +165,7 @@ pub(crate) fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Erro
         id: row.photo_id(column)?,
         width: row.unsigned(column + 1)?,
         height: row.unsigned(column + 2)?,
-        placeholder: row.read_bytes(column + 3, |bytes| bytes.into())?,
+        placeholder: row.read_bytes(column + 3, Placeholder::from_slice)?,
         alt: row.optional_text(column + 4)?.map(Alt::stored),
     })
 }

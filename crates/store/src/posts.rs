@@ -10,13 +10,13 @@ use crate::statements::statements;
 use crate::tx::Tx;
 use crate::{Change, Error, Store};
 
-/// Selects what makes a [`Post`]; `$liked` says whether the one who asks likes it.
+/// Selects what makes a [`Post`], and whatever else is asked for.
 macro_rules! select_posts {
-    ($liked:expr) => {
+    ($($more:expr)?) => {
         concat!(
-            "SELECT p.id, p.message, p.like_count, p.created_at, ",
-            $liked,
-            ", p.photo_id, p.width, p.height, p.placeholder, p.alt, p.user_id FROM posts p "
+            "SELECT p.id, p.message, p.like_count, p.created_at, p.photo_id, p.width, p.height, p.placeholder, p.alt, p.user_id",
+            $(", ", $more,)?
+            " FROM posts p "
         )
     };
 }
@@ -210,7 +210,7 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
 }
 
 async fn find(tx: &mut Tx, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
-    tx.first(FIND, &[viewer.unwrap_or(NOBODY).into(), id.into()], read_post).await
+    tx.first(FIND, &[viewer.unwrap_or(NOBODY).into(), id.into()], read_post_as_seen).await
 }
 
 async fn author(tx: &mut Tx, id: PostId) -> Result<Option<UserId>, Error> {
@@ -239,15 +239,20 @@ pub(crate) async fn sweep_keys(tx: &mut Tx, before: Timestamp) -> Result<usize, 
 /// The viewer who is no one and has liked nothing; real ids begin at 1.
 pub(crate) const NOBODY: UserId = UserId(0);
 
-/// Reads what [`select_posts!`] selects.
+/// Reads what [`select_posts!`] selects; nobody likes it yet.
 pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
     Ok(Post {
         id: row.post_id(0)?,
         message: row.optional_text(1)?.map(Message::stored),
         like_count: row.int(2)?,
         created_at: row.moment(3)?,
-        is_liked: row.bool(4)?,
-        photo: read_photo(row, 5)?,
-        user: row.user_id(10)?,
+        is_liked: false,
+        photo: read_photo(row, 4)?,
+        user: row.user_id(9)?,
     })
+}
+
+/// The same, if it selects [`liked_by_first!`] as well.
+pub(crate) fn read_post_as_seen(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
+    Ok(Post { is_liked: row.bool(10)?, ..read_post(row)? })
 }

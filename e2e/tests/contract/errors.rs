@@ -175,6 +175,49 @@ fn an_answer_does_not_depend_on_how_the_request_is_written() {
 }
 
 #[test]
+fn nor_does_a_like() {
+    let service = Service::shared();
+    let id = service.newcomer("ada").share_tiny("liked in many ways").to_string();
+    let missing = "99999999999".to_owned();
+    let escaped = |text: &str| text.bytes().map(|b| format!("%{b:02x}")).collect::<String>();
+    let request_id = uuid();
+    type Way<'a> = &'a dyn Fn(&str) -> String;
+    let ways: [(Way, &[u8]); 4] = [
+        (&|id| format!("/posts/{id}/likes"), b""),
+        (&|id| format!("/posts/{}/likes", escaped(id)), b""),
+        (&|id| format!("http://e2e/posts/{id}/likes"), b""),
+        (&|id| format!("/posts/{id}/likes"), b"a body"),
+    ];
+    // Each has a way of their own, and all of them do the same.
+    let people: Vec<_> = ways.iter().map(|_| service.newcomer("bob").token().to_owned()).collect();
+    for (method, id, is_signed_in, status) in [
+        ("DELETE", &id, true, 409),
+        ("POST", &id, true, 201),
+        ("POST", &id, true, 409),
+        ("DELETE", &id, true, 200),
+        ("POST", &missing, true, 404),
+        ("DELETE", &missing, true, 404),
+        ("POST", &id, false, 401),
+        ("DELETE", &id, false, 401),
+    ] {
+        let answers = ways.iter().zip(&people).map(|((way, body), token)| {
+            let token = if is_signed_in { token } else { "nobody's" };
+            let head = format!(
+                "{method} {} HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\nX-Request-Id: {request_id}\r\n\
+                 Authorization: Bearer {token}\r\nContent-Length: {}",
+                way(id),
+                body.len()
+            );
+            let reply = Wire::ask(service, &head, body);
+            (reply.status, telling(&reply), reply.body)
+        });
+        let answers: Vec<_> = answers.collect();
+        assert_eq!(answers[0].0, status, "{method} {id}");
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{method} {id}: {answers:#?}");
+    }
+}
+
+#[test]
 fn whoever_has_said_everything_still_gets_an_answer() {
     let service = Service::shared();
     let mut wire = Wire::connect(service);

@@ -39,6 +39,8 @@ fn they_count_requests_images_queues_and_bytes() {
     let (service, admin) = watched(&[]);
     let ada = service.newcomer("ada");
     let id = ada.share_tiny("counted");
+    ada.post(&format!("/posts/{id}/likes"), Body::none()).expect(201);
+    ada.delete(&format!("/posts/{id}/likes")).expect(200);
     let photo =
         ada.get(&format!("/posts/{id}")).expect(200).json()["photo"]["id"].as_str().unwrap().to_owned();
     for _ in 0..3 {
@@ -66,6 +68,8 @@ fn they_count_requests_images_queues_and_bytes() {
     assert_eq!(count("GET", "/posts/{post_id}", 200), Some(1.0));
     assert_eq!(count("GET", "/posts/{post_id}", 404), Some(1.0), "addresses are counted by their template");
     assert_eq!(count("GET", "(none)", 404), Some(1.0));
+    assert_eq!(count("POST", "/posts/{post_id}/likes", 201), Some(1.0));
+    assert_eq!(count("DELETE", "/posts/{post_id}/likes", 200), Some(1.0));
     let looked_up = |level: &str, result: &str| {
         value(&text, &format!("pinhole_image_cache_lookups_total{{level=\"{level}\",result=\"{result}\"}}"))
     };

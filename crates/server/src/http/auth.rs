@@ -22,8 +22,7 @@ impl FromRequestParts<Http> for SignedIn {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        let Reader(caller) = Reader::from_request_parts(parts, http).await?;
-        caller.map(Self).ok_or_else(Problem::unauthorized)
+        signed_in(http, &parts.headers).await.map(Self)
     }
 }
 
@@ -41,6 +40,11 @@ pub(crate) async fn caller(http: &Http, headers: &HeaderMap) -> Result<Option<ap
         Some(token) => Ok(http.app.authenticate(&token).await?),
         None => Ok(None),
     }
+}
+
+/// Whoever a request comes from, who must be signed in.
+pub(crate) async fn signed_in(http: &Http, headers: &HeaderMap) -> Result<app::Caller, Problem> {
+    caller(http, headers).await?.ok_or_else(Problem::unauthorized)
 }
 
 /// The session cookie. Its strictest form needs https.

@@ -40,6 +40,10 @@ pub(super) struct Counted {
 const FEED: &str = "/feed";
 const POST: &str = "/posts/{post_id}";
 const IMAGE: &str = "/photos/{photo_id}/{size}";
+const LIKES: &str = "/posts/{post_id}/likes";
+
+/// What is said where there is nothing to say but that it was done.
+const EMPTY: Bytes = Bytes::from_static(b"{}");
 
 impl Counted {
     pub(super) fn by(metrics: &Metrics) -> Self {
@@ -62,15 +66,23 @@ enum Errand {
     Feed,
     Post(PostId),
     Image(PhotoId, Size),
+    Like(PostId),
+    Unlike(PostId),
 }
 
 impl Errand {
     fn of(parts: &Parts) -> Option<Self> {
-        if parts.method != Method::GET {
-            return None;
-        }
         // What does not read as it should, an escape for one, is the router's to undo or to refuse.
         let path = parts.uri.path();
+        match parts.method {
+            Method::GET => Self::of_reader(path),
+            Method::POST => liked(path).map(Self::Like),
+            Method::DELETE => liked(path).map(Self::Unlike),
+            _ => None,
+        }
+    }
+
+    fn of_reader(path: &str) -> Option<Self> {
         if path == FEED {
             return Some(Self::Feed);
         }
@@ -82,11 +94,12 @@ impl Errand {
     }
 
     /// As the router names it, and where it is counted.
-    fn label(self, counted: &Counted) -> (Route, &Histogram) {
+    fn label(self, counted: &Counted) -> (Route, Option<&Histogram>) {
         let (name, counted) = match self {
-            Self::Feed => (FEED, &counted.feed),
-            Self::Post(_) => (POST, &counted.post),
-            Self::Image(..) => (IMAGE, &counted.image),
+            Self::Feed => (FEED, Some(&counted.feed)),
+            Self::Post(_) => (POST, Some(&counted.post)),
+            Self::Image(..) => (IMAGE, Some(&counted.image)),
+            Self::Like(_) | Self::Unlike(_) => (LIKES, None),
         };
         (Route::Fixed(name), counted)
     }
@@ -99,7 +112,7 @@ impl Errand {
         let response = {
             // Pinned here and handed on by reference: every function it went through by value would copy it.
             let answer = pin!(self.answer(http, head, &mut aside));
-            attention.pay(http, Some(counted), admitted.map(|()| answer)).await
+            attention.pay(http, counted, admitted.map(|()| answer)).await
         };
         Answered { response, aside }
     }
@@ -112,14 +125,14 @@ impl Errand {
     }
 
     async fn try_answer(self, http: &Http, head: Head<'_>, aside: &mut Aside) -> Result<Response, Problem> {
-        let json = match self {
+        let (status, json) = match self {
             Self::Feed => {
                 let caller = auth::caller(http, head.headers).await?;
-                feed::read(http, head, caller.as_ref()).await?
+                (StatusCode::OK, feed::read(http, head, caller.as_ref()).await?)
             }
             Self::Post(id) => {
                 let caller = auth::caller(http, head.headers).await?;
-                posts::read(http, caller.as_ref(), id).await?
+                (StatusCode::OK, posts::read(http, caller.as_ref(), id).await?)
             }
             Self::Image(id, size) => {
                 let photo = http.app.photo(id).await?;
@@ -129,23 +142,39 @@ impl Errand {
                 };
                 let bytes = image.bytes;
                 aside.in_file = image.file.map(|file| InFile { bytes: bytes.clone(), file });
-                return Ok(send(head, bytes, aside));
+                return Ok(send(StatusCode::OK, head, bytes, aside));
+            }
+            // Writes are in boxes, so that those who read do not carry around what it takes to wait for the disk.
+            Self::Like(id) => {
+                let caller = auth::signed_in(http, head.headers).await?;
+                Box::pin(http.app.like(&caller, id)).await?;
+                (StatusCode::CREATED, EMPTY)
+            }
+            Self::Unlike(id) => {
+                let caller = auth::signed_in(http, head.headers).await?;
+                Box::pin(http.app.unlike(&caller, id)).await?;
+                (StatusCode::OK, EMPTY)
             }
         };
         let mut head = HeaderMap::with_capacity(6);
         head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         head.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Ok(send(head, json, aside))
+        Ok(send(status, head, json, aside))
     }
 }
 
+/// The post whose likes an address names.
+fn liked(path: &str) -> Option<PostId> {
+    path.strip_prefix("/posts/")?.strip_suffix("/likes")?.parse().ok()
+}
+
 /// What is small goes past the response; what is large is counted on its way out, as part of it.
-fn send(head: HeaderMap, bytes: Bytes, aside: &mut Aside) -> Response {
+fn send(status: StatusCode, head: HeaderMap, bytes: Bytes, aside: &mut Aside) -> Response {
     if bytes.len() > answers::SMALL {
-        return respond(StatusCode::OK, head, bytes.into());
+        return respond(status, head, bytes.into());
     }
     aside.whole = Some(bytes);
-    respond(StatusCode::OK, head, Body::empty())
+    respond(status, head, Body::empty())
 }
 
 fn respond(status: StatusCode, head: HeaderMap, body: Body) -> Response {
@@ -165,7 +194,7 @@ mod tests {
     fn a_large_answer_does_not_go_past_those_who_count_it() {
         for (size, is_counted) in [(answers::SMALL, false), (answers::SMALL + 1, true)] {
             let mut aside = Aside::default();
-            let response = send(HeaderMap::new(), vec![7; size].into(), &mut aside);
+            let response = send(StatusCode::OK, HeaderMap::new(), vec![7; size].into(), &mut aside);
             let counted = response.body().size_hint().exact();
             assert_eq!(counted, Some(if is_counted { size as u64 } else { 0 }), "{size}");
             assert_eq!(aside.whole.map(|whole| whole.len()), (!is_counted).then_some(size), "{size}");

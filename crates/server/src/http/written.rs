@@ -7,8 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use memchr::memmem;
-use model::{Alt, FeedPage, Message, Photo, Post, User};
-use std::fmt::{Display, Write};
+use model::{Alt, FeedPage, Message, Photo, Post, Timestamp, User};
 
 /// What most posts take.
 const ROOM: usize = 512;
@@ -78,7 +77,7 @@ impl Json {
         self.plain(r#","user":"#);
         self.user(&post.user);
         self.plain(r#","created_at":""#);
-        self.shown(post.created_at);
+        self.moment(post.created_at);
         self.plain(if post.is_liked { r#"","is_liked":true,"# } else { r#"","is_liked":false,"# });
         self.plain(r#""like_count":"#);
         self.number(post.like_count);
@@ -87,7 +86,7 @@ impl Json {
 
     fn photo(&mut self, photo: &Photo) {
         self.plain(r#"{"id":""#);
-        self.shown(photo.id);
+        self.plain(photo.id.written(&mut [0; 36]));
         self.plain(r#"","width":"#);
         self.number(photo.width);
         self.plain(r#","height":"#);
@@ -117,14 +116,21 @@ impl Json {
             None => self.plain("null"),
         }
         self.plain(r#","created_at":""#);
-        self.shown(user.created_at);
+        self.moment(user.created_at);
         self.plain("\"}");
     }
 
-    /// What people wrote.
+    /// What people wrote. Little of it has anything to escape, and that is seen at a glance: many bytes at once.
     fn words(&mut self, text: &str) {
-        // Text is JSON whatever it says, and memory takes it.
-        serde_json::to_writer(&mut self.0, text).expect("text can be written");
+        let escapes = |found: bool, byte: u8| found | (byte < b' ') | (byte == b'"') | (byte == b'\\');
+        if text.bytes().fold(false, escapes) {
+            // Text is JSON whatever it says, and memory takes it.
+            serde_json::to_writer(&mut self.0, text).expect("text can be written");
+        } else {
+            self.plain("\"");
+            self.plain(text);
+            self.plain("\"");
+        }
     }
 
     /// What needs no escape.
@@ -136,16 +142,8 @@ impl Json {
         self.plain(itoa::Buffer::new().format(number));
     }
 
-    /// Ids of photos and moments: nothing to escape either.
-    fn shown(&mut self, value: impl Display) {
-        write!(self, "{value}").expect("memory takes everything");
-    }
-}
-
-impl Write for Json {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.plain(text);
-        Ok(())
+    fn moment(&mut self, moment: Timestamp) {
+        self.0.extend_from_slice(&moment.written());
     }
 }
 
@@ -153,7 +151,7 @@ impl Write for Json {
 mod tests {
     use std::sync::Arc;
 
-    use model::{Anchor, PhotoId, PostId, Timestamp, UserId, Username};
+    use model::{Anchor, PhotoId, PostId, UserId, Username};
 
     use super::super::wire;
     use super::*;
@@ -171,6 +169,23 @@ mod tests {
     fn by(face: Option<Photo>) -> Arc<User> {
         let username = Username::stored("Ada.Lovelace_1815+x@y-z".into());
         Arc::new(User { id: UserId(7), username, photo: face, created_at: Timestamp::from_micros(0) })
+    }
+
+    #[test]
+    fn whatever_needs_an_escape_is_found_wherever_it_is() {
+        let plain =
+            "a line of forty bytes, ä 漢 🦀 \u{7f} and more of it, long enough for a few steps".repeat(2);
+        let places = plain.char_indices().map(|(at, _)| at);
+        for (at, nasty) in places.flat_map(|at| ['"', '\\', '\n', '\0', '\u{1f}'].map(|nasty| (at, nasty))) {
+            let mut text = plain.clone();
+            text.insert(at, nasty);
+            let mut json = Json(Vec::new());
+            json.words(&text);
+            assert_eq!(json.0, serde_json::to_vec(&text).unwrap());
+        }
+        let mut json = Json(Vec::new());
+        json.words(&plain);
+        assert_eq!(json.0, serde_json::to_vec(&plain).unwrap());
     }
 
     #[test]
