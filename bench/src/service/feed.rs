@@ -54,7 +54,7 @@ pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
                 .loaded_from(bench.cores.load),
                 limit(lengths[2]),
                 asks("ours, page 2", second, Some(READER)),
-                asks(&format!("ours, page {}", pages.len() + 1), last, Some(READER)),
+                asks(&format!("ours, page {}", thousands(pages.len() as u64 + 1)), last, Some(READER)),
             ],
         )?,
     ])

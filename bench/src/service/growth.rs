@@ -78,7 +78,7 @@ impl Grown {
     }
 
     fn pages<'a>(&'a self, bench: &Bench) -> [Contender<'a>; 3] {
-        let far = format!("page {}", self.far_number);
+        let far = format!("page {}", thousands(self.far_number as u64));
         [("page 1", "/feed"), ("page 2", &self.second), (far.as_str(), &self.far)].map(|(page, path)| {
             let name = format!("{} posts, {page}", thousands(self.posts));
             let requests = Requests::same(self.ours.read(path, Some(READER)));

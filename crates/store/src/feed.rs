@@ -69,20 +69,19 @@ async fn page(
     // One more than shown tells whether anything follows.
     let asked = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let (before, asked) = (before.into(), asked.into());
-    let mut posts = match (whose, viewer) {
-        (Whose::Everyones, None) => tx.all(PAGE, &[before, asked], read_post).await?,
-        (Whose::Everyones, Some(viewer)) => {
-            let mut posts = tx.all(PAGE, &[before, asked], read_post).await?;
-            mark_liked(tx, &mut posts, viewer).await?;
-            posts
+    let (posts, more) = match (whose, viewer) {
+        (Whose::Everyones, viewer) => {
+            let (mut posts, more) = tx.page(limit, (PAGE, &[before, asked]), read_post).await?;
+            if let Some(viewer) = viewer {
+                mark_liked(tx, &mut posts, viewer).await?;
+            }
+            (posts, more)
         }
         (Whose::Only(user), viewer) => {
             let viewer = viewer.unwrap_or(NOBODY).into();
-            tx.all(PAGE_OF, &[viewer, user.into(), before, asked], read_post_as_seen).await?
+            tx.page(limit, (PAGE_OF, &[viewer, user.into(), before, asked]), read_post_as_seen).await?
         }
     };
-    let more = posts.len() > limit;
-    posts.truncate(limit);
     let next = posts.last().filter(|_| more).map(|post| Anchor(post.id));
     Ok(FeedPage { posts, next })
 }

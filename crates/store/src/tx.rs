@@ -126,6 +126,23 @@ impl Tx {
         }
     }
 
+    /// The first rows, no more than `limit`, and whether there are more of them.
+    pub(crate) async fn page<T>(
+        &mut self,
+        limit: usize,
+        (sql, params): Bound<'_>,
+        mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
+    ) -> Result<(Vec<T>, bool), Error> {
+        match &mut self.on {
+            On::Sqlite(conn) => statement::page(conn, limit, sql, params, read),
+            On::Postgres(session) => {
+                let rows = Box::pin(session.rows((sql, params))).await?;
+                let found = rows.iter().take(limit).map(|row| read(&Row::Postgres(row)));
+                Ok((found.collect::<Result<_, Error>>()?, rows.len() > limit))
+            }
+        }
+    }
+
     /// The last id that was handed out in a table, whether or not its row is still there.
     pub(crate) async fn last_id(&mut self, table: &'static str) -> Result<i64, Error> {
         let last = match &mut self.on {

@@ -142,6 +142,6 @@ pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error>
         id: row.user_id(column)?,
         username: Username::stored(row.text(column + 1)?),
         created_at: row.moment(column + 2)?,
-        photo: read_optional_photo(row, column + 3)?,
+        photo: read_optional_photo(row, column + 3)?.map(Box::new),
     })
 }

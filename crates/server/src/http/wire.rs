@@ -120,7 +120,7 @@ impl<'a> From<&'a model::User> for User<'a> {
         Self {
             id: user.id.0,
             username: user.username.as_str(),
-            photo: user.photo.as_ref().map(Photo::from),
+            photo: user.photo.as_deref().map(Photo::from),
             created_at: Shown(user.created_at),
         }
     }

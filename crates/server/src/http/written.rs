@@ -168,7 +168,12 @@ mod tests {
 
     fn by(face: Option<Photo>) -> Arc<User> {
         let username = Username::stored("Ada.Lovelace_1815+x@y-z".into());
-        Arc::new(User { id: UserId(7), username, photo: face, created_at: Timestamp::from_micros(0) })
+        Arc::new(User {
+            id: UserId(7),
+            username,
+            photo: face.map(Box::new),
+            created_at: Timestamp::from_micros(0),
+        })
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::Error;
 use crate::row::Row;
 use crate::value::Value;
 
-/// Who finds anything finds a page mostly: twenty posts, and the one that tells whether more follow.
-const A_PAGE: usize = 21;
+/// Who finds anything finds a page mostly.
+const A_PAGE: usize = 20;
 
 pub(crate) fn execute(conn: &Connection, sql: &'static str, params: &[Value<'_>]) -> Result<usize, Error> {
     Ok(conn.prepare_cached(sql)?.execute(params_from_iter(params))?)
@@ -48,18 +48,32 @@ pub(crate) fn all<T>(
     conn: &Connection,
     sql: &'static str,
     params: &[Value<'_>],
-    mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
+    read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
 ) -> Result<Vec<T>, Error> {
+    page(conn, usize::MAX, sql, params, read).map(|(all, _)| all)
+}
+
+/// The first rows, no more than `limit`, and whether there are more of them, which are not read.
+pub(crate) fn page<T>(
+    conn: &Connection,
+    limit: usize,
+    sql: &'static str,
+    params: &[Value<'_>],
+    mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
+) -> Result<(Vec<T>, bool), Error> {
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params_from_iter(params))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
+        if found.len() == limit {
+            return Ok((found, true));
+        }
         if found.is_empty() {
             found.reserve(A_PAGE);
         }
         found.push(read(&Row::Sqlite(row))?);
     }
-    Ok(found)
+    Ok((found, false))
 }
 
 impl ToSql for Value<'_> {
