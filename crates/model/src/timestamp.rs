@@ -20,15 +20,15 @@ impl Timestamp {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// The contract's form: `2026-11-14T09:30:00+0000`. What is before our era or after the year 9999 is shown as 1970.
+    /// The contract's form: `2026-11-14T09:30:00+0000`. No moment of ours is before 1970 or after
+    /// the year 9999; one that is, in a row from elsewhere, is shown as the first of these.
     pub fn written(self) -> [u8; 24] {
-        let moment = jiff::Timestamp::from_second(self.0.div_euclid(1_000_000)).unwrap_or_default();
+        let moment = jiff::Timestamp::from_second(self.0.max(0) / 1_000_000).unwrap_or_default();
         let at = jiff::tz::Offset::UTC.to_datetime(moment);
-        let year = if at.year() > 0 { at.year() } else { 1970 };
         // Digit by digit: a page of the feed has forty of these, and reading a pattern for each shows there.
         let mut text = *b"0000-00-00T00:00:00+0000";
-        put(&mut text, 0, year / 100);
-        put(&mut text, 2, year % 100);
+        put(&mut text, 0, at.year() / 100);
+        put(&mut text, 2, at.year() % 100);
         put(&mut text, 5, at.month().into());
         put(&mut text, 8, at.day().into());
         put(&mut text, 11, at.hour().into());
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(leap_day.to_string(), "2000-02-29T23:59:59+0000");
         let last = Timestamp::from_micros(253_402_207_200_000_000);
         assert_eq!(last.to_string(), "9999-12-30T22:00:00+0000");
-        for beyond in [i64::MIN, i64::MAX] {
+        for beyond in [i64::MIN, -1, i64::MAX] {
             assert_eq!(Timestamp::from_micros(beyond).to_string(), "1970-01-01T00:00:00+0000");
         }
     }

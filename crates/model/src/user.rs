@@ -9,7 +9,7 @@ use crate::{Invalid, Photo, Timestamp, UserId};
 pub struct User {
     pub id: UserId,
     pub username: Username,
-    /// In a box: few look at it, and a member without it lies in one line of the processor's cache.
+    /// In a box: most have none, and a page of posts looks up twenty members from all over memory.
     pub photo: Option<Box<Photo>>,
     pub created_at: Timestamp,
 }
