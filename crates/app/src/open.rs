@@ -116,6 +116,7 @@ impl App {
             clock,
             store,
             memory,
+            variants: variants::Variants::new(settings.image_cache, blobs.staging().to_owned()),
             blobs,
             cache,
             passwords: passwords::Passwords::start(workers(
@@ -130,7 +131,6 @@ impl App {
             render: pixels("render")?,
             pixel_memory: Budget::new(settings.pixel_memory, MEMORY_PATIENCE),
             uploads: Crowd::new(MAX_UPLOADS, MAX_UPLOADS_EACH),
-            variants: variants::Variants::new(settings.image_cache),
             renders: AtomicU64::new(0),
             totals: stats::CachedTotals::default(),
             settings,

@@ -1,6 +1,7 @@
 //! Finished images: kept in bounded memory, and found or made once however many ask at the same time.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,7 +77,8 @@ impl Weighter<Variant, Arc<Kept>> for ByLength {
 }
 
 impl Variants {
-    pub(crate) fn new(max_bytes: u64) -> Self {
+    /// In so much memory; those asked for most lie in files of this folder as well.
+    pub(crate) fn new(max_bytes: u64, folder: PathBuf) -> Self {
         // Only a guess of how many entries to expect; the weight is the bound.
         let expected = usize::try_from(max_bytes / 32_768).unwrap_or(usize::MAX).clamp(16, 1 << 16);
         let evictions = Evictions::default();
@@ -89,7 +91,7 @@ impl Variants {
                 evictions.clone(),
             ),
             evictions,
-            files: Arc::default(),
+            files: Arc::new(Room::new(folder)),
             making: Arc::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),

@@ -86,6 +86,11 @@ impl Blobs {
         Ok(Self { staging, home })
     }
 
+    /// A folder for files that do not last: it is emptied at every start.
+    pub fn staging(&self) -> &Path {
+        self.staging.path()
+    }
+
     /// A place on the disk for an upload to arrive in.
     pub async fn spool(&self) -> Result<Spool, Error> {
         let staging = self.staging.clone();

@@ -27,13 +27,13 @@ impl Timestamp {
         let at = jiff::tz::Offset::UTC.to_datetime(moment);
         // Digit by digit: a page of the feed has forty of these, and reading a pattern for each shows there.
         let mut text = *b"0000-00-00T00:00:00+0000";
-        put(&mut text, 0, at.year() / 100);
-        put(&mut text, 2, at.year() % 100);
-        put(&mut text, 5, at.month().into());
-        put(&mut text, 8, at.day().into());
-        put(&mut text, 11, at.hour().into());
-        put(&mut text, 14, at.minute().into());
-        put(&mut text, 17, at.second().into());
+        let year = at.year().unsigned_abs();
+        put(&mut text, 0, (year / 100) as u8);
+        put(&mut text, 2, (year % 100) as u8);
+        let parts = [at.month(), at.day(), at.hour(), at.minute(), at.second()];
+        for (place, part) in [5, 8, 11, 14, 17].into_iter().zip(parts) {
+            put(&mut text, place, part.unsigned_abs());
+        }
         text
     }
 
@@ -57,9 +57,9 @@ impl fmt::Display for Timestamp {
 }
 
 /// Writes a number over two zeros.
-fn put(text: &mut [u8; 24], place: usize, number: i16) {
-    text[place] += (number / 10 % 10) as u8;
-    text[place + 1] += (number % 10) as u8;
+fn put(text: &mut [u8; 24], place: usize, number: u8) {
+    text[place] += number / 10;
+    text[place + 1] += number % 10;
 }
 
 #[cfg(test)]

@@ -143,11 +143,12 @@ fn connection<A: Answer>(
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
         };
-        let talk = talk.clone();
+        let (talk, answerer) = (talk.clone(), answerer.clone());
         talk.begin_answer();
-        let answer = answerer.clone().answer(parts, body, ends);
         async move {
-            let Answered { response, aside: Aside { whole, in_file } } = answer.await;
+            // Asked for in here: a future that is brought along would be copied to where it is awaited.
+            let Answered { response, aside: Aside { whole, in_file } } =
+                answerer.answer(parts, body, ends).await;
             talk.end_answer(in_file);
             Ok::<_, Infallible>(response.map(|made| whole.map_or(Sent::Made(made), Sent::Whole)))
         }

@@ -105,6 +105,8 @@ fn next_repeats_the_limit_and_carries_offset_and_anchor() {
         ("?limit=500", "500", "100"),
         ("?limit=20&offset=30", "20", "50"),
         ("?offset=3", "20", "23"),
+        // Of a repeated one the first counts, and what we do not know does not.
+        ("?limit=7&limit=8&offset=2&page=9&offset=3", "7", "9"),
     ] {
         let next = gallery.page(query)["paging"]["next"].as_str().unwrap().to_owned();
         let url = reqwest::Url::parse(&next).unwrap();

@@ -1,5 +1,6 @@
 //! The feed and its pages.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -122,27 +123,29 @@ impl Ask {
         let next = page.next.map(|anchor| {
             let offset = self.offset.saturating_add(page.posts.len() as u64);
             let limit = self.limit_as_sent.unwrap_or_else(|| self.limit.get().to_string());
-            format!("{base}{path}?limit={limit}&offset={offset}&after={anchor}")
+            let (offset, after) = (offset.to_string(), anchor.to_string());
+            [base, path, "?limit=", &limit, "&offset=", &offset, "&after=", &after].concat()
         });
         written::page(page, next.as_deref())
     }
 
     pub(crate) fn parse(query: &str) -> Result<Self, Problem> {
-        let first = |name: &str| {
-            form_urlencoded::parse(query.as_bytes())
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value.into_owned())
-        };
-        let limit_as_sent = first("limit");
-        let limit = limit_as_sent.as_deref().map(str::parse).transpose();
-        let after = first("after").as_deref().map(str::parse).transpose();
+        let (mut limit, mut offset, mut after) = (None, None, None);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let first = match &*name {
+                "limit" => &mut limit,
+                "offset" => &mut offset,
+                "after" => &mut after,
+                _ => continue,
+            };
+            first.get_or_insert(value);
+        }
+        let invalid = |name| move |rule: model::Invalid| Problem::invalid(name, rule.0);
         Ok(Self {
-            limit: limit
-                .map_err(|rule: model::Invalid| Problem::invalid("limit", rule.0))?
-                .unwrap_or_default(),
-            limit_as_sent,
-            offset: first("offset").as_deref().map_or(Ok(0), parse_offset)?,
-            after: after.map_err(|rule: model::Invalid| Problem::invalid("after", rule.0))?,
+            limit: limit.as_deref().map_or(Ok(Limit::default()), str::parse).map_err(invalid("limit"))?,
+            limit_as_sent: limit.map(Cow::into_owned),
+            offset: offset.as_deref().map_or(Ok(0), parse_offset)?,
+            after: after.as_deref().map(str::parse).transpose().map_err(invalid("after"))?,
         })
     }
 }
