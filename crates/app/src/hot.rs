@@ -47,20 +47,25 @@ impl Kept {
         let file = self.file.get();
         let count = if file.is_some() { &room.hits } else { &room.misses };
         count.fetch_add(1, Ordering::Relaxed);
-        if file.is_none() && self.bytes.len() >= WORTH_IT && self.is_due() && ImageFile::MAY_BE {
-            let (kept, room) = (self.clone(), room.clone());
+        if file.is_none()
+            && self.is_worth_it()
+            && let Some(taken) = room.take(self.bytes.len())
+        {
+            let kept = self.clone();
             // A disk may take its time, and nobody waits for this.
-            drop(tokio::task::spawn_blocking(move || kept.write(&room)));
+            drop(tokio::task::spawn_blocking(move || kept.write(taken)));
         }
         file.cloned()
     }
 
-    fn is_due(&self) -> bool {
-        (self.asked.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(OFTEN)
+    /// Every so many times.
+    fn is_worth_it(&self) -> bool {
+        let asked = || self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        ImageFile::MAY_BE && self.bytes.len() >= WORTH_IT && asked().is_multiple_of(OFTEN)
     }
 
-    fn write(&self, room: &Arc<Room>) {
-        match ImageFile::make(&self.bytes, room) {
+    fn write(&self, taken: Taken) {
+        match ImageFile::make(&self.bytes, taken) {
             // Where the last one took its time there may be one by now: it will do.
             Ok(file) => drop(self.file.set(Arc::new(file))),
             Err(error) => tracing::debug!(%error, "an image asked for often is copied all the same"),
@@ -96,9 +101,8 @@ impl ImageFile {
     /// Where nothing is sent from files, none are made.
     const MAY_BE: bool = cfg!(target_os = "linux");
 
-    fn make(bytes: &Bytes, room: &Arc<Room>) -> io::Result<Self> {
-        let taken = room.take(bytes.len()).ok_or(io::ErrorKind::QuotaExceeded)?;
-        let mut file = tempfile::tempfile_in(&room.folder)?;
+    fn make(bytes: &Bytes, taken: Taken) -> io::Result<Self> {
+        let mut file = tempfile::tempfile_in(&taken.room.folder)?;
         // At once, which keeps it in one piece.
         file.write_all(bytes)?;
         Ok(Self { file, _taken: taken })
@@ -193,12 +197,12 @@ mod tests {
 
     #[test]
     fn files_have_a_bound_and_room_is_found_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let room = Arc::new(Room::new(folder.path().into()));
-        let bytes = Bytes::from(vec![7; MAX_BYTES / 4 + 1]);
-        let mut files: Vec<_> = (0..6).filter_map(|_| ImageFile::make(&bytes, &room).ok()).collect();
-        assert_eq!((files.len(), room.level().entries), (3, 3));
-        files.pop();
-        assert!(ImageFile::make(&bytes, &room).is_ok());
+        let room = Arc::new(Room::new(PathBuf::new()));
+        let mut taken: Vec<_> = (0..6).filter_map(|_| room.take(MAX_BYTES / 4 + 1)).collect();
+        assert_eq!((taken.len(), room.level().entries), (3, 3));
+        taken.pop();
+        assert!(room.take(MAX_BYTES / 4 + 1).is_some());
+        let few: Vec<_> = (0..MAX_FILES).filter_map(|_| room.take(1)).collect();
+        assert_eq!(few.len() + taken.len(), MAX_FILES);
     }
 }
