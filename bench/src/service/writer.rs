@@ -92,8 +92,9 @@ fn work(conn: &Connection, queue: &Receiver<Job>, commit: Commit) -> rusqlite::R
     let group = if commit == Commit::Each { 1 } else { GROUP };
     while let Ok(first) = queue.recv() {
         conn.execute_batch("BEGIN IMMEDIATE")?;
-        let mut settled = Vec::new();
-        for job in std::iter::once(first).chain(queue.try_iter()).take(group) {
+        let waiting: Vec<Job> = std::iter::once(first).chain(queue.try_iter()).take(group).collect();
+        let mut settled = Vec::with_capacity(waiting.len());
+        for job in waiting {
             conn.prepare_cached("SAVEPOINT job")?.execute([])?;
             let new = insert(conn, job.user, job.post)?;
             conn.prepare_cached("RELEASE job")?.execute([])?;

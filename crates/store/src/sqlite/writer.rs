@@ -130,8 +130,11 @@ fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, committed: &dyn 
         first(Err(error))(Ok(()));
         return;
     }
-    let mut settles: Vec<Settle> = Vec::new();
-    for job in std::iter::once(first).chain(queue.try_iter()).take(GROUP) {
+    // Whoever comes from now on shares the next commit. If they could still come along, sooner or later everybody would
+    // be in one group: written together, answered together, and nobody at work on the one while the other goes on.
+    let waiting = queue.len().min(GROUP - 1);
+    let mut settles: Vec<Settle> = Vec::with_capacity(waiting + 1);
+    for job in std::iter::once(first).chain(queue.try_iter().take(waiting)) {
         settles.push(job(Ok(tx)));
         // A failing disk makes SQLite end the whole transaction by itself. A savepoint would then open,
         // and its release commit, a transaction of its own, behind the back of everyone in this group.
@@ -178,9 +181,12 @@ fn in_savepoint<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use futures_util::FutureExt;
     use futures_util::future::join_all;
     use futures_util::poll;
+    use model::PostId;
 
     use super::*;
     use crate::sqlite::connection;
@@ -204,6 +210,44 @@ mod tests {
     async fn count(writer: &Writer) -> i64 {
         let counted = writer.run(|tx| tx.first("SELECT count(*) FROM notes", &[], |row| row.int(0)).boxed());
         counted.await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_while_others_are_written_shares_the_next_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let groups = Arc::new(Mutex::new(Vec::new()));
+        let heard = groups.clone();
+        let listener: Listener = Box::new(move |changes| heard.lock().unwrap().push(changes.len()));
+        let writer = Writer::start(conn, Weak::new(), listener, Duration::from_secs(60)).unwrap();
+        let note = |tx: &mut Tx, id| tx.note(Change::Post(PostId(id)));
+
+        let (begin, begun) = oneshot::channel();
+        let (go_on, may_go_on) = crossbeam_channel::bounded::<()>(1);
+        let mut first = Box::pin(writer.run(move |tx| {
+            async move {
+                begin.send(()).unwrap();
+                may_go_on.recv().unwrap();
+                note(tx, 1);
+                Ok(())
+            }
+            .boxed()
+        }));
+        assert!(poll!(&mut first).is_pending());
+        begun.await.unwrap();
+        let later = |id| {
+            Box::pin(writer.run(move |tx| {
+                note(tx, id);
+                async { Ok(()) }.boxed()
+            }))
+        };
+        let (mut second, mut third) = (later(2), later(3));
+        assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
+        go_on.send(()).unwrap();
+        first.await.unwrap();
+        second.await.unwrap();
+        third.await.unwrap();
+        assert_eq!(*groups.lock().unwrap(), [1, 2]);
     }
 
     #[tokio::test]
