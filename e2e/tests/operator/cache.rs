@@ -224,12 +224,14 @@ fn an_image_asked_for_often_is_sent_from_a_file_of_its_own_until_its_photo_goes(
     let (small, large) = (get(&ada, &photo, 800), get(&ada, &photo, 1600));
     assert!(small.bytes.len() > 16 << 10 && large.bytes.len() > 64 << 10, "{}", small.bytes.len());
 
-    eventually("both have a file", LONG, || {
+    eventually("both come from a file", LONG, || {
+        let before = figure(&admin, FROM_FILE);
         for side in [800, 1600] {
             get(&ada, &photo, side);
         }
-        (figure(&admin, FILES) == 2.0).then_some(())
+        (figure(&admin, FROM_FILE) - before == 2.0).then_some(())
     });
+    eventually("they have one each", LONG, || (figure(&admin, FILES) == 2.0).then_some(()));
 
     // Whoever sends all requests before reading an answer gets them in pieces, as the connection takes them.
     let before = figure(&admin, FROM_FILE);
