@@ -130,8 +130,8 @@ fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, committed: &dyn 
         first(Err(error))(Ok(()));
         return;
     }
-    // Whoever comes from now on shares the next commit. If they could still come along, sooner or later everybody would
-    // be in one group: written together, answered together, and nobody at work on the one while the other goes on.
+    // Whoever comes from now on shares the next commit. If they could still come along, nearly everybody would end up in
+    // one group: written together, answered together, and nobody there to be written for while they are answered.
     let waiting = queue.len().min(GROUP - 1);
     let mut settles: Vec<Settle> = Vec::with_capacity(waiting + 1);
     for job in std::iter::once(first).chain(queue.try_iter().take(waiting)) {
