@@ -42,7 +42,7 @@ use race::Pace;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often everybody takes a turn: 9 times unless told, 3 in a quick run
+    /// How often everybody takes a turn: 18 times unless told, 5 in a quick run; half as often where work is slow
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
@@ -148,7 +148,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
 
 impl Bench {
     fn open(binary: PathBuf, options: &Options) -> Result<Self, Error> {
-        let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 9 });
+        let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 18 });
         let millis = |quick, full| Duration::from_millis(if options.quick { quick } else { full });
         let home = home().join("service");
         create_folder(&home)?;
@@ -157,7 +157,7 @@ impl Bench {
             home,
             binary,
             cores: Cores::find()?,
-            pace: Pace { rounds: rounds.into(), warm_up: millis(250, 400), window: millis(1000, 2000) },
+            pace: Pace { rounds: rounds.into(), warm_up: millis(150, 200), window: millis(600, 1000) },
             full: !options.quick,
             has_pictrs: options.has_pictrs(),
             posts: LARGE,
@@ -185,7 +185,13 @@ impl Bench {
                 "Cores",
                 format!("servers on {}, the load on {}, unless said", self.cores.server, self.cores.load),
             ),
-            ("Rounds", format!("{rounds} of {:.1} s each, {CONNECTIONS} connections", window.as_secs_f64())),
+            (
+                "Rounds",
+                format!(
+                    "{rounds} of {:.1} s each, half as many and longer where work is slow; {CONNECTIONS} connections",
+                    window.as_secs_f64()
+                ),
+            ),
             ("Load average at the start", load_average()?),
             ("nginx", nginx::version()?),
             ("PocketBase", pocketbase::version(self)?),

@@ -123,7 +123,8 @@ fn made(bench: &Bench) -> Result<Section, Error> {
         contenders.push(asked("pict-rs", &pict_rs.server, pict_rs.read_new(&names)));
     }
     // Some of them need a third of a second for one.
-    let pace = Pace { window: bench.pace.window * 4, ..bench.pace };
+    let pace = bench.pace.in_longer_turns();
+    let pace = Pace { window: pace.window * 4, ..pace };
     let loads = race(pace, &contenders)?;
     let peers = ["ipx", "thumbor", "nginx's image filter", "pict-rs"];
     let bars = peers.into_iter().zip(&loads[1..]).map(|(name, peer)| {

@@ -36,7 +36,7 @@ fn feed(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Vec<Section
 
     let script = crew.script(bench, cluster, "first", &pgbench::first_page())?;
     let everybody = crew.everybody("", first(crew.node()), first(&crew.alone), script);
-    let loads = race(bench.pace, &everybody.map(|one| one.loaded_from(bench.cores.load)))?;
+    let loads = race(bench.pace.in_longer_turns(), &everybody.map(|one| one.loaded_from(bench.cores.load)))?;
     let note = format!(
         "{} posts, moved from SQLite by `pinhole migrate`; PostgreSQL {} with 512 MB of shared buffers, all on \
          loopback. Nodes and PostgreSQL share one core, and the load has the other: this shows whether nodes get into \
@@ -58,7 +58,7 @@ fn feed(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Vec<Section
 
     let script = crew.script(bench, cluster, "any", &pgbench::any_page())?;
     let everybody = crew.everybody("", any(crew.node()), any(&crew.alone), script);
-    let loads = race(bench.pace, &everybody.map(|one| one.loaded_from(bench.cores.load)))?;
+    let loads = race(bench.pace.in_longer_turns(), &everybody.map(|one| one.loaded_from(bench.cores.load)))?;
     let deeper = Section::new("Deeper pages of the feed on PostgreSQL, signed in")
         .note("All pages in a mixed-up order, so that nobody remembers one.");
     let deeper = Section { tables: vec![ratios(&loads, "")], loads, ..deeper };
@@ -74,7 +74,7 @@ fn likes(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Section, E
     let script = crew.script(bench, cluster, "one", &pgbench::likes_on_one())?;
     let hot = crew.everybody(", on one post", all_on_one(crew.node()), all_on_one(&crew.alone), script);
     let contenders: Vec<Contender> = spread.into_iter().chain(hot).collect();
-    let loads = race(bench.pace, &contenders)?;
+    let loads = race(bench.pace.in_longer_turns(), &contenders)?;
 
     let (spread, hot) = loads.split_at(4);
     let hot_of_spread = |place: usize| hot[place].against(&spread[place], RATE);

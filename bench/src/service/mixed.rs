@@ -22,9 +22,10 @@ pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
     let filled = Filled::with(bench, SMALL)?.copy(bench, "mixed")?;
     let ours = Arc::new(Ours::start(bench, &filled.folder, None, &[])?);
     let others = Others::ready(bench, &ours)?;
-    let loads = race(bench.pace, &others.around(None))?;
+    let pace = bench.pace.in_longer_turns();
+    let loads = race(pace, &others.around(None))?;
     let rate = loads[0].of(RATE).median / 2.0;
-    let tail = race(bench.pace, &others.around(Some(rate)))?;
+    let tail = race(pace, &others.around(Some(rate)))?;
     Ok(vec![together(loads), at_half_load(rate, tail)])
 }
 

@@ -51,6 +51,7 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
                 .loaded_from(bench.cores.load),
         ],
     )?;
+    let (_, most) = walked.server.memory()?;
     let against_bare = |figure| loads[0].against(&loads[1], figure);
     let bars = vec![
         Bar::share("one post, signed in: requests/s of bare axum", against_bare(RATE), 0.6),
@@ -60,11 +61,13 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
             loads[2].against(&loads[1], RATE),
             0.6,
         ),
+        Bar::at_most("memory with posts read one by one, MiB", most, 200.0),
     ];
     let section = Section::new("One post, signed in").note(format!(
         "{} different ones in a mixed-up order out of {}, which are in memory when they are asked for again; the {} \
          newest, which people look at; and all of them one after another in a mixed-up order, so that nearly every one has \
-         to be read from the database, and mostly from a page of it that is not in memory either.",
+         to be read from the database, and mostly from a page of it that is not in memory either. What memory holds is the \
+         most that the process of these last ones took.",
         thousands(MANY),
         thousands(filled.posts),
         thousands(NEW)

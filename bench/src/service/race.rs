@@ -20,6 +20,13 @@ pub(super) struct Pace {
     pub(super) window: Duration,
 }
 
+impl Pace {
+    /// For what is slow, or needs a while until it goes as it will: half as many turns, each twice as long.
+    pub(super) fn in_longer_turns(self) -> Self {
+        Self { rounds: self.rounds.div_ceil(2), warm_up: self.warm_up * 2, window: self.window * 2 }
+    }
+}
+
 /// Somebody who can do the job.
 pub(super) struct Contender<'a> {
     name: String,

@@ -23,7 +23,7 @@ use readers::Readers;
 use writer::Writer;
 
 /// What all readers may keep of the database in memory.
-const READ_CACHE: u64 = 96 << 20;
+const READ_CACHE: u64 = 32 << 20;
 
 /// Nobody has written for so long: time to tidy up the log.
 const PAUSE: Duration = Duration::from_secs(5);

@@ -14,6 +14,9 @@ use super::connection;
 use crate::tx::{Tx, ready};
 use crate::{Error, OpenError, Work};
 
+/// With less, a reader would fetch the upper pages of a large database again and again.
+const LEAST_CACHE: u64 = 2 << 20;
+
 #[derive(Debug)]
 pub(super) struct Pool {
     shelf: Mutex<Shelf>,
@@ -54,10 +57,11 @@ impl Reader {
 }
 
 impl Pool {
-    /// `size` should be no less than there are threads that ask, so that none of them waits. They share `cache` bytes.
+    /// `size` should be no less than there are threads that ask, so that none of them waits. They share `cache` bytes,
+    /// if that leaves each of them enough.
     pub(super) fn open(path: &Path, size: usize, cache: u64) -> Result<Self, OpenError> {
         let size = size.max(1);
-        let each = cache / size as u64;
+        let each = (cache / size as u64).max(LEAST_CACHE);
         let open = |_| Ok(Reader { tx: Tx::on_sqlite(connection::open_reader(path, each)?), commits: 0 });
         let idle = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
         let shelf = Mutex::new(Shelf { idle, waiting: 0 });
