@@ -153,6 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn however_many_share_the_cache_each_has_enough() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pinhole.db");
+        drop(connection::open(&path).unwrap());
+        for (size, kibibytes) in [(1, 8 << 10), (2, 4 << 10), (64, 2 << 10)] {
+            let pool = Pool::open(&path, size, 8 << 20).unwrap();
+            let cache = pool.run(|tx| tx.first("PRAGMA cache_size", &[], |row| row.int(0)).boxed());
+            assert_eq!(cache.unwrap(), Some(-kibibytes), "{size} readers");
+        }
+    }
+
+    #[test]
     fn a_view_lasts_until_something_is_committed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
