@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the write-ahead log may take, and how many pages it holds when they are moved into the database: a page that was
 /// changed many times until then is moved once. A writer without a pause would otherwise do little else.
-const LOG: u64 = 64 << 20;
-const LOG_PAGES: u64 = 16_000;
+const LOG: u64 = 128 << 20;
+const LOG_PAGES: u64 = 32_000;
 
 /// The connection that writes: makes the file if it is missing and brings its schema up to date.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_log_does_not_grow_for_ever_under_readers_who_never_pause() {
-        const WRITES: usize = 200;
+        const WRITES: usize = 400;
         const BYTES: usize = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
