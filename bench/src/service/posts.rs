@@ -66,8 +66,8 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
     let section = Section::new("One post, signed in").note(format!(
         "{} different ones in a mixed-up order out of {}, which are in memory when they are asked for again; the {} \
          newest, which people look at; and all of them one after another in a mixed-up order, so that nearly every one has \
-         to be read from the database, and mostly from a page of it that is not in memory either. What memory holds is the \
-         most that the process of these last ones took.",
+         to be read from the database, and mostly from a page of it that is not in memory either. The memory is the most \
+         that the process of these last ones took.",
         thousands(MANY),
         thousands(filled.posts),
         thousands(NEW)

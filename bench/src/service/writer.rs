@@ -97,7 +97,11 @@ async fn like_in_request(
     match tokio::task::spawn_blocking(written).await {
         Ok(Ok(true)) => StatusCode::CREATED,
         Ok(Ok(false)) => StatusCode::CONFLICT,
-        Ok(Err(_)) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        Ok(Err(error)) => {
+            eprintln!("a like failed: {error}");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
 
