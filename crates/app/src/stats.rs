@@ -73,7 +73,7 @@ impl App {
         queues.push(Queue {
             name: "write",
             depth: parts.store.queued_writes(),
-            shed: parts.store.shed_writes(),
+            shed: parts.store.rejected_writes(),
             abandoned: 0,
         });
         let totals = self.totals().await?;

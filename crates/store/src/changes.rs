@@ -1,6 +1,5 @@
-//! What a commit changed: told before anybody in it is answered. Whoever keeps copies of facts forgets them here, so
-//! that no answer is older than the last acknowledged write. Of what other nodes commit to a shared database nothing is
-//! told.
+//! What a commit changed. The listener hears of it before any write of the commit is acknowledged, so that whoever
+//! caches rows invalidates them first. Commits of other nodes to a shared database are not reported.
 
 use model::{PhotoId, PostId, TokenHash, UserId};
 
@@ -8,15 +7,15 @@ use model::{PhotoId, PostId, TokenHash, UserId};
 pub enum Change {
     /// Ended, or used.
     Session(TokenHash),
-    /// Shows another photo, or none.
+    /// Has another profile photo, or none.
     User(UserId),
-    /// Made, edited or deleted.
+    /// Created, edited or deleted.
     Post(PostId),
-    /// Somebody likes a post, or likes it no more.
+    /// A user likes a post, or no longer does.
     Like(UserId, PostId),
     /// Deleted.
     Photo(PhotoId),
 }
 
-/// Who is told. Called by whoever writes: it must be quick.
+/// Called on the writer's own thread or task: it must be quick.
 pub type Listener = Box<dyn Fn(&[Change]) + Send + Sync>;

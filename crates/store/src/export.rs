@@ -4,14 +4,15 @@ use std::ops::ControlFlow;
 
 use futures_util::FutureExt;
 
+use crate::error::Error;
 use crate::facts::{
     Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact,
 };
 use crate::row::Row;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
 use crate::value::Value;
-use crate::{Error, Store};
 
 statements! {
     PHOTOS = "SELECT id, width, height, placeholder, bytes, original, orientation, alt, created_at
@@ -44,7 +45,7 @@ impl Store {
     /// Gives every fact to `sink` and then hands it back: table by table in the order of [`Table::ALL`], and all of
     /// them as they were at one moment, whatever is written meanwhile.
     pub async fn export<S: Sink>(&self, mut sink: S) -> Result<S, Error> {
-        self.view(move |tx| {
+        self.snapshot(move |tx| {
             async move {
                 for table in Table::ALL {
                     if give(tx, table, &mut sink).await?.is_break() {
@@ -59,7 +60,7 @@ impl Store {
     }
 }
 
-async fn give<S: Sink>(tx: &mut Tx, table: Table, sink: &mut S) -> Result<ControlFlow<()>, Error> {
+async fn give<S: Sink>(tx: &mut Tx<'_>, table: Table, sink: &mut S) -> Result<ControlFlow<()>, Error> {
     match table {
         // No photo has the id that is all zeros.
         Table::Photos => pages(tx, PHOTOS, vec![0; 16], read_photo, sink).await,
@@ -83,7 +84,7 @@ async fn give<S: Sink>(tx: &mut Tx, table: Table, sink: &mut S) -> Result<Contro
 
 /// Every row behind the key `after`, read in pages, so that no table has to fit into memory.
 async fn pages<K: Key, S: Sink>(
-    tx: &mut Tx,
+    tx: &mut Tx<'_>,
     sql: &'static str,
     mut after: K,
     read: fn(&Row<'_, '_>) -> Result<(K, Fact), Error>,

@@ -7,11 +7,12 @@
 use futures_util::FutureExt;
 use model::{Anchor, FeedPage, FeedStart, Limit, Post, PostId, UserId, Whose};
 
+use crate::error::Error;
 use crate::likes;
 use crate::posts::{NOBODY, liked_by_first, read_post, read_post_as_seen, select_posts};
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
-use crate::{Error, Store};
 
 statements! {
     PAGE = concat!(select_posts!(), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
@@ -44,7 +45,7 @@ impl Store {
     async fn at_offset(&self, whose: Whose, skipped: u64) -> Result<Option<PostId>, Error> {
         let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
         let first = if skipped > QUICK_OFFSET {
-            self.read_slowly(move |tx| id_at(tx, whose, offset).boxed()).await?
+            self.read_long(move |tx| id_at(tx, whose, offset).boxed()).await?
         } else {
             self.read(move |tx| id_at(tx, whose, offset).boxed()).await?
         };
@@ -52,7 +53,7 @@ impl Store {
     }
 }
 
-async fn id_at(tx: &mut Tx, whose: Whose, offset: i64) -> Result<Option<i64>, Error> {
+async fn id_at(tx: &mut Tx<'_>, whose: Whose, offset: i64) -> Result<Option<i64>, Error> {
     match whose {
         Whose::Everyones => tx.first(AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
         Whose::Only(user) => tx.first(AT_OFFSET_OF, &[user.into(), offset.into()], |row| row.int(0)).await,
@@ -60,7 +61,7 @@ async fn id_at(tx: &mut Tx, whose: Whose, offset: i64) -> Result<Option<i64>, Er
 }
 
 async fn page(
-    tx: &mut Tx,
+    tx: &mut Tx<'_>,
     viewer: Option<UserId>,
     whose: Whose,
     before: PostId,
@@ -87,7 +88,7 @@ async fn page(
 }
 
 /// Posts that follow each other have their likes by one user in one place: one look there instead of one for each.
-async fn mark_liked(tx: &mut Tx, posts: &mut [Post<UserId>], viewer: UserId) -> Result<(), Error> {
+async fn mark_liked(tx: &mut Tx<'_>, posts: &mut [Post<UserId>], viewer: UserId) -> Result<(), Error> {
     let (Some(newest), Some(oldest)) = (posts.first(), posts.last()) else { return Ok(()) };
     let liked = likes::between(tx, viewer, oldest.id, newest.id).await?;
     for post in posts {
@@ -116,7 +117,7 @@ mod tests {
         let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
         // Somebody counts for as long as we like.
         let (finish, may_finish) = crossbeam_channel::bounded::<()>(1);
-        let mut counting = Box::pin(store.read_slowly(move |_| {
+        let mut counting = Box::pin(store.read_long(move |_| {
             async move {
                 may_finish.recv().unwrap();
                 Ok(())

@@ -7,14 +7,15 @@
 use futures_util::FutureExt;
 use model::{PhotoId, Timestamp};
 
+use crate::error::Error;
 use crate::export::SEQUENCES;
 use crate::facts::{Fact, SequenceFact, Table};
-use crate::holds::Holds;
+use crate::lock_key::LockKey;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
 use crate::upkeep::{self, Census};
 use crate::value::Value;
-use crate::{Error, Store};
 
 statements! {
     CLAIM_ANEW = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)
@@ -50,7 +51,7 @@ pub enum Arrival {
 impl Store {
     /// Announces that bytes of these photos are about to be brought in. Those of an earlier attempt are claimed anew.
     pub async fn claim_photos(&self, ids: Vec<PhotoId>, now: Timestamp) -> Result<(), Error> {
-        self.write(Holds::Leftovers, move |tx| {
+        self.write(LockKey::Maintenance, move |tx| {
             async move {
                 let struck: Vec<Vec<Value<'_>>> = ids.iter().map(|id| vec![id.into()]).collect();
                 tx.execute_each(STRIKE, &struck).await?;
@@ -74,7 +75,7 @@ impl Store {
 }
 
 async fn import(
-    tx: &mut Tx,
+    tx: &mut Tx<'_>,
     photos: Arrival,
     facts: impl Iterator<Item = Result<Fact, Error>> + Send,
 ) -> Result<Census, Error> {
@@ -95,7 +96,7 @@ async fn import(
 }
 
 /// Facts of one table.
-async fn bring_in(tx: &mut Tx, photos: Arrival, batch: &[Fact]) -> Result<(), Error> {
+async fn bring_in(tx: &mut Tx<'_>, photos: Arrival, batch: &[Fact]) -> Result<(), Error> {
     let Some(table) = batch.first().map(Fact::table) else { return Ok(()) };
     let insert = match table {
         Table::Photos => {
@@ -116,7 +117,7 @@ async fn bring_in(tx: &mut Tx, photos: Arrival, batch: &[Fact]) -> Result<(), Er
 }
 
 /// A claim that is not there any more was given up, and its bytes with it.
-async fn redeem(tx: &mut Tx, batch: &[Fact]) -> Result<(), Error> {
+async fn redeem(tx: &mut Tx<'_>, batch: &[Fact]) -> Result<(), Error> {
     for fact in batch {
         let Fact::Photo(photo) = fact else { continue };
         if tx.execute(REDEEM, &[(&photo.id).into()]).await? == 0 {
@@ -126,13 +127,13 @@ async fn redeem(tx: &mut Tx, batch: &[Fact]) -> Result<(), Error> {
     Ok(())
 }
 
-async fn move_on(tx: &mut Tx, batch: &[Fact]) -> Result<(), Error> {
+async fn move_on(tx: &mut Tx<'_>, batch: &[Fact]) -> Result<(), Error> {
     for fact in batch {
         let Fact::Sequence(SequenceFact { table, last }) = fact else { continue };
         let known = SEQUENCES.into_iter().find(|known| known == table);
         let table =
             known.ok_or_else(|| Error::Refused(format!("{table} is not a table that hands out ids")))?;
-        tx.hand_out_after(table, *last).await?;
+        tx.set_sequence(table, *last).await?;
     }
     Ok(())
 }

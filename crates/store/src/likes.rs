@@ -3,10 +3,12 @@
 use futures_util::FutureExt;
 use model::{PostId, Timestamp, UserId};
 
-use crate::holds::Holds;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
-use crate::{Change, Error, Store};
 
 statements! {
     // Selecting from posts makes a like of a missing post no row at all.
@@ -30,11 +32,11 @@ pub enum Like {
 
 impl Store {
     pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Like, Error> {
-        self.write(Holds::Like(post, user), move |tx| {
+        self.write(LockKey::Like(post, user), move |tx| {
             async move {
                 if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
                     tx.add(COUNT, 1, post.0).await?;
-                    tx.note(Change::Like(user, post));
+                    tx.record_change(Change::Like(user, post));
                     return Ok(Like::Changed);
                 }
                 unchanged(tx, post).await
@@ -45,11 +47,11 @@ impl Store {
     }
 
     pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Like, Error> {
-        self.write(Holds::Like(post, user), move |tx| {
+        self.write(LockKey::Like(post, user), move |tx| {
             async move {
                 if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
                     tx.add(COUNT, -1, post.0).await?;
-                    tx.note(Change::Like(user, post));
+                    tx.record_change(Change::Like(user, post));
                     return Ok(Like::Changed);
                 }
                 unchanged(tx, post).await
@@ -81,7 +83,7 @@ impl Store {
 
 /// The posts from `oldest` to `newest` that somebody likes, oldest first.
 pub(crate) async fn between(
-    tx: &mut Tx,
+    tx: &mut Tx<'_>,
     user: UserId,
     oldest: PostId,
     newest: PostId,
@@ -90,7 +92,7 @@ pub(crate) async fn between(
 }
 
 /// Nothing changed: because it was so already, or because there is nothing to like?
-async fn unchanged(tx: &mut Tx, post: PostId) -> Result<Like, Error> {
+async fn unchanged(tx: &mut Tx<'_>, post: PostId) -> Result<Like, Error> {
     let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
     Ok(found.map_or(Like::NoSuchPost, |()| Like::Unchanged))
 }

@@ -9,11 +9,13 @@
 use futures_util::FutureExt;
 use model::{Alt, Photo, PhotoId, Placeholder, Timestamp};
 
-use crate::holds::Holds;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::row::Row;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
-use crate::{Change, Error, Store};
 
 statements! {
     FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
@@ -73,7 +75,7 @@ impl Store {
 
     /// Gives up every claim older than `before`: the uploads behind them died.
     pub async fn abandon_stale_claims(&self, before: Timestamp, now: Timestamp) -> Result<usize, Error> {
-        self.write(Holds::Leftovers, move |tx| {
+        self.write(LockKey::Maintenance, move |tx| {
             async move {
                 let stale = tx.all(STALE_CLAIMS, &[before.into()], |row| row.photo_id(0)).await?;
                 for id in &stale {
@@ -115,7 +117,7 @@ impl Store {
 /// Turns a claim into a photo; `false` when the claim was given up meanwhile, and the bytes with it. The words for a
 /// photo come along where it has no post to keep them.
 pub(crate) async fn redeem(
-    tx: &mut Tx,
+    tx: &mut Tx<'_>,
     new: &NewPhoto,
     alt: Option<&Alt>,
     now: Timestamp,
@@ -140,7 +142,7 @@ pub(crate) async fn redeem(
     Ok(true)
 }
 
-pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
+pub(crate) async fn abandon(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
     let held = tx.execute(REDEEM, &[(&id).into()]).await? > 0;
     if held {
         note_removal(tx, id, now).await?;
@@ -149,13 +151,13 @@ pub(crate) async fn abandon(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<
 }
 
 /// Deletes the row and notes that the bytes must follow.
-pub(crate) async fn delete(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+pub(crate) async fn delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(DELETE, &[(&id).into()]).await?;
-    tx.note(Change::Photo(id));
+    tx.record_change(Change::Photo(id));
     note_removal(tx, id, now).await
 }
 
-async fn note_removal(tx: &mut Tx, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+async fn note_removal(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(NOTE_REMOVAL, &[(&id).into(), now.into()]).await.map(drop)
 }
 

@@ -3,12 +3,14 @@
 use futures_util::FutureExt;
 use model::{Alt, Message, PhotoId, Post, PostEdit, PostId, Timestamp, UserId};
 
-use crate::holds::Holds;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::photos::{self, NewPhoto, read_photo};
 use crate::row::Row;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
-use crate::{Change, Error, Store};
 
 /// Selects what makes a [`Post`], and whatever else is asked for.
 macro_rules! select_posts {
@@ -86,8 +88,9 @@ pub enum Access<T> {
 
 impl Store {
     pub async fn create_post(&self, new: NewPost) -> Result<Created, Error> {
-        let holds = new.key.clone().map_or(Holds::Nothing, |key| Holds::Key(new.author, key));
-        self.write(holds, move |tx| async move { create(tx, new).await }.boxed()).await
+        let lock_key =
+            new.key.clone().map_or(LockKey::Unshared, |key| LockKey::IdempotencyKey(new.author, key));
+        self.write(lock_key, move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
     /// What an upload under this key made, if there was one since `since`.
@@ -115,14 +118,14 @@ impl Store {
         editor: UserId,
         edit: PostEdit,
     ) -> Result<Access<Post<UserId>>, Error> {
-        self.write(Holds::Post(id), move |tx| {
+        self.write(LockKey::Post(id), move |tx| {
             async move {
                 match author(tx, id).await? {
                     None => return Ok(Access::Missing),
                     Some(author) if author != editor => return Ok(Access::Forbidden),
                     Some(_) => {}
                 }
-                tx.note(Change::Post(id));
+                tx.record_change(Change::Post(id));
                 if let Some(message) = &edit.message {
                     tx.execute(EDIT, &[message.as_ref().map(Message::as_str).into(), id.into()]).await?;
                 }
@@ -144,7 +147,7 @@ impl Store {
         only_by: Option<UserId>,
         now: Timestamp,
     ) -> Result<Access<PhotoId>, Error> {
-        self.write(Holds::Post(id), move |tx| {
+        self.write(LockKey::Post(id), move |tx| {
             async move {
                 match (author(tx, id).await?, only_by) {
                     (None, _) => return Ok(Access::Missing),
@@ -156,7 +159,7 @@ impl Store {
                     return Ok(Access::Missing);
                 };
                 photos::delete(tx, photo, now).await?;
-                tx.note(Change::Post(id));
+                tx.record_change(Change::Post(id));
                 Ok(Access::Granted(photo))
             }
             .boxed()
@@ -165,7 +168,7 @@ impl Store {
     }
 }
 
-async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
+async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<Created, Error> {
     let now = new.created_at;
     if let Some(key) = &new.key
         && let Some(repeat) = find_repeat(tx, new.author, key, new.keys_since).await?
@@ -201,7 +204,7 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
     ];
     let id = tx.first(INSERT, &values, |row| row.post_id(0)).await?;
     let id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
-    tx.note(Change::Post(id));
+    tx.record_change(Change::Post(id));
     if let Some(key) = &new.key {
         tx.execute(SIGN_KEY, &[id.into(), new.author.into(), key.as_str().into()]).await?;
     }
@@ -209,16 +212,16 @@ async fn create(tx: &mut Tx, new: NewPost) -> Result<Created, Error> {
     post.map(Created::New).ok_or_else(|| Error::Corrupt(format!("post {id} is not there after its insert")))
 }
 
-async fn find(tx: &mut Tx, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
+async fn find(tx: &mut Tx<'_>, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
     tx.first(FIND, &[viewer.unwrap_or(NOBODY).into(), id.into()], read_post_as_seen).await
 }
 
-async fn author(tx: &mut Tx, id: PostId) -> Result<Option<UserId>, Error> {
+async fn author(tx: &mut Tx<'_>, id: PostId) -> Result<Option<UserId>, Error> {
     tx.first(AUTHOR, &[id.into()], |row| row.user_id(0)).await
 }
 
 async fn find_repeat(
-    tx: &mut Tx,
+    tx: &mut Tx<'_>,
     author: UserId,
     key: &str,
     since: Timestamp,
@@ -232,7 +235,7 @@ async fn find_repeat(
 }
 
 /// Forgets idempotency keys made before `before`.
-pub(crate) async fn sweep_keys(tx: &mut Tx, before: Timestamp) -> Result<usize, Error> {
+pub(crate) async fn sweep_keys(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
     tx.execute(SWEEP_KEYS, &[before.into()]).await
 }
 

@@ -3,12 +3,14 @@
 use futures_util::FutureExt;
 use model::{PhotoId, Timestamp, User, UserId};
 
-use crate::holds::Holds;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::photos::{self, NewPhoto};
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
 use crate::users::by_id;
-use crate::{Change, Error, Store};
 
 statements! {
     SHOW = "UPDATE users SET photo_id = $1 WHERE id = $2";
@@ -33,14 +35,14 @@ impl Store {
         photo: NewPhoto,
         now: Timestamp,
     ) -> Result<Option<Portrait>, Error> {
-        self.write(Holds::User(user), move |tx| {
+        self.write(LockKey::User(user), move |tx| {
             async move {
                 if !photos::redeem(tx, &photo, photo.photo.alt.as_ref(), now).await? {
                     return Ok(None);
                 }
                 let replaced = shown(tx, user).await?;
                 tx.execute(SHOW, &[(&photo.photo.id).into(), user.into()]).await?;
-                tx.note(Change::User(user));
+                tx.record_change(Change::User(user));
                 if let Some(old) = replaced {
                     photos::delete(tx, old, now).await?;
                 }
@@ -53,11 +55,11 @@ impl Store {
 
     /// Takes a member's photo away, and returns the one whose bytes must follow, if there was one.
     pub async fn delete_profile_photo(&self, user: UserId, now: Timestamp) -> Result<Option<PhotoId>, Error> {
-        self.write(Holds::User(user), move |tx| {
+        self.write(LockKey::User(user), move |tx| {
             async move {
                 let Some(old) = shown(tx, user).await? else { return Ok(None) };
                 tx.execute(HIDE, &[user.into()]).await?;
-                tx.note(Change::User(user));
+                tx.record_change(Change::User(user));
                 photos::delete(tx, old, now).await?;
                 Ok(Some(old))
             }
@@ -69,7 +71,7 @@ impl Store {
 
 /// The photo a member shows, and will show until we say otherwise: two who change it at once must not both replace
 /// the same one, for then nobody would collect the other.
-async fn shown(tx: &mut Tx, user: UserId) -> Result<Option<PhotoId>, Error> {
+async fn shown(tx: &mut Tx<'_>, user: UserId) -> Result<Option<PhotoId>, Error> {
     tx.execute(HOLD, &[user.into()]).await?;
     Ok(by_id(tx, user).await?.photo.map(|photo| photo.id))
 }

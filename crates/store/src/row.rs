@@ -1,8 +1,8 @@
-//! A row of an answer, read by position, whichever database it came from.
+//! A row of a result, read by position, from either database.
 
 use model::{PhotoId, PostId, Timestamp, UserId};
 
-use crate::Error;
+use crate::error::Error;
 use crate::postgres::row;
 
 pub(crate) enum Row<'r, 's> {
@@ -51,7 +51,7 @@ impl Row<'_, '_> {
         }
     }
 
-    /// Bytes that are not worth an allocation on the way.
+    /// Bytes that need no allocation of their own.
     pub(crate) fn read_bytes<T>(&self, column: usize, read: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         match self {
             Self::Sqlite(row) => Ok(read(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?)),

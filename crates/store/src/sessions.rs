@@ -5,11 +5,13 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use model::{Timestamp, TokenHash, User, UserId};
 
-use crate::holds::Holds;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
 use crate::users::{USER_COLUMNS, read_user, user_columns};
-use crate::{Change, Error, Store};
 
 statements! {
     INSERT = "INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES ($1, $2, $3, $3)";
@@ -35,7 +37,7 @@ pub struct Session {
 
 impl Store {
     pub async fn start_session(&self, user: UserId, session: NewSession) -> Result<(), Error> {
-        self.write(Holds::Nothing, move |tx| async move { insert(tx, user, &session).await }.boxed()).await
+        self.write(LockKey::Unshared, move |tx| async move { insert(tx, user, &session).await }.boxed()).await
     }
 
     pub async fn session(&self, token: TokenHash) -> Result<Option<Session>, Error> {
@@ -58,7 +60,7 @@ impl Store {
     pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
         self.write(token.into(), move |tx| {
             async move {
-                tx.note(Change::Session(token));
+                tx.record_change(Change::Session(token));
                 tx.execute(TOUCH, &[now.into(), (&token).into()]).await.map(drop)
             }
             .boxed()
@@ -70,7 +72,7 @@ impl Store {
     pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
         self.write(token.into(), move |tx| {
             async move {
-                tx.note(Change::Session(token));
+                tx.record_change(Change::Session(token));
                 Ok(tx.execute(END, &[(&token).into()]).await? > 0)
             }
             .boxed()
@@ -79,12 +81,12 @@ impl Store {
     }
 }
 
-pub(crate) async fn insert(tx: &mut Tx, user: UserId, session: &NewSession) -> Result<(), Error> {
+pub(crate) async fn insert(tx: &mut Tx<'_>, user: UserId, session: &NewSession) -> Result<(), Error> {
     let values = [(&session.token).into(), user.into(), session.started_at.into()];
     tx.execute(INSERT, &values).await.map(drop)
 }
 
 /// Forgets sessions not used since `before`.
-pub(crate) async fn sweep(tx: &mut Tx, before: Timestamp) -> Result<usize, Error> {
+pub(crate) async fn sweep(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
     tx.execute(SWEEP, &[before.into()]).await
 }

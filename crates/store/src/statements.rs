@@ -19,7 +19,7 @@ mod tests {
     use tokio_postgres::SimpleQueryMessage;
 
     use super::super::{export, feed, import, likes, photos, posts, profile, sessions, upkeep, users};
-    use crate::postgres::trial;
+    use crate::postgres::test_database;
     use crate::sqlite::connection;
     use crate::{Database, Store};
 
@@ -73,11 +73,11 @@ mod tests {
     /// walks or sorts then, it has no other way to find.
     #[tokio::test]
     async fn no_statement_scans_or_sorts_on_postgres() {
-        let url = trial::fresh().await;
+        let url = test_database::create().await;
         let database = Database::Server { primary: url.clone(), replica: None };
         drop(Store::open(&database, 1, Box::new(|_| {})).await.unwrap());
-        let mut session = trial::session(&url).await;
-        let client = session.client();
+        let mut tx = test_database::connect(&url).await;
+        let client = tx.client();
         let terms =
             "SET enable_seqscan = off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan";
         client.batch_execute(terms).await.unwrap();

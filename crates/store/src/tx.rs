@@ -1,96 +1,85 @@
-//! A transaction under way: what the statements of every noun run on.
+//! The query methods that the statements of every table run on, whichever database is behind them.
 //!
-//! The methods are `async` because PostgreSQL answers across a network; on SQLite they are always ready, which lets
-//! its threads run them to the end in one poll.
+//! They are `async` because PostgreSQL answers across a network. On SQLite they never wait, so its threads run a
+//! transaction's work in one poll.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use model::Timestamp;
-use rusqlite::Connection;
 
-use crate::postgres::Session;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::postgres::tx::PostgresTx;
 use crate::row::Row;
-use crate::sqlite::{connection, health, sequence, statement};
-use crate::value::Value;
-use crate::{Change, Error};
+use crate::sqlite::tx::SqliteTx;
+use crate::value::{Bound, Value};
 
+/// A borrowed transaction. It has no control methods: whoever began the transaction keeps the handle of its
+/// backend, and that ends it.
 #[derive(Debug)]
-pub(crate) struct Tx {
-    on: On,
-    /// What the open transaction changes, as far as anybody keeps copies of it.
-    changes: Vec<Change>,
+pub(crate) enum Tx<'c> {
+    Sqlite(&'c mut SqliteTx),
+    Postgres(&'c mut PostgresTx),
 }
 
-/// The database it runs on. No statement and no noun knows which.
-#[derive(Debug)]
-enum On {
-    Sqlite(Connection),
-    Postgres(Box<Session>),
+/// A transaction's work: called with the transaction, done when the future is.
+pub(crate) trait Work<T>:
+    for<'t> FnOnce(&'t mut Tx<'t>) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
+{
+}
+impl<T, F> Work<T> for F where
+    F: for<'t> FnOnce(&'t mut Tx<'t>) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
+{
 }
 
-/// A statement and its parameters.
-pub(crate) type Bound<'a> = (&'static str, &'a [Value<'a>]);
+/// Work that can be run again from the start: a database across a network may lose it half done.
+pub(crate) trait RetryableWork<T>: Work<T> + Clone {}
+impl<T, F: Work<T> + Clone> RetryableWork<T> for F {}
 
-impl Tx {
-    pub(crate) fn on_sqlite(conn: Connection) -> Self {
-        Self { on: On::Sqlite(conn), changes: Vec::new() }
-    }
-
-    pub(crate) fn on_postgres(session: Session) -> Self {
-        Self { on: On::Postgres(Box::new(session)), changes: Vec::new() }
-    }
-
-    /// Notes a change, to be told when it is committed.
-    pub(crate) fn note(&mut self, change: Change) {
-        self.changes.push(change);
-    }
-
-    /// How many changes are noted.
-    pub(crate) fn changes(&self) -> usize {
-        self.changes.len()
-    }
-
-    /// Takes back the notes of work that is rolled back.
-    pub(crate) fn forget_changes_after(&mut self, count: usize) {
-        self.changes.truncate(count);
-    }
-
-    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
-        std::mem::take(&mut self.changes)
-    }
-
-    // What PostgreSQL is asked lies in a box, so that SQLite's futures stay as small as they are without it.
-
-    /// Runs a statement; tells how many rows it touched.
-    pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<usize, Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => statement::execute(conn, sql, params),
-            On::Postgres(session) => Box::pin(session.execute((sql, params))).await,
+impl Tx<'_> {
+    /// Records a change for the listener, which is called when the transaction is committed.
+    pub(crate) fn record_change(&mut self, change: Change) {
+        match self {
+            Self::Sqlite(tx) => tx.record_change(change),
+            Self::Postgres(tx) => tx.record_change(change),
         }
     }
 
-    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the commit, once for
-    /// all that is added to the same row: whoever else wants the row on another node waits no longer than that takes.
-    pub(crate) async fn add(&mut self, sql: &'static str, by: i64, to: i64) -> Result<(), Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => statement::execute(conn, sql, &[by.into(), to.into()]).map(drop),
-            On::Postgres(session) => {
-                session.add(sql, by, to);
+    // PostgreSQL's futures are boxed, so that SQLite's stay small.
+
+    /// Runs a statement; returns how many rows it touched.
+    pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<usize, Error> {
+        match self {
+            Self::Sqlite(tx) => tx.execute((sql, params)),
+            Self::Postgres(tx) => Box::pin(tx.execute((sql, params))).await,
+        }
+    }
+
+    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the commit, once
+    /// for all deltas of the same row: other nodes wait for the row's lock no longer than the commit takes.
+    pub(crate) async fn add(&mut self, sql: &'static str, delta: i64, row: i64) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(tx) => tx.execute((sql, &[delta.into(), row.into()])).map(drop),
+            Self::Postgres(tx) => {
+                tx.record_delta(sql, delta, row);
                 Ok(())
             }
         }
     }
 
-    /// Runs a statement once for each of `rows`; tells how many rows it touched in all.
+    /// Runs a statement once for each of `rows`; returns how many rows it touched in all.
     pub(crate) async fn execute_each(
         &mut self,
         sql: &'static str,
         rows: &[Vec<Value<'_>>],
     ) -> Result<usize, Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => statement::execute_each(conn, sql, rows),
-            On::Postgres(session) => Box::pin(session.execute_each(sql, rows)).await,
+        match self {
+            Self::Sqlite(tx) => tx.execute_each(sql, rows),
+            Self::Postgres(tx) => Box::pin(tx.execute_each(sql, rows)).await,
         }
     }
 
@@ -101,10 +90,10 @@ impl Tx {
         params: &[Value<'_>],
         read: impl FnOnce(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => statement::first(conn, sql, params, read),
-            On::Postgres(session) => {
-                let rows = Box::pin(session.rows((sql, params))).await?;
+        match self {
+            Self::Sqlite(tx) => tx.first((sql, params), read),
+            Self::Postgres(tx) => {
+                let rows = Box::pin(tx.rows((sql, params))).await?;
                 rows.first().map(|row| read(&Row::Postgres(row))).transpose()
             }
         }
@@ -117,10 +106,10 @@ impl Tx {
         params: &[Value<'_>],
         mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => statement::all(conn, sql, params, read),
-            On::Postgres(session) => {
-                let rows = Box::pin(session.rows((sql, params))).await?;
+        match self {
+            Self::Sqlite(tx) => tx.all((sql, params), read),
+            Self::Postgres(tx) => {
+                let rows = Box::pin(tx.rows((sql, params))).await?;
                 rows.iter().map(|row| read(&Row::Postgres(row))).collect()
             }
         }
@@ -130,96 +119,76 @@ impl Tx {
     pub(crate) async fn page<T>(
         &mut self,
         limit: usize,
-        (sql, params): Bound<'_>,
+        query: Bound<'_>,
         mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<(Vec<T>, bool), Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => statement::page(conn, limit, sql, params, read),
-            On::Postgres(session) => {
-                let rows = Box::pin(session.rows((sql, params))).await?;
+        match self {
+            Self::Sqlite(tx) => tx.page(limit, query, read),
+            Self::Postgres(tx) => {
+                let rows = Box::pin(tx.rows(query)).await?;
                 let found = rows.iter().take(limit).map(|row| read(&Row::Postgres(row)));
                 Ok((found.collect::<Result<_, Error>>()?, rows.len() > limit))
             }
         }
     }
 
-    /// The last id that was handed out in a table, whether or not its row is still there.
-    pub(crate) async fn last_id(&mut self, table: &'static str) -> Result<i64, Error> {
-        let last = match &mut self.on {
-            On::Sqlite(conn) => sequence::last(conn, table)?,
-            On::Postgres(session) => Box::pin(session.last_id(table)).await?,
+    /// The last id of a table's sequence, whether or not its row still exists.
+    pub(crate) async fn last_id(&mut self, table: &str) -> Result<i64, Error> {
+        let last = match self {
+            Self::Sqlite(tx) => tx.last_id(table)?,
+            Self::Postgres(tx) => Box::pin(tx.last_id(table)).await?,
         };
         Ok(last.unwrap_or(0))
     }
 
-    /// From now on ids in a table begin behind `last`.
-    pub(crate) async fn hand_out_after(&mut self, table: &'static str, last: i64) -> Result<(), Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => sequence::move_to(conn, table, last),
-            On::Postgres(session) => Box::pin(session.hand_out_after(table, last)).await,
+    /// Makes `last + 1` the next id of a table's sequence.
+    pub(crate) async fn set_sequence(&mut self, table: &str, last: i64) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(tx) => tx.set_sequence(table, last),
+            Self::Postgres(tx) => Box::pin(tx.set_sequence(table, last)).await,
         }
     }
 
     /// What the database itself finds wrong with its files and references, where it can tell.
-    pub(crate) async fn complaints(&mut self) -> Result<Vec<String>, Error> {
-        match &mut self.on {
-            On::Sqlite(conn) => health::complaints(conn),
-            // It checks its pages when it reads them, and its references when they are written.
-            On::Postgres(_) => Ok(Vec::new()),
+    pub(crate) async fn integrity_errors(&mut self) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Sqlite(tx) => tx.integrity_errors(),
+            // PostgreSQL checks pages when it reads them and references when they are written.
+            Self::Postgres(_) => Ok(Vec::new()),
         }
     }
 
-    /// What the database takes the time to be, where that is not this machine's own clock.
+    /// The database server's time; `None` where the database runs in this process.
     pub(crate) async fn clock(&mut self) -> Result<Option<Timestamp>, Error> {
-        match &mut self.on {
-            On::Sqlite(_) => Ok(None),
-            On::Postgres(session) => Box::pin(session.clock()).await.map(Some),
-        }
-    }
-
-    /// BEGIN, SAVEPOINT and their kin, on SQLite.
-    pub(crate) fn control(&mut self, sql: &'static str) -> Result<(), Error> {
-        statement::execute(self.sqlite(), sql, &[]).map(drop)
-    }
-
-    /// Whether a transaction is open; SQLite ends one by itself when the disk fails.
-    pub(crate) fn is_open(&mut self) -> bool {
-        !self.sqlite().is_autocommit()
-    }
-
-    /// Empties SQLite's log, unless somebody reads from it.
-    pub(crate) fn empty_log(&mut self) -> Result<bool, Error> {
-        connection::empty_log(self.sqlite())
-    }
-
-    fn sqlite(&mut self) -> &mut Connection {
-        match &mut self.on {
-            On::Sqlite(conn) => conn,
-            On::Postgres(_) => unreachable!("SQLite's threads have none but their own"),
-        }
-    }
-
-    /// Whether its connection has ended.
-    pub(crate) fn is_lost(&self) -> bool {
-        match &self.on {
-            On::Sqlite(_) => false,
-            On::Postgres(session) => session.is_closed(),
-        }
-    }
-
-    /// The connection itself, for those who begin and commit on it.
-    pub(crate) fn session(&mut self) -> &mut Session {
-        match &mut self.on {
-            On::Postgres(session) => session,
-            On::Sqlite(_) => unreachable!("PostgreSQL's tasks have none but their own"),
+        match self {
+            Self::Sqlite(_) => Ok(None),
+            Self::Postgres(tx) => Box::pin(tx.clock()).await.map(Some),
         }
     }
 }
 
-/// Runs a future that never waits.
-pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
+/// Runs work on SQLite to its end. A panic is an error, so that it does not end the thread.
+pub(crate) fn run_on_sqlite<T>(handle: &mut SqliteTx, work: impl Work<T>) -> Result<T, Error> {
+    let run = || {
+        let mut tx = Tx::Sqlite(handle);
+        ready(work(&mut tx))
+    };
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::Panicked))
+}
+
+/// Runs work on PostgreSQL, likewise.
+pub(crate) async fn run_on_postgres<T>(handle: &mut PostgresTx, work: impl Work<T>) -> Result<T, Error> {
+    let run = async {
+        let mut tx = Tx::Postgres(handle);
+        work(&mut tx).await
+    };
+    AssertUnwindSafe(run).catch_unwind().await.unwrap_or(Err(Error::Panicked))
+}
+
+/// Polls a future that never waits.
+fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("SQLite answers at once, and transactions await nothing else"),
+        Poll::Pending => unreachable!("on SQLite no query waits, and work awaits nothing but queries"),
     }
 }

@@ -5,11 +5,15 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use model::{PhotoId, PostId, Timestamp};
 
+use crate::changes::Change;
+use crate::error::Error;
 use crate::export::SEQUENCES;
-use crate::holds::Holds;
+use crate::lock_key::LockKey;
+use crate::posts;
+use crate::sessions;
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
-use crate::{Change, Error, Store, posts, sessions};
 
 statements! {
     TOTALS = "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM photos";
@@ -87,8 +91,10 @@ impl Store {
     /// Proves that both reading and writing work.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(|tx| tx.first(PING, &[], |row| row.int(0)).map(|found| found.map(drop)).boxed()).await?;
-        self.write(Holds::Nothing, |tx| tx.execute(PING_WRITE, &[]).map(|touched| touched.map(drop)).boxed())
-            .await
+        self.write(LockKey::Unshared, |tx| {
+            tx.execute(PING_WRITE, &[]).map(|touched| touched.map(drop)).boxed()
+        })
+        .await
     }
 
     pub async fn totals(&self) -> Result<Totals, Error> {
@@ -106,7 +112,7 @@ impl Store {
         session_idle: Duration,
         key_life: Duration,
     ) -> Result<usize, Error> {
-        self.write(Holds::Leftovers, move |tx| {
+        self.write(LockKey::Maintenance, move |tx| {
             async move {
                 let sessions = sessions::sweep(tx, now.minus(session_idle)).await?;
                 Ok(sessions + posts::sweep_keys(tx, now.minus(key_life)).await?)
@@ -120,12 +126,12 @@ impl Store {
 /// For whoever examines everything. These walk through whole tables, apart from those who are in a hurry.
 impl Store {
     pub async fn census(&self) -> Result<Census, Error> {
-        self.view(|tx| census(tx).boxed()).await
+        self.snapshot(|tx| census(tx).boxed()).await
     }
 
     /// Claims and removals from before `before`, and sessions not used since `expired`.
     pub async fn lingering(&self, before: Timestamp, expired: Timestamp) -> Result<Lingering, Error> {
-        let found = self.view(move |tx| {
+        let found = self.snapshot(move |tx| {
             async move {
                 tx.first(LINGERING, &[before.into(), expired.into()], |row| {
                     Ok(Lingering {
@@ -143,7 +149,7 @@ impl Store {
 
     /// When something was last written, as far as that can be told at a glance; 1970 where nothing was.
     pub async fn newest(&self) -> Result<Timestamp, Error> {
-        let newest = self.view(|tx| {
+        let newest = self.snapshot(|tx| {
             tx.first(NEWEST, &[], |row| Ok(row.moment(0)?.max(row.moment(1)?).max(row.moment(2)?))).boxed()
         });
         newest.await?.ok_or_else(no_row)
@@ -171,7 +177,7 @@ impl Store {
     }
 
     async fn miscounted_after(&self, last: PostId) -> Result<Vec<Miscount>, Error> {
-        self.view(move |tx| {
+        self.snapshot(move |tx| {
             async move {
                 tx.all(MISCOUNTED, &[last.into()], |row| {
                     Ok(Miscount { post: row.post_id(0)?, like_count: row.int(1)?, likes: row.int(2)? })
@@ -184,12 +190,12 @@ impl Store {
     }
 
     async fn recount(&self, post: PostId) -> Result<usize, Error> {
-        self.write(Holds::Post(post), move |tx| {
+        self.write(LockKey::Post(post), move |tx| {
             async move {
                 tx.execute(HOLD_COUNT, &[post.into()]).await?;
                 let mended = tx.execute(RECOUNT, &[post.into()]).await?;
                 if mended > 0 {
-                    tx.note(Change::Post(post));
+                    tx.record_change(Change::Post(post));
                 }
                 Ok(mended)
             }
@@ -200,7 +206,7 @@ impl Store {
 
     /// Photos that neither a post nor a member shows; the first thousand at most.
     pub async fn unshown_photos(&self) -> Result<Vec<PhotoId>, Error> {
-        self.view(|tx| tx.all(UNSHOWN, &[], |row| row.photo_id(0)).boxed()).await
+        self.snapshot(|tx| tx.all(UNSHOWN, &[], |row| row.photo_id(0)).boxed()).await
     }
 
     /// Whether any row speaks of this photo: its own, a claim, or a note of its removal.
@@ -212,7 +218,7 @@ impl Store {
 
     /// Tables in which the next id to be handed out is taken already.
     pub async fn exhausted_sequences(&self) -> Result<Vec<&'static str>, Error> {
-        self.view(|tx| {
+        self.snapshot(|tx| {
             async move { Ok(behind(tx).await?.into_iter().map(|(table, _)| table).collect()) }.boxed()
         })
         .await
@@ -224,7 +230,7 @@ impl Store {
             async move {
                 let behind = behind(tx).await?;
                 for &(table, largest) in &behind {
-                    tx.hand_out_after(table, largest).await?;
+                    tx.set_sequence(table, largest).await?;
                 }
                 Ok(behind.len())
             }
@@ -235,16 +241,16 @@ impl Store {
 
     /// What the database itself finds wrong with its files and references.
     pub async fn complaints(&self) -> Result<Vec<String>, Error> {
-        self.view(|tx| tx.complaints().boxed()).await
+        self.snapshot(|tx| tx.integrity_errors().boxed()).await
     }
 
     /// What the database takes the time to be, where that is not this machine's own clock.
     pub async fn clock(&self) -> Result<Option<Timestamp>, Error> {
-        self.view(|tx| tx.clock().boxed()).await
+        self.snapshot(|tx| tx.clock().boxed()).await
     }
 }
 
-pub(crate) async fn census(tx: &mut Tx) -> Result<Census, Error> {
+pub(crate) async fn census(tx: &mut Tx<'_>) -> Result<Census, Error> {
     let counted = tx.first(CENSUS, &[], |row| {
         Ok(Census {
             users: row.unsigned(0)?,
@@ -261,7 +267,7 @@ pub(crate) async fn census(tx: &mut Tx) -> Result<Census, Error> {
 }
 
 /// Sequences that are behind their tables, with the largest id there.
-async fn behind(tx: &mut Tx) -> Result<Vec<(&'static str, i64)>, Error> {
+async fn behind(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
     let mut behind = Vec::new();
     for (table, largest) in SEQUENCES.into_iter().zip([LARGEST_POST, LARGEST_USER]) {
         let largest = tx.first(largest, &[], |row| row.int(0)).await?.unwrap_or(0);

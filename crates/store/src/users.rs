@@ -3,15 +3,16 @@
 use futures_util::FutureExt;
 use model::{Timestamp, User, UserId, Username};
 
-use crate::holds::Holds;
+use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::photos::read_optional_photo;
 use crate::posts::NOBODY;
 use crate::row::Row;
 use crate::sessions::{self, NewSession};
 use crate::statements::statements;
+use crate::store::Store;
 use crate::tx::Tx;
 use crate::value::Value;
-use crate::{Error, Store};
 
 /// The columns that make a [`User`], from tables named `u` and `up`.
 macro_rules! user_columns {
@@ -56,8 +57,8 @@ pub struct Credentials {
 impl Store {
     /// Makes a member and their first session; `None` when the name is taken.
     pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
-        let holds = Holds::Name(new.username.key());
-        self.write(holds, move |tx| {
+        let lock_key = LockKey::Username(new.username.key());
+        self.write(lock_key, move |tx| {
             async move {
                 let Some(id) = insert(tx, &new).await? else {
                     return Ok(None);
@@ -104,7 +105,7 @@ impl Store {
     }
 }
 
-async fn insert(tx: &mut Tx, new: &NewUser) -> Result<Option<UserId>, Error> {
+async fn insert(tx: &mut Tx<'_>, new: &NewUser) -> Result<Option<UserId>, Error> {
     let key = new.username.key();
     let values = [
         new.username.as_str().into(),
@@ -116,12 +117,12 @@ async fn insert(tx: &mut Tx, new: &NewUser) -> Result<Option<UserId>, Error> {
 }
 
 /// Members never leave, so one who is missing is nobody's mistake but ours.
-pub(crate) async fn by_id(tx: &mut Tx, id: UserId) -> Result<User, Error> {
+pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
     let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
     user.ok_or_else(|| Error::Corrupt(format!("user {id} is not there")))
 }
 
-async fn by_ids(tx: &mut Tx, ids: &[UserId]) -> Result<Vec<User>, Error> {
+async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
     let mut users = Vec::with_capacity(ids.len());
     for some in ids.chunks(AUTHORS_AT_ONCE) {
         // Nobody's id is in the places that are left over.

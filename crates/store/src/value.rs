@@ -1,8 +1,10 @@
-//! A parameter of a statement, whichever database it is for.
+//! A parameter of a statement, for either database.
 
 use model::{PhotoId, PostId, Timestamp, TokenHash, UserId};
 
-/// A parameter.
+/// A statement and its parameters.
+pub(crate) type Bound<'a> = (&'static str, &'a [Value<'a>]);
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value<'a> {
     Null,

@@ -88,7 +88,7 @@ async fn open_store(place: &Place<DatabaseUrl>, access: Access) -> Result<Store,
         Place::Address(url) => Database::Server { primary: url.clone(), replica: None },
     };
     let opened = match access {
-        Access::Read => Store::open_to_read(&database).await,
+        Access::Read => Store::open_read_only(&database).await,
         Access::Write => Store::open(&database, 1, Box::new(|_| {})).await,
     };
     opened.map_err(|error| OpenError::of(error, &database))

@@ -1,60 +1,58 @@
-//! A write that waits for its commit.
-
-use std::panic::AssertUnwindSafe;
+//! A queued write.
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
-use crate::holds::Holds;
-use crate::tx::Tx;
-use crate::{Error, Work};
+use super::tx::PostgresTx;
+use crate::error::Error;
+use crate::lock_key::LockKey;
+use crate::tx::{RetryableWork, run_on_postgres};
 
-/// Can be run any number of times, as long as each time but the last is rolled back.
+/// Can be run again, as long as each run but the last is rolled back.
 pub(super) trait Job: Send {
-    fn holds(&self) -> &Holds;
+    fn lock_key(&self) -> &LockKey;
 
-    /// Runs in the open transaction and keeps what came of it.
-    fn run<'t>(&'t mut self, tx: &'t mut Tx) -> BoxFuture<'t, Result<(), Error>>;
+    /// Runs in the open transaction and keeps the result for the caller.
+    fn run<'t>(&'t mut self, tx: &'t mut PostgresTx) -> BoxFuture<'t, Result<(), Error>>;
 
-    /// Answers the caller: with what came of it, or with why nothing did.
-    fn settle(self: Box<Self>, fate: Result<(), Error>);
+    /// Answers the caller once the transaction is committed, or has failed.
+    fn complete(self: Box<Self>, committed: Result<(), Error>);
 }
 
-pub(super) struct Waiting<T, W> {
-    holds: Holds,
+pub(super) struct Write<T, W> {
+    lock_key: LockKey,
     work: W,
-    outcome: Option<T>,
+    result: Option<T>,
     reply: oneshot::Sender<Result<T, Error>>,
 }
 
-impl<T, W: Work<T>> Waiting<T, W> {
-    pub(super) fn new(holds: Holds, work: W, reply: oneshot::Sender<Result<T, Error>>) -> Self {
-        Self { holds, work, outcome: None, reply }
+impl<T, W: RetryableWork<T>> Write<T, W> {
+    pub(super) fn new(lock_key: LockKey, work: W, reply: oneshot::Sender<Result<T, Error>>) -> Self {
+        Self { lock_key, work, result: None, reply }
     }
 }
 
-impl<T: Send, W: Work<T>> Job for Waiting<T, W> {
-    fn holds(&self) -> &Holds {
-        &self.holds
+impl<T: Send, W: RetryableWork<T>> Job for Write<T, W> {
+    fn lock_key(&self) -> &LockKey {
+        &self.lock_key
     }
 
-    fn run<'t>(&'t mut self, tx: &'t mut Tx) -> BoxFuture<'t, Result<(), Error>> {
-        let (work, outcome) = (self.work.clone(), &mut self.outcome);
+    fn run<'t>(&'t mut self, tx: &'t mut PostgresTx) -> BoxFuture<'t, Result<(), Error>> {
+        let (work, result) = (self.work.clone(), &mut self.result);
         async move {
-            *outcome = None;
-            let done = AssertUnwindSafe(async { work(tx).await }).catch_unwind().await;
-            *outcome = Some(done.unwrap_or(Err(Error::Panicked))?);
+            *result = None;
+            *result = Some(run_on_postgres(tx, work).await?);
             Ok(())
         }
         .boxed()
     }
 
-    fn settle(self: Box<Self>, fate: Result<(), Error>) {
-        // Every job of a committed group has run to its end.
-        let Self { outcome, reply, .. } = *self;
-        let answer = fate.and_then(|()| outcome.ok_or(Error::Closed));
-        // A caller that went away needs no answer.
+    fn complete(self: Box<Self>, committed: Result<(), Error>) {
+        // Every job of a committed batch has a result.
+        let Self { result, reply, .. } = *self;
+        let answer = committed.and_then(|()| result.ok_or(Error::Closed));
+        // The send fails only when the caller has disconnected.
         drop(reply.send(answer));
     }
 }

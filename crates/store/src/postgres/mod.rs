@@ -1,22 +1,22 @@
-//! PostgreSQL behind the seam: many nodes write to it at once, and each may lose it at any moment.
+//! The PostgreSQL backend: many nodes write to it at once, and each may lose it at any moment.
 //!
-//! `lane.rs` says what is done again after a loss and what is not; `link.rs` bounds every wait. Nothing here answers
-//! from memory, so that every answer holds what was acknowledged before it was asked for, on whichever node.
+//! `batch_writer.rs` says what is run again after a loss and what is not; `connector.rs` bounds every wait. Nothing here
+//! is cached, so every read returns what was acknowledged before it, on whichever node.
 
+mod batch_writer;
+mod connector;
+mod dedicated;
 mod error;
 mod job;
-mod lag;
-mod lane;
-mod link;
-mod long;
 mod pool;
 mod replica;
+mod replication_lag;
 pub(crate) mod row;
 pub(crate) mod schema;
-mod session;
-mod tls;
 #[cfg(test)]
-pub(crate) mod trial;
+pub(crate) mod test_database;
+mod tls;
+pub(crate) mod tx;
 mod url;
 mod writer;
 
@@ -24,47 +24,45 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use lag::{Lag, replica_lag};
-pub(crate) use session::Session;
+pub use replication_lag::{Lag, replica_lag};
 pub use url::DatabaseUrl;
 
-use crate::holds::Holds;
-use crate::{Error, Listener, Once, OpenError, Work};
+use crate::changes::Listener;
+use crate::error::{Error, OpenError};
+use crate::lock_key::LockKey;
+use crate::tx::{RetryableWork, Work};
 
-use link::{Link, PATIENCE, Purpose};
-use long::Long;
-use pool::{Bounds, Pool};
+use connector::{Connector, Purpose, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT};
+use dedicated::Dedicated;
+use pool::{Pool, PoolLimits};
 use replica::Replica;
 use writer::Writer;
 
-/// For one statement of the everyday sort. The longest of them, a sweep of what has expired, takes a second.
-const STATEMENT_TIME: Duration = Duration::from_secs(10);
+/// For a statement that counts through millions of posts.
+const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// For one that counts its way through millions of posts.
-const SLOW_STATEMENT_TIME: Duration = Duration::from_secs(30);
-
-/// Reads at once for each core of ours: while one waits for the network, another can be answered.
+/// Reads at once for each core of this node: while one waits for the network, another can be answered.
 const READS_PER_CORE: usize = 2;
 
-/// Connections of somebody who only looks.
-const LOOKS: usize = 4;
+/// Connections of a read-only handle.
+const READ_ONLY_CONNECTIONS: usize = 4;
 
-const SLOW_READS: Bounds = Bounds {
+const LONG_READS: PoolLimits = PoolLimits {
     connections: 1,
     waiting: 32,
-    patience: Duration::from_secs(60),
-    absence: PATIENCE,
-    time: Duration::from_secs(40),
+    wait: Duration::from_secs(60),
+    reconnect: RECONNECT_TIMEOUT,
+    read: Duration::from_secs(40),
 };
 
 pub(crate) struct Postgres {
-    /// Not there when the database was opened to be looked at.
+    /// Absent when the database was opened read-only.
     writer: Option<Writer>,
     readers: Arc<Pool>,
-    /// Reads that take long, so that they only hold up each other.
-    slow_readers: Arc<Pool>,
+    /// For reads that take long, so that they delay only each other.
+    long_readers: Arc<Pool>,
     replica: Option<Replica>,
-    long: Long,
+    dedicated: Dedicated,
 }
 
 impl Postgres {
@@ -74,54 +72,54 @@ impl Postgres {
         read_connections: usize,
         listener: Listener,
     ) -> Result<Self, OpenError> {
-        schema::upgrade(primary, link(primary, Purpose::Write, STATEMENT_TIME)?).await?;
+        schema::upgrade(primary, Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?).await?;
 
-        let bounds = Bounds {
+        let limits = PoolLimits {
             connections: READS_PER_CORE * read_connections.max(1),
-            // As many as there are connections to us; how long they wait is the bound that counts.
+            // Bounded by the HTTP connections of this node; the time they wait is the limit that counts.
             waiting: usize::MAX,
-            patience: PATIENCE,
-            absence: PATIENCE,
-            time: 2 * STATEMENT_TIME,
+            wait: RECONNECT_TIMEOUT,
+            reconnect: RECONNECT_TIMEOUT,
+            read: 2 * STATEMENT_TIMEOUT,
         };
-        let writes = link(primary, Purpose::Write, STATEMENT_TIME)?;
-        // With the primary as well: what a standby says may be old.
-        let readers = Arc::new(Pool::new(writes.clone(), bounds));
+        let connector = Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?;
+        // With the primary as well: a standby may lag.
+        let readers = Arc::new(Pool::new(connector.clone(), limits));
         let replica = match replica {
             Some(url) => {
-                let link = link(url, Purpose::Read, STATEMENT_TIME)?;
-                // It can be done without at any moment, so nobody is kept waiting for it.
-                let pool = Pool::new(link, Bounds { absence: Duration::ZERO, ..bounds });
+                let connector = Connector::new(url, Purpose::Read, STATEMENT_TIMEOUT)?;
+                // The primary can answer instead, so no read waits for an unreachable replica.
+                let pool = Pool::new(connector, PoolLimits { reconnect: Duration::ZERO, ..limits });
                 Some(Replica::new(pool, readers.clone()))
             }
             None => None,
         };
-        Ok(Self {
-            writer: Some(Writer::start(&writes, listener)),
-            readers,
-            slow_readers: Arc::new(Pool::new(
-                link(primary, Purpose::Write, SLOW_STATEMENT_TIME)?,
-                SLOW_READS,
-            )),
-            replica,
-            long: Long::new(link(primary, Purpose::Write, long::STATEMENT_TIME)?),
-        })
+        let writer = Some(Writer::start(&connector, listener));
+        Self::with(primary, writer, readers, replica)
     }
 
-    /// With the primary as well: a standby may not know yet what it is asked about.
-    pub(crate) async fn open_to_read(primary: &DatabaseUrl) -> Result<Self, OpenError> {
-        schema::expect_current(primary, link(primary, Purpose::Write, STATEMENT_TIME)?).await?;
-        let reads = link(primary, Purpose::Write, STATEMENT_TIME)?;
-        let bounds = Bounds { connections: LOOKS, patience: SLOW_READS.time, ..SLOW_READS };
+    /// With the primary as well: a standby may lag.
+    pub(crate) async fn open_read_only(primary: &DatabaseUrl) -> Result<Self, OpenError> {
+        schema::expect_current(primary, Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?).await?;
+        let connector = Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?;
+        let limits = PoolLimits { connections: READ_ONLY_CONNECTIONS, wait: LONG_READS.read, ..LONG_READS };
+        Self::with(primary, None, Arc::new(Pool::new(connector, limits)), None)
+    }
+
+    fn with(
+        primary: &DatabaseUrl,
+        writer: Option<Writer>,
+        readers: Arc<Pool>,
+        replica: Option<Replica>,
+    ) -> Result<Self, OpenError> {
+        let long = Connector::new(primary, Purpose::Write, LONG_STATEMENT_TIMEOUT)?;
+        let dedicated = Connector::new(primary, Purpose::Write, dedicated::STATEMENT_TIMEOUT)?;
         Ok(Self {
-            writer: None,
-            readers: Arc::new(Pool::new(reads, bounds)),
-            slow_readers: Arc::new(Pool::new(
-                link(primary, Purpose::Write, SLOW_STATEMENT_TIME)?,
-                SLOW_READS,
-            )),
-            replica: None,
-            long: Long::new(link(primary, Purpose::Write, long::STATEMENT_TIME)?),
+            writer,
+            readers,
+            long_readers: Arc::new(Pool::new(long, LONG_READS)),
+            replica,
+            dedicated: Dedicated::new(dedicated),
         })
     }
 
@@ -129,42 +127,37 @@ impl Postgres {
         self.writer.as_ref().map_or(0, Writer::queued)
     }
 
-    pub(crate) fn shed_writes(&self) -> u64 {
-        self.writer.as_ref().map_or(0, Writer::shed)
+    pub(crate) fn rejected_writes(&self) -> u64 {
+        self.writer.as_ref().map_or(0, Writer::rejected)
     }
 
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        holds: Holds,
-        work: impl Work<T>,
+        lock_key: LockKey,
+        work: impl RetryableWork<T>,
     ) -> Result<T, Error> {
-        self.writer.as_ref().ok_or(Error::ReadOnly)?.run(holds, work).await
+        self.writer.as_ref().ok_or(Error::ReadOnly)?.run(lock_key, work).await
     }
 
-    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(crate) async fn read<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
         match &self.replica {
             Some(replica) => replica.run(work).await,
             None => self.readers.run(work).await,
         }
     }
 
-    pub(crate) async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.slow_readers.run_to_the_end(work).await
+    pub(crate) async fn read_long<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
+        self.long_readers.run_detached(work).await
     }
 
-    pub(crate) async fn view<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
-        self.long.view(work).await
+    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.dedicated.snapshot(work).await
     }
 
-    pub(crate) async fn write_once<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
+    pub(crate) async fn write_once<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         self.writer.as_ref().ok_or(Error::ReadOnly)?;
-        self.long.write(work).await
+        self.dedicated.write(work).await
     }
-}
-
-fn link(url: &DatabaseUrl, purpose: Purpose, statement_time: Duration) -> Result<Arc<Link>, OpenError> {
-    let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    Link::new(url, purpose, statement_time).map(Arc::new).map_err(failed)
 }
 
 impl fmt::Debug for Postgres {

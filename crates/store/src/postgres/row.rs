@@ -1,5 +1,4 @@
-//! Between our values and those of PostgreSQL: its columns say which form they want, so whole numbers of any width,
-//! and ids kept as UUID or as bytes, are all one to the statements.
+//! Converts values to and from PostgreSQL's types. The column decides: an integer fits any width, an id a UUID or bytes.
 
 use std::error::Error as StdError;
 
@@ -7,7 +6,8 @@ use bytes::{BufMut, BytesMut};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::Error;
+use super::error::error_chain;
+use crate::error::Error;
 use crate::value::Value;
 
 type Boxed = Box<dyn StdError + Sync + Send>;
@@ -34,7 +34,7 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// A whole number of any width.
+/// An integer of any width.
 struct Int(i64);
 
 impl<'a> FromSql<'a> for Int {
@@ -65,7 +65,7 @@ impl<'a> FromSql<'a> for Uuid {
     }
 }
 
-/// Whether there is nothing at all.
+/// Any value, to tell it from NULL.
 struct Presence;
 
 impl<'a> FromSql<'a> for Presence {
@@ -79,7 +79,7 @@ impl<'a> FromSql<'a> for Presence {
 }
 
 pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Error> {
-    row.try_get(column).map_err(|error| Error::Corrupt(super::error::told(&error)))
+    row.try_get(column).map_err(|error| Error::Corrupt(error_chain(&error)))
 }
 
 pub(crate) fn int(row: &Row, column: usize) -> Result<i64, Error> {

@@ -6,16 +6,16 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use super::error::told;
-use super::link::{Link, PATIENCE, Reach};
-use super::session::Session;
+use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
+use super::error::error_chain;
+use super::tx::PostgresTx;
 use super::url::DatabaseUrl;
-use crate::OpenError;
+use crate::error::OpenError;
 
 const STEPS: &[&str] = &[include_str!("../../migrations/postgres/0001_foundation.sql")];
 
 /// The version the last step leads to.
-pub(crate) const KNOWN: u32 = STEPS.len() as u32;
+pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Ours among all who take advisory locks in this database: "pinhole" in ASCII.
 const LOCK: i64 = 0x70_69_6e_68_6f_6c_65;
@@ -27,21 +27,21 @@ const STEPS_TIME: Duration = Duration::from_secs(15 * 60);
 const OLDEST: i32 = 150_000;
 
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
-pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
+pub(super) async fn upgrade(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session = connect(link).await.map_err(failed)?;
-    let client = session.client();
+    let mut tx = connect(connector).await.map_err(failed)?;
+    let client = tx.client();
 
-    let said = |error: tokio_postgres::Error| failed(told(&error));
+    let said = |error: tokio_postgres::Error| failed(error_chain(&error));
     let millis = STEPS_TIME.as_millis();
     let patience = format!("SET statement_timeout = {millis}; SET lock_timeout = {millis}");
     client.batch_execute(&patience).await.map_err(said)?;
-    // Let go of with the session, which nobody uses afterwards.
+    // Released when the connection is closed, at the end of this function.
     client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map_err(said)?;
     let found = version(client).await.map_err(said)?;
     match found {
-        Some(found) if found > KNOWN => {
-            return Err(OpenError::Newer { place: url.to_string(), found, known: KNOWN });
+        Some(found) if found > VERSION => {
+            return Err(OpenError::Newer { place: url.to_string(), found, known: VERSION });
         }
         None if !is_empty(client).await.map_err(said)? => {
             return Err(OpenError::Foreign { place: url.to_string() });
@@ -57,24 +57,24 @@ pub(super) async fn upgrade(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), Op
 }
 
 /// To a server that is new enough; if not, in words.
-async fn connect(link: Arc<Link>) -> Result<Session, String> {
-    let mut reach = Reach::new(link, PATIENCE);
-    let mut session = reach.connect(Instant::now()).await.map_err(|error| error.to_string())?;
-    check_server(session.client()).await?;
-    Ok(session)
+async fn connect(connector: Arc<Connector>) -> Result<PostgresTx, String> {
+    let mut reconnector = Reconnector::new(connector, RECONNECT_TIMEOUT);
+    let mut tx = reconnector.connect(Instant::now()).await.map_err(|error| error.to_string())?;
+    check_server(tx.client()).await?;
+    Ok(tx)
 }
 
 /// For who only reads, and applies no step.
-pub(super) async fn expect_current(url: &DatabaseUrl, link: Arc<Link>) -> Result<(), OpenError> {
+pub(super) async fn expect_current(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
     let place = url.to_string();
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
-    let mut session = connect(link).await.map_err(failed)?;
-    let client = session.client();
-    let said = |error: tokio_postgres::Error| failed(told(&error));
+    let mut tx = connect(connector).await.map_err(failed)?;
+    let client = tx.client();
+    let said = |error: tokio_postgres::Error| failed(error_chain(&error));
     match version(client).await.map_err(said)? {
-        Some(KNOWN) => Ok(()),
-        Some(found) if found > KNOWN => Err(OpenError::Newer { place, found, known: KNOWN }),
-        Some(found) => Err(OpenError::Older { place, found, known: KNOWN }),
+        Some(VERSION) => Ok(()),
+        Some(found) if found > VERSION => Err(OpenError::Newer { place, found, known: VERSION }),
+        Some(found) => Err(OpenError::Older { place, found, known: VERSION }),
         None if is_empty(client).await.map_err(said)? => Err(OpenError::Missing { place }),
         None => Err(OpenError::Foreign { place }),
     }
@@ -84,7 +84,7 @@ pub(super) async fn expect_current(url: &DatabaseUrl, link: Arc<Link>) -> Result
 async fn check_server(client: &Client) -> Result<(), String> {
     let asked = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
         current_setting('server_encoding'), current_schema()";
-    let row = client.query_one(asked, &[]).await.map_err(|error| told(&error))?;
+    let row = client.query_one(asked, &[]).await.map_err(|error| error_chain(&error))?;
     let (number, name, encoding): (i32, &str, &str) = (row.get(0), row.get(1), row.get(2));
     if number < OLDEST {
         return Err(format!("it is PostgreSQL {name}; Pinhole needs 15 or newer"));
@@ -129,46 +129,46 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::postgres::link::Purpose;
-    use crate::postgres::trial;
+    use crate::postgres::connector::Purpose;
+    use crate::postgres::test_database;
 
-    fn link(url: &DatabaseUrl) -> Arc<Link> {
-        Arc::new(Link::new(url, Purpose::Write, Duration::from_secs(10)).unwrap())
+    fn connector(url: &DatabaseUrl) -> Arc<Connector> {
+        Connector::new(url, Purpose::Write, Duration::from_secs(10)).unwrap()
     }
 
     #[tokio::test]
     async fn ten_nodes_start_at_once_and_a_newer_schema_is_refused() {
-        let url = trial::fresh().await;
-        let started = join_all((0..10).map(|_| upgrade(&url, link(&url)))).await;
+        let url = test_database::create().await;
+        let started = join_all((0..10).map(|_| upgrade(&url, connector(&url)))).await;
         started.into_iter().collect::<Result<Vec<()>, OpenError>>().unwrap();
 
-        let mut session = link(&url).connect().await.unwrap();
-        assert_eq!(version(session.client()).await.unwrap(), Some(KNOWN));
-        let newer = format!("UPDATE pinhole_schema SET version = {}", KNOWN + 1);
-        session.client().batch_execute(&newer).await.unwrap();
-        let refused = upgrade(&url, link(&url)).await.unwrap_err();
+        let mut tx = connector(&url).connect().await.unwrap();
+        assert_eq!(version(tx.client()).await.unwrap(), Some(VERSION));
+        let newer = format!("UPDATE pinhole_schema SET version = {}", VERSION + 1);
+        tx.client().batch_execute(&newer).await.unwrap();
+        let refused = upgrade(&url, connector(&url)).await.unwrap_err();
         assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
     }
 
     #[tokio::test]
     async fn leaves_databases_of_others_alone() {
-        let url = trial::fresh().await;
-        let mut session = link(&url).connect().await.unwrap();
-        session.client().batch_execute("CREATE TABLE users (name TEXT)").await.unwrap();
-        let refused = upgrade(&url, link(&url)).await.unwrap_err();
+        let url = test_database::create().await;
+        let mut tx = connector(&url).connect().await.unwrap();
+        tx.client().batch_execute("CREATE TABLE users (name TEXT)").await.unwrap();
+        let refused = upgrade(&url, connector(&url)).await.unwrap_err();
         assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
     }
 
     #[tokio::test]
     async fn a_failing_step_leaves_nothing_behind() {
-        let url = trial::fresh().await;
-        upgrade(&url, link(&url)).await.unwrap();
-        let mut session = link(&url).connect().await.unwrap();
+        let url = test_database::create().await;
+        upgrade(&url, connector(&url)).await.unwrap();
+        let mut tx = connector(&url).connect().await.unwrap();
         let twice = "CREATE TABLE half (x BIGINT); CREATE TABLE half (x BIGINT);";
-        apply(session.client(), twice, 9).await.unwrap_err();
-        assert_eq!(version(session.client()).await.unwrap(), Some(KNOWN));
+        apply(tx.client(), twice, 9).await.unwrap_err();
+        assert_eq!(version(tx.client()).await.unwrap(), Some(VERSION));
         let half =
             "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'half'";
-        assert_eq!(session.client().query_one(half, &[]).await.unwrap().get::<_, i64>(0), 0);
+        assert_eq!(tx.client().query_one(half, &[]).await.unwrap().get::<_, i64>(0), 0);
     }
 }

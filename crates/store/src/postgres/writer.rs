@@ -1,4 +1,4 @@
-//! Writes on their way to PostgreSQL: a few lanes side by side, each of which commits in groups.
+//! Queues writes for PostgreSQL: a few batch writers side by side.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -8,70 +8,76 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-use super::job::{Job, Waiting};
-use super::lane::Lane;
-use super::link::Link;
-use crate::holds::Holds;
-use crate::{Error, Listener, Work};
+use super::batch_writer::BatchWriter;
+use super::connector::Connector;
+use super::job::{Job, Write};
+use crate::changes::Listener;
+use crate::error::Error;
+use crate::lock_key::LockKey;
+use crate::tx::RetryableWork;
 
-/// Each is a connection that is always open, and a core of the server at work. A lane waits for the network most of
-/// the time, so a second one nearly doubles what a node writes; more of them would make the groups smaller.
-const LANES: usize = 2;
+/// Each is a connection that is always open, and a core of the server at work. A batch writer waits for the network most
+/// of the time, so a second one nearly doubles what a node writes; more of them would make the batches smaller.
+const WRITERS: usize = 2;
 
-/// Writes that may wait in a lane; past that, callers are told to come back.
+/// Writes that may wait for one of them; more are rejected.
 const QUEUE: usize = 1024;
 
 pub(super) struct Writer {
-    lanes: Vec<mpsc::Sender<Box<dyn Job>>>,
-    /// Who goes next where it does not matter.
-    turn: AtomicUsize,
-    shed: AtomicU64,
+    queues: Vec<mpsc::Sender<Box<dyn Job>>>,
+    /// Round robin for writes without a lock key.
+    next: AtomicUsize,
+    rejected: AtomicU64,
 }
 
 impl Writer {
-    pub(super) fn start(link: &Arc<Link>, listener: Listener) -> Self {
+    pub(super) fn start(connector: &Arc<Connector>, listener: Listener) -> Self {
         let listener = Arc::new(listener);
-        let lane = |_| {
+        let start = |_| {
             let (jobs, queue) = mpsc::channel(QUEUE);
-            tokio::spawn(Lane::new(link.clone(), listener.clone()).run(queue));
+            tokio::spawn(BatchWriter::new(connector.clone(), listener.clone()).run(queue));
             jobs
         };
-        let lanes = (0..LANES).map(lane).collect();
-        Self { lanes, turn: AtomicUsize::new(0), shed: AtomicU64::new(0) }
+        let queues = (0..WRITERS).map(start).collect();
+        Self { queues, next: AtomicUsize::new(0), rejected: AtomicU64::new(0) }
     }
 
     pub(super) fn queued(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.max_capacity() - lane.capacity()).sum()
+        self.queues.iter().map(|queue| queue.max_capacity() - queue.capacity()).sum()
     }
 
-    pub(super) fn shed(&self) -> u64 {
-        self.shed.load(Ordering::Relaxed)
+    pub(super) fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, holds: Holds, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        lock_key: LockKey,
+        work: impl RetryableWork<T>,
+    ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        let lane = &self.lanes[self.lane(&holds)];
-        match lane.try_send(Box::new(Waiting::new(holds, work, reply))) {
+        let queue = &self.queues[self.queue_of(&lock_key)];
+        match queue.try_send(Box::new(Write::new(lock_key, work, reply))) {
             Ok(()) => answer.await.map_err(|_| Error::Closed)?,
             Err(TrySendError::Full(_)) => {
-                self.shed.fetch_add(1, Ordering::Relaxed);
+                self.rejected.fetch_add(1, Ordering::Relaxed);
                 Err(Error::Busy)
             }
             Err(TrySendError::Closed(_)) => Err(Error::Closed),
         }
     }
 
-    /// What holds the same goes the same way: in one lane nobody waits for a lock of the other.
-    fn lane(&self, holds: &Holds) -> usize {
-        let number = match holds {
-            Holds::Nothing => self.turn.fetch_add(1, Ordering::Relaxed),
-            Holds::Like(post, _) => post.0 as usize,
-            holds => {
+    /// Writes with the same lock key go to the same batch writer, so that neither waits for a lock of the other.
+    fn queue_of(&self, lock_key: &LockKey) -> usize {
+        let number = match lock_key {
+            LockKey::Unshared => self.next.fetch_add(1, Ordering::Relaxed),
+            LockKey::Like(post, _) => post.0 as usize,
+            lock_key => {
                 let mut hasher = DefaultHasher::new();
-                holds.hash(&mut hasher);
+                lock_key.hash(&mut hasher);
                 hasher.finish() as usize
             }
         };
-        number % self.lanes.len()
+        number % self.queues.len()
     }
 }

@@ -1,4 +1,4 @@
-//! Opening a connection with the switches that durability and speed rest on.
+//! Opens a connection with the pragmas that durability and speed depend on.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::schema;
-use crate::{Error, OpenError};
+use crate::error::{Error, OpenError};
 
-/// What a connection keeps of the database in memory that writes, or reads seldom.
+/// Page cache of the connection that writes, and of one that reads seldom.
 pub(crate) const WRITE_CACHE: u64 = 16 << 20;
 
-/// How long to wait for another process that has the database.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for another process that has locked the database.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the write-ahead log may take, and how many pages it holds when they are moved into the database: a page that was
 /// changed many times until then is moved once. A writer without a pause would otherwise do little else.
@@ -54,17 +54,17 @@ pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenErr
     opened().map_err(OpenError::at(path))
 }
 
-/// Moves everything that is in the log into the database, and cuts the log off: what was deleted is not in there any more
-/// either, and the next start has nothing to read. False where somebody reads from it: nobody waits for them.
-pub(crate) fn empty_log(conn: &Connection) -> Result<bool, Error> {
+/// Moves the write-ahead log into the database and truncates it: deleted rows do not stay in it, and the next start has
+/// nothing to replay. False while a reader uses it; it is not waited for.
+pub(crate) fn checkpoint(conn: &Connection) -> Result<bool, Error> {
     conn.busy_timeout(Duration::ZERO)?;
     let busy = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
     Ok(!busy?)
 }
 
 fn configure(conn: &Connection, cache: u64) -> rusqlite::Result<()> {
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(BUSY_TIMEOUT)?;
     // Keeps a prepared statement prepared: without it every cleared binding plans the query anew.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_is_emptied_unless_somebody_reads_from_it() {
+    fn a_checkpoint_truncates_the_log_unless_a_reader_uses_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let log = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
@@ -90,10 +90,10 @@ mod tests {
             || reader.query_row("SELECT count(*) FROM uploads", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(seen(), 1);
         write();
-        assert!(!empty_log(&writer).unwrap() && log() > 0);
+        assert!(!checkpoint(&writer).unwrap() && log() > 0);
         assert_eq!(seen(), 1);
         reader.execute_batch("ROLLBACK").unwrap();
-        assert!(empty_log(&writer).unwrap());
+        assert!(checkpoint(&writer).unwrap());
         assert_eq!((log(), seen()), (0, 2));
     }
 }

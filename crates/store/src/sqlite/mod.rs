@@ -1,48 +1,42 @@
-//! SQLite behind the seam: one writer that commits in groups, a few readers beside it.
+//! The SQLite backend: one writer thread that commits in batches, and readers beside it.
 
 pub(crate) mod connection;
-pub(crate) mod health;
 mod pool;
-mod readers;
+mod read_thread;
 pub(crate) mod schema;
-pub(crate) mod sequence;
-pub(crate) mod statement;
+pub(crate) mod tx;
 mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-
-use crate::tx::Tx;
-use crate::{Error, Listener, Once, OpenError, Work};
+use crate::changes::Listener;
+use crate::error::{Error, OpenError};
+use crate::tx::Work;
 
 use pool::Pool;
-use readers::Readers;
+use read_thread::ReadThread;
 use writer::Writer;
 
-/// What all readers may keep of the database in memory.
+/// Page cache of all pooled readers together.
 const READ_CACHE: u64 = 32 << 20;
 
-/// Nobody has written for so long: time to tidy up the log.
-const PAUSE: Duration = Duration::from_secs(5);
-
-/// Slow reads that may wait.
-const SLOW_QUEUE: usize = 32;
+/// Without writes for so long, the write-ahead log is checkpointed.
+const CHECKPOINT_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    // Dropped in this order: the last connection to close tidies the write-ahead log away.
-    /// One thread for reads that take long, so that they only hold up each other.
-    slow_reader: Readers,
-    /// Not there when the database was opened to be looked at.
-    own: Option<Own>,
+    // Dropped in this order: the last connection to close removes the write-ahead log.
+    /// For reads that take long.
+    read_thread: ReadThread,
+    /// Absent when the database was opened read-only.
+    owner: Option<Owner>,
 }
 
-/// What only that process has which the database belongs to.
+/// What only the process has that owns the database.
 #[derive(Debug)]
-struct Own {
+struct Owner {
     readers: Arc<Pool>,
     writer: Writer,
 }
@@ -51,61 +45,49 @@ impl Sqlite {
     pub(crate) fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
         let conn = connection::open(path)?;
         let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
-        let writer = Writer::start(conn, Arc::downgrade(&readers), listener, PAUSE)?;
-        let slow_reader = Readers::start(path, "store-slow", 1, SLOW_QUEUE)?;
-        Ok(Self { slow_reader, own: Some(Own { readers, writer }) })
+        let writer = Writer::start(conn, Arc::downgrade(&readers), listener, CHECKPOINT_AFTER)?;
+        Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(Owner { readers, writer }) })
     }
 
-    /// Beside the process that writes, if there is one. There is no pool: it keeps its views until it hears of a
-    /// commit, and nobody tells us of those.
-    pub(crate) fn open_to_read(path: &Path) -> Result<Self, OpenError> {
+    /// Beside the process that writes, if there is one. There is no pool: it keeps its snapshots until it hears of a
+    /// commit, and commits of another process are not reported.
+    pub(crate) fn open_read_only(path: &Path) -> Result<Self, OpenError> {
         match path.try_exists() {
             Ok(true) => {}
             Ok(false) => return Err(OpenError::Missing { place: path.display().to_string() }),
-            // What cannot be looked at may well be there.
+            // A folder that cannot be read may well contain it.
             Err(cause) => return Err(OpenError::Denied { path: path.to_owned(), cause: cause.into() }),
         }
         schema::expect_current(&connection::open_reader(path, connection::WRITE_CACHE)?, path)?;
-        Ok(Self { slow_reader: Readers::start(path, "store-read", 1, SLOW_QUEUE)?, own: None })
+        Ok(Self { read_thread: ReadThread::start(path)?, owner: None })
     }
 
     pub(crate) fn queued_writes(&self) -> usize {
-        self.own.as_ref().map_or(0, |own| own.writer.queued())
+        self.owner.as_ref().map_or(0, |owner| owner.writer.queued())
     }
 
-    pub(crate) fn shed_writes(&self) -> u64 {
-        self.own.as_ref().map_or(0, |own| own.writer.shed())
+    pub(crate) fn rejected_writes(&self) -> u64 {
+        self.owner.as_ref().map_or(0, |owner| owner.writer.rejected())
     }
 
-    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
-        self.own.as_ref().ok_or(Error::ReadOnly)?.writer.run(work).await
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.owner.as_ref().ok_or(Error::ReadOnly)?.writer.run(work).await
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        match &self.own {
-            Some(own) => own.readers.run(work),
-            None => self.slow_reader.run(work).await,
+        match &self.owner {
+            Some(owner) => owner.readers.run(work),
+            None => self.read_thread.run(work).await,
         }
     }
 
-    pub(crate) async fn read_slowly<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.slow_reader.run(work).await
+    pub(crate) async fn read_long<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.read_thread.run(work).await
     }
 
-    pub(crate) async fn view<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
-        self.slow_reader.run(move |tx| in_one_view(tx, work).boxed()).await
+    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        self.read_thread.run_in_snapshot(work).await
     }
-}
-
-async fn in_one_view<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
-    // Left open only by work that panicked.
-    if tx.is_open() {
-        tx.control("ROLLBACK")?;
-    }
-    tx.control("BEGIN")?;
-    let outcome = work(tx).await;
-    tx.control("ROLLBACK")?;
-    outcome
 }
 
 #[cfg(test)]
@@ -117,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_does_not_grow_for_ever_under_readers_who_never_pause() {
+    fn the_log_does_not_grow_without_bound_under_readers_that_never_pause() {
         const WRITES: usize = 400;
         const BYTES: usize = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
@@ -145,7 +127,7 @@ mod tests {
             });
             for _ in 0..WRITES {
                 run("UPDATE pages SET bytes = randomblob(1048576)");
-                // Whoever has read since then holds a view when the next write begins.
+                // A reader holds a snapshot when the next write begins.
                 length();
             }
             done.store(true, Ordering::Relaxed);

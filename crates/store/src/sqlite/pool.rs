@@ -1,131 +1,126 @@
-//! Connections for reads that take microseconds. They run right where they are asked for: handing them to another
-//! thread would cost more than the reads themselves.
+//! Connections for reads that take microseconds. They run on the calling thread: handing them to another one would
+//! cost more than the reads themselves.
 //!
-//! A connection keeps its view of the database as long as nothing is committed: to take a new one costs three calls
-//! to the system. While somebody writes, nobody keeps one: the log begins anew only when a write
-//! finds no view of it, and would grow for ever under readers who always hold one.
+//! A connection keeps its snapshot until something is committed, because taking a new one costs three system calls.
+//! While a write runs, no connection keeps one: the write-ahead log restarts only when a write finds no snapshot of
+//! it, and would grow without bound under readers that always hold one.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::connection;
-use crate::tx::{Tx, ready};
-use crate::{Error, OpenError, Work};
+use super::tx::SqliteTx;
+use crate::error::{Error, OpenError};
+use crate::tx::{Work, run_on_sqlite};
 
-/// With less, a reader would fetch the upper pages of a large database again and again.
-const LEAST_CACHE: u64 = 2 << 20;
+/// With a smaller cache, a reader would fetch the upper pages of a large database again and again.
+const MIN_CACHE: u64 = 2 << 20;
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    shelf: Mutex<Shelf>,
+    idle: Mutex<Idle>,
     returned: Condvar,
-    /// Counts commits; those it counts are in every view taken afterwards.
+    /// Counts commits; those it counts are in every snapshot taken afterwards.
     commits: AtomicU64,
-    writing: AtomicBool,
+    is_writing: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Shelf {
-    idle: Vec<Reader>,
-    /// Who waits for one to come back. Telling nobody that it did would be a call to the system for nothing.
+struct Idle {
+    readers: Vec<Reader>,
+    /// Threads that wait for a reader; without one, a notification would be a system call for nothing.
     waiting: usize,
 }
 
 #[derive(Debug)]
 struct Reader {
-    tx: Tx,
-    /// How many commits there were when the view it has open was taken.
+    tx: SqliteTx,
+    /// How many commits there were when its open snapshot was taken.
     commits: u64,
 }
 
 impl Reader {
-    /// Takes a view that holds everything committed so far, unless it has such a one.
-    fn look(&mut self, commits: u64) -> Result<(), Error> {
+    /// Takes a snapshot with every commit so far, unless it has such a one.
+    fn begin_snapshot(&mut self, commits: u64) -> Result<(), Error> {
         if self.tx.is_open() && self.commits == commits {
             return Ok(());
         }
-        self.look_away()?;
+        self.tx.end()?;
         self.commits = commits;
         self.tx.control("BEGIN")
-    }
-
-    fn look_away(&mut self) -> Result<(), Error> {
-        if self.tx.is_open() { self.tx.control("ROLLBACK") } else { Ok(()) }
     }
 }
 
 impl Pool {
-    /// `size` should be no less than there are threads that ask, so that none of them waits. They share `cache` bytes,
-    /// if that leaves each of them enough.
+    /// `size` should be no less than there are threads that read, so that none of them waits. The readers share
+    /// `cache` bytes of page cache, if that leaves each of them enough.
     pub(super) fn open(path: &Path, size: usize, cache: u64) -> Result<Self, OpenError> {
         let size = size.max(1);
-        let each = (cache / size as u64).max(LEAST_CACHE);
-        let open = |_| Ok(Reader { tx: Tx::on_sqlite(connection::open_reader(path, each)?), commits: 0 });
-        let idle = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
-        let shelf = Mutex::new(Shelf { idle, waiting: 0 });
-        let (commits, writing) = (AtomicU64::new(0), AtomicBool::new(false));
-        Ok(Self { shelf, returned: Condvar::new(), commits, writing })
+        let cache = (cache / size as u64).max(MIN_CACHE);
+        let open = |_| Ok(Reader { tx: SqliteTx::new(connection::open_reader(path, cache)?), commits: 0 });
+        let readers = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
+        let idle = Mutex::new(Idle { readers, waiting: 0 });
+        let (commits, is_writing) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Self { idle, returned: Condvar::new(), commits, is_writing })
     }
 
     pub(super) fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
         let mut reader = self.take();
         let outcome = self.run_on(&mut reader, work);
-        let mut shelf = self.lock();
-        shelf.idle.push(reader);
-        if shelf.waiting > 0 {
+        let mut idle = self.lock();
+        idle.readers.push(reader);
+        if idle.waiting > 0 {
             self.returned.notify_one();
         }
         outcome
     }
 
     fn run_on<T>(&self, reader: &mut Reader, work: impl Work<T>) -> Result<T, Error> {
-        reader.look(self.commits.load(Ordering::Acquire))?;
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| ready(work(&mut reader.tx)))).unwrap_or(Err(Error::Panicked));
-        let outdated = reader.commits != self.commits.load(Ordering::Acquire);
-        if outcome.is_err() || outdated || self.writing.load(Ordering::Acquire) {
-            reader.look_away()?;
+        reader.begin_snapshot(self.commits.load(Ordering::Acquire))?;
+        let outcome = run_on_sqlite(&mut reader.tx, work);
+        let is_stale = reader.commits != self.commits.load(Ordering::Acquire);
+        if outcome.is_err() || is_stale || self.is_writing.load(Ordering::Acquire) {
+            reader.tx.end()?;
         }
         outcome
     }
 
-    /// A write begins: views are let go of.
+    /// A write begins: snapshots are released.
     pub(super) fn write_begins(&self) {
-        self.writing.store(true, Ordering::Release);
-        self.let_go();
+        self.is_writing.store(true, Ordering::Release);
+        self.release_snapshots();
     }
 
-    /// It was committed: nobody may read an older view from here on.
+    /// It was committed: no read may use an older snapshot from here on.
     pub(super) fn write_ended(&self) {
         self.commits.fetch_add(1, Ordering::Release);
-        self.writing.store(false, Ordering::Release);
-        self.let_go();
+        self.is_writing.store(false, Ordering::Release);
+        self.release_snapshots();
     }
 
-    fn let_go(&self) {
-        for reader in &mut self.lock().idle {
-            if let Err(error) = reader.look_away() {
-                tracing::warn!(%error, "a reader holds on to an old view of the database");
+    fn release_snapshots(&self) {
+        for reader in &self.lock().readers {
+            if let Err(error) = reader.tx.end() {
+                tracing::warn!(%error, "a reader keeps an old snapshot of the database");
             }
         }
     }
 
     fn take(&self) -> Reader {
-        let mut shelf = self.lock();
+        let mut idle = self.lock();
         loop {
-            if let Some(reader) = shelf.idle.pop() {
+            if let Some(reader) = idle.readers.pop() {
                 return reader;
             }
-            shelf.waiting += 1;
-            shelf = self.returned.wait(shelf).unwrap_or_else(PoisonError::into_inner);
-            shelf.waiting -= 1;
+            idle.waiting += 1;
+            idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+            idle.waiting -= 1;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_share_the_cache_each_has_enough() {
+    fn readers_share_the_cache_down_to_a_minimum_each() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         drop(connection::open(&path).unwrap());
@@ -165,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_lasts_until_something_is_committed() {
+    fn a_snapshot_lasts_until_something_is_committed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let writer = connection::open(&path).unwrap();
@@ -178,7 +173,7 @@ mod tests {
         pool.write_ended();
         assert_eq!(count().unwrap(), Some(1));
 
-        // Nobody looks at an old view while somebody writes, so the log can be emptied.
+        // During a write no reader keeps a snapshot, so the log can be truncated.
         pool.write_begins();
         assert_eq!(count().unwrap(), Some(1));
         let left =

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::OpenError;
+use crate::error::OpenError;
 
 const STEPS: &[&str] = &[
     include_str!("../../migrations/0001_foundation.sql"),
@@ -14,14 +14,14 @@ const STEPS: &[&str] = &[
 ];
 
 /// The version the last step leads to.
-pub(crate) const KNOWN: u32 = STEPS.len() as u32;
+pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Applies what is missing, each step in a transaction of its own with the version it leads to.
 pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let failed = OpenError::at(path);
     let found = version(conn).map_err(failed)?;
-    if found > KNOWN {
-        return Err(OpenError::Newer { place: path.display().to_string(), found, known: KNOWN });
+    if found > VERSION {
+        return Err(OpenError::Newer { place: path.display().to_string(), found, known: VERSION });
     }
     if found == 0 && !is_empty(conn).map_err(failed)? {
         return Err(OpenError::Foreign { place: path.display().to_string() });
@@ -38,10 +38,10 @@ pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenE
     let failed = OpenError::at(path);
     let place = path.display().to_string();
     match version(conn).map_err(failed)? {
-        KNOWN => Ok(()),
+        VERSION => Ok(()),
         0 => Err(OpenError::Foreign { place }),
-        found if found > KNOWN => Err(OpenError::Newer { place, found, known: KNOWN }),
-        found => Err(OpenError::Older { place, found, known: KNOWN }),
+        found if found > VERSION => Err(OpenError::Newer { place, found, known: VERSION }),
+        found => Err(OpenError::Older { place, found, known: VERSION }),
     }
 }
 
@@ -71,9 +71,9 @@ mod tests {
         let path = folder.path().join("pinhole.db");
         connection::open(&path).unwrap();
         let conn = connection::open(&path).unwrap();
-        assert_eq!(version(&conn).unwrap(), KNOWN);
+        assert_eq!(version(&conn).unwrap(), VERSION);
 
-        conn.pragma_update(None, "user_version", KNOWN + 1).unwrap();
+        conn.pragma_update(None, "user_version", VERSION + 1).unwrap();
         let refused = connection::open(&path).unwrap_err();
         assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
     }
@@ -85,7 +85,7 @@ mod tests {
         let conn = connection::open(&path).unwrap();
         expect_current(&conn, &path).unwrap();
         for (version, words) in
-            [(KNOWN + 1, "newer Pinhole"), (KNOWN - 1, "older Pinhole"), (0, "other program")]
+            [(VERSION + 1, "newer Pinhole"), (VERSION - 1, "older Pinhole"), (0, "other program")]
         {
             conn.pragma_update(None, "user_version", version).unwrap();
             let refused = expect_current(&conn, &path).unwrap_err();
@@ -106,7 +106,7 @@ mod tests {
         drop(conn);
 
         let conn = connection::open(&path).unwrap();
-        assert_eq!(version(&conn).unwrap(), KNOWN);
+        assert_eq!(version(&conn).unwrap(), VERSION);
         let kept: (i64, Option<String>, Option<i64>, Option<String>) = conn
             .query_row("SELECT width, original, orientation, alt FROM photos", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -159,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
         apply(&mut conn, "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);", 9).unwrap_err();
-        assert_eq!(version(&conn).unwrap(), KNOWN);
+        assert_eq!(version(&conn).unwrap(), VERSION);
         let left: i64 = conn
             .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'half'", [], |r| r.get(0))
             .unwrap();

@@ -1,7 +1,6 @@
-//! The one thread that writes. It commits in groups: everything that is waiting shares one sync of the
-//! disk, and everyone is answered after it.
+//! The one thread that writes. It commits in batches: all queued writes share one sync of the disk, and each is
+//! acknowledged after it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -11,65 +10,66 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::tx::{Tx, ready};
-use crate::{Change, Error, Listener, Once};
-
 use super::pool::Pool;
+use super::tx::SqliteTx;
+use crate::changes::{Change, Listener};
+use crate::error::Error;
+use crate::tx::{Work, run_on_sqlite};
 
-/// Writes that may wait; past that, callers are told to come back.
+/// Writes that may wait; more are rejected.
 const QUEUE: usize = 1024;
 
-/// Writes that share one commit at most, so that the first of them does not wait for ever.
-const GROUP: usize = 256;
+/// Writes that share one commit at most: it bounds how long the first of them waits.
+const BATCH: usize = 256;
 
-/// Runs in the open transaction (or learns that there is none) and returns how to answer the caller
-/// once the group's fate is known.
-type Job = Box<dyn FnOnce(Result<&mut Tx, Error>) -> Settle + Send>;
-type Settle = Box<dyn FnOnce(Result<(), Error>)>;
+/// Runs in the open transaction (or learns that there is none) and returns how to answer the caller once the
+/// batch is committed or rolled back.
+type Job = Box<dyn FnOnce(Result<&mut SqliteTx, Error>) -> Complete + Send>;
+type Complete = Box<dyn FnOnce(Result<(), Error>)>;
 
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    shed: AtomicU64,
+    rejected: AtomicU64,
 }
 
 impl Writer {
-    /// `readers` and `listener` hear of every change once it is committed, and before its maker does. When nothing was
-    /// written for the time of a `pause`, the log is emptied.
+    /// `readers` and `listener` hear of a commit before its writes are acknowledged. After the time `idle` without a
+    /// write, the log is checkpointed.
     pub(super) fn start(
         conn: Connection,
         readers: Weak<Pool>,
         listener: Listener,
-        pause: Duration,
+        idle: Duration,
     ) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE);
         let thread = std::thread::Builder::new()
             .name("store-write".into())
-            .spawn(move || work(Tx::on_sqlite(conn), &queue, &readers, &listener, pause))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), shed: AtomicU64::new(0) })
+            .spawn(move || run(SqliteTx::new(conn), &queue, &readers, &listener, idle))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), rejected: AtomicU64::new(0) })
     }
 
     pub(super) fn queued(&self) -> usize {
         self.jobs.as_ref().map_or(0, Sender::len)
     }
 
-    pub(super) fn shed(&self) -> u64 {
-        self.shed.load(Ordering::Relaxed)
+    pub(super) fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl Once<T>) -> Result<T, Error> {
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |tx| {
             let outcome = tx.and_then(|tx| in_savepoint(tx, work));
-            // Even a refusal may rest on what an earlier job of the group wrote, so it waits as well.
-            // A caller that went away needs no answer.
-            Box::new(move |fate| drop(reply.send(fate.and(outcome))))
+            // Even a failure may rest on what an earlier job of the batch wrote, so it waits for the commit as well.
+            // The send fails only when the caller has disconnected.
+            Box::new(move |committed| drop(reply.send(committed.and(outcome))))
         });
         match self.jobs.as_ref().ok_or(Error::Closed)?.try_send(job) {
             Ok(()) => answer.await.map_err(|_| Error::Closed)?,
             Err(TrySendError::Full(_)) => {
-                self.shed.fetch_add(1, Ordering::Relaxed);
+                self.rejected.fetch_add(1, Ordering::Relaxed);
                 Err(Error::Busy)
             }
             Err(TrySendError::Disconnected(_)) => Err(Error::Closed),
@@ -88,11 +88,11 @@ impl Drop for Writer {
     }
 }
 
-/// Commits what comes, and empties the log in a pause: where little is written, what was deleted would lie in it for long.
-fn work(mut tx: Tx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: &Listener, pause: Duration) {
-    let mut log_is_empty = false;
+/// Commits batches, and checkpoints when idle: where little is written, deleted rows would stay in the log for long.
+fn run(mut tx: SqliteTx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: &Listener, idle: Duration) {
+    let mut is_checkpointed = false;
     loop {
-        let next = if log_is_empty { queue.recv().map_err(Into::into) } else { queue.recv_timeout(pause) };
+        let next = if is_checkpointed { queue.recv().map_err(Into::into) } else { queue.recv_timeout(idle) };
         let first = match next {
             Ok(first) => Some(first),
             Err(RecvTimeoutError::Timeout) => None,
@@ -111,12 +111,12 @@ fn work(mut tx: Tx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: &List
         };
         match first {
             Some(first) => {
-                commit_group(&mut tx, first, queue, &ended);
-                log_is_empty = false;
+                commit_batch(&mut tx, first, queue, &ended);
+                is_checkpointed = false;
             }
             None => {
-                log_is_empty = tx.empty_log().unwrap_or_else(|error| {
-                    tracing::warn!(%error, "the database's log could not be emptied; after the next write it is tried again");
+                is_checkpointed = tx.checkpoint().unwrap_or_else(|error| {
+                    tracing::warn!(%error, "checkpoint failed; it is tried again after the next write");
                     true
                 });
                 ended(&[]);
@@ -125,54 +125,50 @@ fn work(mut tx: Tx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: &List
     }
 }
 
-fn commit_group(tx: &mut Tx, first: Job, queue: &Receiver<Job>, committed: &dyn Fn(&[Change])) {
+fn commit_batch(tx: &mut SqliteTx, first: Job, queue: &Receiver<Job>, ended: &dyn Fn(&[Change])) {
     if let Err(error) = begin(tx) {
         first(Err(error))(Ok(()));
         return;
     }
-    // Whoever comes from now on shares the next commit. If they could still come along, nearly everybody would end up in
-    // one group: written together, answered together, and nobody there to be written for while they are answered.
-    let waiting = queue.len().min(GROUP - 1);
-    let mut settles: Vec<Settle> = Vec::with_capacity(waiting + 1);
+    // Writes that arrive from now on share the next commit. If they joined this one, nearly all clients would end up in
+    // one batch: the writer would wait while all of them are answered, and they while it writes.
+    let waiting = queue.len().min(BATCH - 1);
+    let mut completions: Vec<Complete> = Vec::with_capacity(waiting + 1);
     for job in std::iter::once(first).chain(queue.try_iter().take(waiting)) {
-        settles.push(job(Ok(tx)));
-        // A failing disk makes SQLite end the whole transaction by itself. A savepoint would then open,
-        // and its release commit, a transaction of its own, behind the back of everyone in this group.
+        completions.push(job(Ok(tx)));
+        // A failing disk makes SQLite roll back the whole transaction by itself. A savepoint would then open, and its
+        // release commit, a transaction of its own; the rest of the batch waits for the next one.
         if !tx.is_open() {
             break;
         }
     }
-    let fate = tx.control("COMMIT");
-    if let Err(error) = &fate {
-        tracing::error!(%error, writes = settles.len(), "a commit failed; nobody in it was acknowledged");
-        if tx.is_open()
-            && let Err(error) = tx.control("ROLLBACK")
-        {
-            tracing::error!(%error, "rolling back failed");
+    let committed = tx.control("COMMIT");
+    if let Err(error) = &committed {
+        tracing::error!(%error, writes = completions.len(), "commit failed; none of its writes was acknowledged");
+        if let Err(error) = tx.end() {
+            tracing::error!(%error, "rollback failed");
         }
     }
-    // Even after a failed commit, which may have held: to forget what is still right costs one read.
-    committed(&tx.take_changes());
-    for settle in settles {
-        settle(fate.clone());
+    // After a failed commit as well, which may have reached the disk: a needless invalidation costs one read.
+    ended(&tx.take_changes());
+    for complete in completions {
+        complete(committed.clone());
     }
 }
 
-fn begin(tx: &mut Tx) -> Result<(), Error> {
-    // Left open only if rolling back had failed; nothing in it was ever acknowledged.
-    if tx.is_open() {
-        tx.control("ROLLBACK")?;
-    }
+fn begin(tx: &SqliteTx) -> Result<(), Error> {
+    // Open only if the last rollback failed; nothing in it was acknowledged.
+    tx.end()?;
     tx.control("BEGIN IMMEDIATE")
 }
 
-/// One job fails alone: the others of its group keep what they wrote.
-fn in_savepoint<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
+/// A job that fails is rolled back alone: the others of its batch keep what they wrote.
+fn in_savepoint<T>(tx: &mut SqliteTx, work: impl Work<T>) -> Result<T, Error> {
     tx.control("SAVEPOINT job")?;
-    let before = tx.changes();
-    let outcome = catch_unwind(AssertUnwindSafe(|| ready(work(tx)))).unwrap_or(Err(Error::Panicked));
+    let changes = tx.change_count();
+    let outcome = run_on_sqlite(tx, work);
     if outcome.is_err() {
-        tx.forget_changes_after(before);
+        tx.truncate_changes(changes);
         tx.control("ROLLBACK TO job")?;
     }
     tx.control("RELEASE job")?;
@@ -181,6 +177,7 @@ fn in_savepoint<T>(tx: &mut Tx, work: impl Once<T>) -> Result<T, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
     use std::sync::{Arc, Mutex};
 
     use futures_util::FutureExt;
@@ -195,8 +192,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
         conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
-        let pause = Duration::from_millis(1);
-        (folder, Writer::start(conn, Weak::new(), Box::new(|_| {}), pause).unwrap())
+        let idle = Duration::from_millis(1);
+        (folder, Writer::start(conn, Weak::new(), Box::new(|_| {}), idle).unwrap())
+    }
+
+    async fn execute(writer: &Writer, sql: &'static str) -> Result<usize, Error> {
+        writer.run(move |tx| async move { tx.execute(sql, &[]).await }.boxed()).await
     }
 
     async fn note(writer: &Writer, n: i64) -> Result<usize, Error> {
@@ -207,55 +208,69 @@ mod tests {
             .await
     }
 
-    async fn count(writer: &Writer) -> i64 {
-        let counted = writer.run(|tx| tx.first("SELECT count(*) FROM notes", &[], |row| row.int(0)).boxed());
-        counted.await.unwrap().unwrap()
+    async fn notes(writer: &Writer) -> Vec<i64> {
+        writer
+            .run(|tx| tx.all("SELECT n FROM notes ORDER BY n", &[], |row| row.int(0)).boxed())
+            .await
+            .unwrap()
     }
 
-    #[tokio::test]
-    async fn whoever_comes_while_others_are_written_shares_the_next_commit() {
-        let folder = tempfile::tempdir().unwrap();
-        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
-        let groups = Arc::new(Mutex::new(Vec::new()));
-        let heard = groups.clone();
-        let listener: Listener = Box::new(move |changes| heard.lock().unwrap().push(changes.len()));
-        let writer = Writer::start(conn, Weak::new(), listener, Duration::from_secs(60)).unwrap();
-        let note = |tx: &mut Tx, id| tx.note(Change::Post(PostId(id)));
+    type Write<'w, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + 'w>>;
 
-        let (begin, begun) = oneshot::channel();
-        let (go_on, may_go_on) = crossbeam_channel::bounded::<()>(1);
-        let mut first = Box::pin(writer.run(move |tx| {
+    /// Occupies the writer with a write that ends when it is released: what is queued meanwhile shares the next commit.
+    async fn occupy(writer: &Writer) -> (Sender<()>, Write<'_, ()>) {
+        let (start, started) = oneshot::channel();
+        let (release, released) = crossbeam_channel::bounded::<()>(1);
+        let mut first: Write<'_, ()> = Box::pin(writer.run(move |tx| {
             async move {
-                begin.send(()).unwrap();
-                may_go_on.recv().unwrap();
-                note(tx, 1);
+                start.send(()).unwrap();
+                released.recv().unwrap();
+                tx.record_change(Change::Post(PostId(1)));
                 Ok(())
             }
             .boxed()
         }));
         assert!(poll!(&mut first).is_pending());
-        begun.await.unwrap();
-        let later = |id| {
-            Box::pin(writer.run(move |tx| {
-                note(tx, id);
-                async { Ok(()) }.boxed()
-            }))
-        };
-        let (mut second, mut third) = (later(2), later(3));
-        assert!(poll!(&mut second).is_pending() && poll!(&mut third).is_pending());
-        go_on.send(()).unwrap();
-        first.await.unwrap();
-        second.await.unwrap();
-        third.await.unwrap();
-        assert_eq!(*groups.lock().unwrap(), [1, 2]);
+        started.await.unwrap();
+        (release, first)
+    }
+
+    async fn queue<'w, T: 'w>(write: impl Future<Output = Result<T, Error>> + 'w) -> Write<'w, T> {
+        let mut write: Write<'w, T> = Box::pin(write);
+        assert!(poll!(&mut write).is_pending());
+        write
     }
 
     #[tokio::test]
-    async fn a_failing_job_takes_nobody_with_it() {
+    async fn writes_that_arrive_during_a_commit_share_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let batches = Arc::new(Mutex::new(Vec::new()));
+        let heard = batches.clone();
+        let listener: Listener = Box::new(move |changes| heard.lock().unwrap().push(changes.len()));
+        let writer = Writer::start(conn, Weak::new(), listener, Duration::from_secs(60)).unwrap();
+
+        let (release, first) = occupy(&writer).await;
+        let later = |id| {
+            writer.run(move |tx| {
+                tx.record_change(Change::Post(PostId(id)));
+                async { Ok(()) }.boxed()
+            })
+        };
+        let (second, third) = (queue(later(2)).await, queue(later(3)).await);
+        release.send(()).unwrap();
+        first.await.unwrap();
+        second.await.unwrap();
+        third.await.unwrap();
+        assert_eq!(*batches.lock().unwrap(), [1, 2]);
+    }
+
+    #[tokio::test]
+    async fn a_failing_job_is_rolled_back_alone() {
         let (_folder, writer) = open();
         let answers = join_all((0..40).map(|n| note(&writer, n % 20))).await;
-        assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 20, "each number fits once");
-        assert_eq!(count(&writer).await, 20);
+        assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 20, "each number is inserted once");
+        assert_eq!(notes(&writer).await.len(), 20);
     }
 
     #[tokio::test]
@@ -274,34 +289,28 @@ mod tests {
             })
             .await;
         assert!(matches!(broken, Err(Error::Panicked)));
-        assert_eq!(count(&writer).await, 0);
+        assert!(notes(&writer).await.is_empty());
         note(&writer, 1).await.unwrap();
     }
 
+    /// What SQLite does when the disk is full or fails: the whole transaction is gone.
     #[tokio::test]
-    async fn a_transaction_that_ended_by_itself_takes_its_group_along() {
+    async fn a_transaction_that_ended_by_itself_fails_the_writes_in_it_and_no_others() {
         let (_folder, writer) = open();
-        let (start, may_start) = crossbeam_channel::bounded::<()>(1);
-        // What SQLite does when the disk is full or fails: the whole transaction is gone.
-        let mut ended = Box::pin(writer.run(move |tx| {
-            async move {
-                may_start.recv().unwrap();
-                tx.execute("INSERT INTO notes VALUES (1)", &[]).await?;
-                tx.control("ROLLBACK")
-            }
-            .boxed()
-        }));
-        let mut behind = Box::pin(note(&writer, 2));
-        assert!(poll!(&mut ended).is_pending() && poll!(&mut behind).is_pending(), "both wait in one group");
-        start.send(()).unwrap();
-        assert!(ended.await.is_err());
-        let told = i64::from(behind.await.is_ok());
-        assert_eq!(count(&writer).await, told, "what was told is what holds");
-        note(&writer, 3).await.unwrap();
+        let (release, first) = occupy(&writer).await;
+        let before = queue(note(&writer, 1)).await;
+        let ending = queue(execute(&writer, "ROLLBACK")).await;
+        let behind = queue(note(&writer, 2)).await;
+        release.send(()).unwrap();
+        first.await.unwrap();
+        assert!(before.await.is_err(), "it was rolled back, so it must not be acknowledged");
+        assert!(ending.await.is_err());
+        behind.await.unwrap();
+        assert_eq!(notes(&writer).await, [2]);
     }
 
     #[tokio::test]
-    async fn in_a_pause_the_log_is_emptied() {
+    async fn an_idle_writer_checkpoints_the_log() {
         let (folder, writer) = open();
         let log = || std::fs::metadata(folder.path().join("pinhole.db-wal")).unwrap().len();
         for n in 0..3 {
@@ -312,31 +321,24 @@ mod tests {
                 }
             };
             tokio::time::timeout(Duration::from_secs(60), emptied).await.unwrap();
-            assert_eq!(count(&writer).await, n + 1);
+            assert_eq!(notes(&writer).await.len() as i64, n + 1);
         }
     }
 
     #[tokio::test]
-    async fn a_failed_commit_is_told_to_everyone_in_it() {
+    async fn a_failed_commit_fails_every_write_in_it() {
         let (_folder, writer) = open();
         // A deferred foreign key lets the statement pass and the commit fail.
-        writer
-            .run(|tx| {
-                async move {
-                    tx.control(
-                        "CREATE TABLE child (n INTEGER REFERENCES notes (n) DEFERRABLE INITIALLY DEFERRED)",
-                    )
-                }
-                .boxed()
-            })
-            .await
-            .unwrap();
-        let orphan =
-            writer.run(|tx| async move { tx.execute("INSERT INTO child VALUES (7)", &[]).await }.boxed());
-        let (orphan, beside) = tokio::join!(orphan, note(&writer, 1));
-        assert!(orphan.is_err());
-        // Whether it shared the doomed commit or came after, what it was told is what holds.
-        assert_eq!(count(&writer).await, i64::from(beside.is_ok()));
-        note(&writer, 2).await.unwrap();
+        let child = "CREATE TABLE child (n INTEGER REFERENCES notes (n) DEFERRABLE INITIALLY DEFERRED)";
+        execute(&writer, child).await.unwrap();
+        let (release, first) = occupy(&writer).await;
+        let before = queue(note(&writer, 1)).await;
+        let orphan = queue(execute(&writer, "INSERT INTO child VALUES (7)")).await;
+        let behind = queue(note(&writer, 2)).await;
+        release.send(()).unwrap();
+        first.await.unwrap();
+        assert!(before.await.is_err() && orphan.await.is_err() && behind.await.is_err());
+        assert!(notes(&writer).await.is_empty());
+        note(&writer, 3).await.unwrap();
     }
 }

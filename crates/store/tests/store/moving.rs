@@ -155,7 +155,7 @@ pub(crate) async fn many_pages_of_facts_are_those_of_one_moment(case: Case) {
     let likes = members.iter().map(|id| case.store.like(UserId(*id), post, NOW));
     try_join_all(likes).await.unwrap();
 
-    let other = Store::open_to_read(&case.place.database()).await.unwrap();
+    let other = Store::open_read_only(&case.place.database()).await.unwrap();
     let meddle = case.meddle("DELETE FROM likes; UPDATE posts SET like_count = 0");
     let seen = other.export(Meddler { meddle, seen: Vec::new() }).await.unwrap().seen;
     let liked = seen.iter().filter_map(|fact| match fact {

@@ -1,0 +1,43 @@
+//! Work without a time limit, on a dedicated connection that is closed after it: exports, imports, checks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connector::Connector;
+use super::tx::{CommitOutcome, PostgresTx};
+use crate::error::Error;
+use crate::tx::{Work, run_on_postgres};
+
+pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A sink or a source may pause between two statements.
+const SETTINGS: &str = "SET idle_in_transaction_session_timeout = 0;";
+
+pub(super) struct Dedicated(Arc<Connector>);
+
+impl Dedicated {
+    pub(super) fn new(connector: Arc<Connector>) -> Self {
+        Self(connector)
+    }
+
+    /// All statements of `work` see one snapshot.
+    pub(super) async fn snapshot<T>(&self, work: impl Work<T>) -> Result<T, Error> {
+        let mut tx = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        run_on_postgres(&mut tx, work).await
+    }
+
+    pub(super) async fn write<T>(&self, work: impl Work<T>) -> Result<T, Error> {
+        let mut tx = self.begin("BEGIN").await?;
+        let outcome = run_on_postgres(&mut tx, work).await?;
+        match tx.commit().await {
+            CommitOutcome::Committed => Ok(outcome),
+            CommitOutcome::RolledBack(error) | CommitOutcome::Unknown(error) => Err(error),
+        }
+    }
+
+    async fn begin(&self, statement: &str) -> Result<PostgresTx, Error> {
+        let mut tx = self.0.connect().await?;
+        tx.client().batch_execute(&format!("{SETTINGS} {statement}")).await?;
+        Ok(tx)
+    }
+}

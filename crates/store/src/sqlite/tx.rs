@@ -1,0 +1,163 @@
+//! A connection to SQLite and the transaction on it: control, queries, and what it changed.
+
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::connection;
+use crate::changes::Change;
+use crate::error::Error;
+use crate::row::Row;
+use crate::value::{Bound, Value};
+
+const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
+const DANGLING: &str =
+    "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY \"table\", parent";
+
+/// Rows to reserve once a query has found one: most queries for many rows are for a page of the feed.
+const PAGE: usize = 20;
+
+#[derive(Debug)]
+pub(crate) struct SqliteTx {
+    conn: Connection,
+    /// What the open transaction changed, for the change listener.
+    changes: Vec<Change>,
+}
+
+/// Control: only the threads of `sqlite` hold this type, so only they can begin, commit or checkpoint.
+impl SqliteTx {
+    pub(super) fn new(conn: Connection) -> Self {
+        Self { conn, changes: Vec::new() }
+    }
+
+    /// Runs BEGIN, COMMIT, SAVEPOINT and the like.
+    pub(super) fn control(&self, sql: &'static str) -> Result<(), Error> {
+        self.execute((sql, &[])).map(drop)
+    }
+
+    /// Whether a transaction is open; SQLite rolls one back by itself when the disk fails.
+    pub(super) fn is_open(&self) -> bool {
+        !self.conn.is_autocommit()
+    }
+
+    /// Rolls back the open transaction, if there is one.
+    pub(super) fn end(&self) -> Result<(), Error> {
+        if self.is_open() { self.control("ROLLBACK") } else { Ok(()) }
+    }
+
+    /// Empties the write-ahead log; false while a reader uses it.
+    pub(super) fn checkpoint(&self) -> Result<bool, Error> {
+        connection::checkpoint(&self.conn)
+    }
+
+    pub(super) fn change_count(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Drops the changes of work that was rolled back to its savepoint.
+    pub(super) fn truncate_changes(&mut self, count: usize) {
+        self.changes.truncate(count);
+    }
+
+    pub(super) fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+}
+
+/// Queries, each statement prepared once.
+impl SqliteTx {
+    pub(crate) fn record_change(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+
+    pub(crate) fn execute(&self, (sql, params): Bound<'_>) -> Result<usize, Error> {
+        Ok(self.conn.prepare_cached(sql)?.execute(params_from_iter(params))?)
+    }
+
+    pub(crate) fn execute_each(&self, sql: &'static str, rows: &[Vec<Value<'_>>]) -> Result<usize, Error> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut touched = 0;
+        for params in rows {
+            touched += statement.execute(params_from_iter(params))?;
+        }
+        Ok(touched)
+    }
+
+    pub(crate) fn first<T>(
+        &self,
+        (sql, params): Bound<'_>,
+        read: impl FnOnce(&Row<'_, '_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params_from_iter(params))?;
+        let found = match rows.next()? {
+            Some(row) => Some(read(&Row::Sqlite(row))?),
+            None => None,
+        };
+        // A statement that writes and returns is only done when it has been stepped to its end.
+        while rows.next()?.is_some() {}
+        Ok(found)
+    }
+
+    pub(crate) fn all<T>(
+        &self,
+        query: Bound<'_>,
+        read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        self.page(usize::MAX, query, read).map(|(all, _)| all)
+    }
+
+    /// The first rows, no more than `limit`, and whether there are more of them, which are not read.
+    pub(crate) fn page<T>(
+        &self,
+        limit: usize,
+        (sql, params): Bound<'_>,
+        mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
+    ) -> Result<(Vec<T>, bool), Error> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params_from_iter(params))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            if found.len() == limit {
+                return Ok((found, true));
+            }
+            if found.is_empty() {
+                found.reserve(PAGE);
+            }
+            found.push(read(&Row::Sqlite(row))?);
+        }
+        Ok((found, false))
+    }
+
+    pub(crate) fn last_id(&self, table: &str) -> Result<Option<i64>, Error> {
+        self.first(("SELECT seq FROM sqlite_sequence WHERE name = $1", &[table.into()]), |row| row.int(0))
+    }
+
+    pub(crate) fn set_sequence(&self, table: &str, last: i64) -> Result<(), Error> {
+        // The row appears with the first insert, and no constraint forbids a second one.
+        self.execute(("DELETE FROM sqlite_sequence WHERE name = $1", &[table.into()]))?;
+        let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $2)";
+        self.execute((insert, &[table.into(), last.into()])).map(drop)
+    }
+
+    /// Damaged pages in SQLite's own words, and foreign keys without their parent rows.
+    pub(crate) fn integrity_errors(&self) -> Result<Vec<String>, Error> {
+        let mut found = self.all((INTEGRITY, &[]), |row| row.text(0))?;
+        found.retain(|line| line != "ok");
+        found.extend(self.all((DANGLING, &[]), |row| {
+            let (table, parent, rows) = (row.text(0)?, row.text(1)?, row.int(2)?);
+            Ok(format!("{rows} rows of {table} point to rows of {parent} that are not there"))
+        })?);
+        Ok(found)
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Null => Ok(ToSqlOutput::from(rusqlite::types::Null)),
+            Self::Int(value) => value.to_sql(),
+            Self::Text(value) => value.to_sql(),
+            Self::Bytes(value) => value.to_sql(),
+        }
+    }
+}
