@@ -3,14 +3,12 @@
 mod accounts;
 mod chance;
 mod crowd;
-mod doctor;
 mod error;
 mod feed;
 mod hot;
 mod known;
 mod likes;
 mod memory;
-mod moving;
 mod open;
 mod passwords;
 mod photos;
@@ -22,22 +20,16 @@ mod upkeep;
 mod upload;
 mod users;
 mod variants;
-mod words;
 mod workers;
 
 pub use accounts::{Caller, Entrance};
 pub use blobs::{Account, BucketUrl, Location, Spool, Spooled};
 pub use crowd::{Crowd, Inside};
-pub use doctor::{Examination, Finding, Level};
 pub use error::Error;
 pub use hot::ImageFile;
 pub use imaging::{Format, Removed};
 pub use memory::Liked;
-pub use moving::{
-    ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, Place, Places, Plan, Progress,
-    Restored, migrate, plan, verify,
-};
-pub use open::OpenError;
+pub use open::{DAMAGED, OpenError, access, lock_folder};
 pub use photos::Picture;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;
@@ -45,7 +37,6 @@ pub use stats::{CacheLevel, Facts, Queue, Stats};
 pub use store::DatabaseUrl;
 pub use upload::Upload;
 pub use variants::Image;
-pub use words::{count, size};
 
 use std::fs::File;
 use std::sync::Arc;

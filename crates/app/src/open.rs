@@ -23,7 +23,7 @@ const MAX_UPLOADS_EACH: usize = 16;
 /// memory, and whoever waits for that should hear of it.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) const DAMAGED: &str =
+pub const DAMAGED: &str =
     "Stop the service, keep a copy of the data folder, and restore the last good backup.";
 
 /// Why the service could not start, in words that say what to do.
@@ -72,7 +72,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    pub(crate) fn of(error: store::OpenError, database: &store::Database) -> Self {
+    pub fn of(error: store::OpenError, database: &store::Database) -> Self {
         let flag = match database {
             store::Database::File(_) => "data-dir",
             store::Database::Server { .. } => "database-url",
@@ -155,7 +155,7 @@ async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
 }
 
 /// Who runs this is told: it is seldom who they think.
-pub(crate) fn access() -> String {
+pub fn access() -> String {
     let user = rustix::process::geteuid().as_raw();
     format!(
         "This runs as the user {user}: run it as the user of the service (sudo -u …), or give this one the right to \
@@ -195,7 +195,7 @@ fn make_private(path: &Path) -> io::Result<()> {
 }
 
 /// The folder is made when missing.
-pub(crate) fn lock_folder(path: &Path) -> Result<File, OpenError> {
+pub fn lock_folder(path: &Path) -> Result<File, OpenError> {
     let folder = |cause| OpenError::Folder { path: path.to_owned(), cause };
     make_private(path).map_err(folder)?;
     let lock = File::create(path.join("lock")).map_err(folder)?;

@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use app::{BucketUrl, DatabaseUrl, Place};
+use app::{BucketUrl, DatabaseUrl};
 use clap::builder::styling::Styles;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, value_parser};
+use ops::Place;
 
 use crate::config::{self, Flags};
 use crate::demo;

@@ -8,11 +8,12 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use app::{
-    Account, ArchiveError, BucketUrl, DatabaseUrl, Destination, Instance, Manifest, Mode, MoveError, Moved,
-    OpenError, Place, Places, Progress, count, size,
-};
+use app::{Account, BucketUrl, DatabaseUrl, OpenError};
 use model::Clock;
+use ops::{
+    ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, Place, Places, Progress, count,
+    size,
+};
 
 use crate::cli::Step;
 use crate::config::Config;
@@ -80,7 +81,7 @@ pub async fn verify_backup(file: &Path) -> Result<(), MovingError> {
     let (from, path) = (reader(file)?, file.to_owned());
     let proven = tokio::task::spawn_blocking(move || {
         let shown = Shown::new();
-        let proven = app::verify(from, &shown);
+        let proven = ops::verify(from, &shown);
         shown.end();
         proven
     });
@@ -140,7 +141,7 @@ pub async fn migrate(
         Mode::Copy | Mode::Finish => Instance::take_beside(&to_places, &from_places).await,
     };
     let to = to.map_err(MovingError::Target)?;
-    let moved = app::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
+    let moved = ops::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
     shown.end();
     let moved = moved?;
     match mode {
@@ -197,7 +198,7 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
         Err(OpenError::Missing(_)) => None,
         Err(error) => return Err(MovingError::Target(error)),
     };
-    let plan = app::plan(&from, to.as_ref(), shown).await;
+    let plan = ops::plan(&from, to.as_ref(), shown).await;
     shown.end();
     let plan = plan?;
     let census = plan.census;

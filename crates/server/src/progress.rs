@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use app::{Progress, count, size};
+use ops::{Progress, count, size};
 
 /// How long a bar is where there is room, and the shortest that is worth drawing.
 const WIDTH: usize = 24;

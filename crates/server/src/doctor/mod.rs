@@ -2,8 +2,9 @@
 
 mod settings;
 
-use app::{Examination, Finding, Instance, Level, OpenError, Places};
+use app::OpenError;
 use model::Clock;
+use ops::{Examination, Finding, Instance, Level, Places};
 
 use crate::config::Config;
 use crate::moving::places;

@@ -1,6 +1,6 @@
 //! Settings that are right by themselves and make no sense together.
 
-use app::Finding;
+use ops::Finding;
 
 use crate::config::Config;
 
@@ -59,7 +59,7 @@ fn patience(config: &Config) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use app::Level;
+    use ops::Level;
 
     use super::*;
     use crate::config::Flags;

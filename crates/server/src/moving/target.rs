@@ -1,6 +1,7 @@
 //! Where a move leads: what is wrong there, and how the service is told of it, in the words of `migrate`.
 
-use app::{OpenError, Place, Places};
+use app::OpenError;
+use ops::{Place, Places};
 
 /// The settings that errors speak of, and what names the same for a move.
 const NAMES: [(&str, &str); 7] = [

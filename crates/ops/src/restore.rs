@@ -16,8 +16,10 @@ use model::{Clock, PhotoId};
 use store::{Arrival, Census, Fact};
 use tokio::sync::mpsc;
 
-use super::archive::{Content, Contents, Manifest};
-use super::{ArchiveError, Instance, MoveError, Progress};
+use crate::archive::{ArchiveError, Content, Contents, Manifest};
+use crate::error::MoveError;
+use crate::instance::Instance;
+use crate::progress::Progress;
 
 /// Photos that are written at the same time, and facts that may wait for their turn.
 const AT_ONCE: usize = 8;

@@ -15,7 +15,9 @@ use std::time::Duration;
 use model::{Timestamp, Username};
 use store::DatabaseUrl;
 
-use crate::{Instance, MoveError, Progress};
+use crate::error::MoveError;
+use crate::instance::Instance;
+use crate::progress::Progress;
 
 pub use finding::{Finding, Level};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use super::{Examination, Finding};
-use crate::size;
+use crate::humanize::size;
 
 /// With less than this nothing can be taken in any more.
 const LEAST: u64 = 512 << 20;

@@ -5,7 +5,8 @@ use std::io::{self, Read, Write};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use super::{ArchiveError, hex, tar};
+use super::error::ArchiveError;
+use super::tar::{self, hex};
 
 const SUMS: &str = "SHA256SUMS";
 

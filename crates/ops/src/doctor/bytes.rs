@@ -6,8 +6,10 @@ use blobs::Kept;
 use model::{PhotoId, Timestamp};
 
 use super::{Examination, Finding};
-use crate::moving::{ELSEWHERE, Shelves};
-use crate::{MoveError, Progress, count};
+use crate::error::{ELSEWHERE, MoveError};
+use crate::humanize::count;
+use crate::photos::Shelves;
+use crate::progress::Progress;
 
 const COLLECTED: &str =
     "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use model::{PhotoId, master_sides};
 use store::{Fact, PhotoFact, Sink};
 
-use super::{Instance, MoveError};
+use crate::error::MoveError;
+use crate::instance::Instance;
 
 /// What a photo's row says about its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

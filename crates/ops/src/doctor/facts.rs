@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use app::{DAMAGED, Settings};
+
 use super::{Examination, Finding};
-use crate::open::DAMAGED;
-use crate::{MoveError, count, size};
+use crate::error::MoveError;
+use crate::humanize::{count, size};
 
 /// Clocks that agree to this are right enough.
 const DRIFT: Duration = Duration::from_secs(5);
@@ -109,7 +111,7 @@ impl Examination<'_> {
         }
         let mut mended = None;
         if self.fix {
-            let swept = store.sweep(self.now, self.session_idle, crate::Settings::KEY_LIFE).await?;
+            let swept = store.sweep(self.now, self.session_idle, Settings::KEY_LIFE).await?;
             mended = Some(format!("swept away: {swept} sessions and upload keys"));
         }
         let what = format!("{left} ended long ago and are still there, of no use to anybody");

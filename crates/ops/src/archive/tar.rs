@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 
 use sha2::{Digest, Sha256};
 
-use super::{ArchiveError, hex};
+use super::error::ArchiveError;
 
 const BLOCK: usize = 512;
 
@@ -193,6 +193,11 @@ fn told(block: &[u8; BLOCK]) -> Option<(String, u64, u64)> {
 
 fn put(block: &mut [u8; BLOCK], at: usize, bytes: &[u8]) {
     block[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+/// The digest as `sha256sum` prints it.
+pub(super) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// How many zeros fill up the last block of so many bytes.

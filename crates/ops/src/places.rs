@@ -7,7 +7,7 @@ use std::str::FromStr;
 use blobs::{Account, BucketUrl};
 use store::DatabaseUrl;
 
-use super::MoveError;
+use crate::error::MoveError;
 
 const PLACES: &str = "a place is a data folder, postgres://… for rows, or s3://… for photos";
 

@@ -6,8 +6,10 @@ use blobs::Kept;
 use model::PhotoId;
 use store::Census;
 
-use super::photos::Shelves;
-use super::{Instance, MoveError, Progress};
+use crate::error::MoveError;
+use crate::instance::Instance;
+use crate::photos::Shelves;
+use crate::progress::Progress;
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Plan {

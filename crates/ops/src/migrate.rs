@@ -14,9 +14,11 @@ use model::{Clock, PhotoId};
 use sha2::{Digest, Sha256};
 use store::{Arrival, Fact, Sink, Table};
 
-use super::archive::{Ledger, Written};
-use super::photos::{Expected, Found, Shelves};
-use super::{Instance, MoveError, Progress};
+use crate::archive::{Ledger, Written};
+use crate::error::MoveError;
+use crate::instance::Instance;
+use crate::photos::{Expected, Found, Shelves};
+use crate::progress::Progress;
 
 /// Photos that are under way at the same time.
 const AT_ONCE: usize = 8;

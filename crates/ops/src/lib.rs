@@ -1,11 +1,13 @@
-//! Moving in and out: backups, restores, and moves from one database and blob store to others.
+//! Operator tools: backup, restore, migrate and doctor.
 //!
-//! They work on an [`Instance`], which is a database and a blob store without the service around them, and never ask
-//! which kind stands behind either.
+//! They work on an [`Instance`], which is a database and a blob store without the service around them, and do not
+//! depend on the backend of either.
 
 mod archive;
 mod backup;
+mod doctor;
 mod error;
+mod humanize;
 mod instance;
 mod migrate;
 mod photos;
@@ -16,13 +18,12 @@ mod restore;
 
 pub use archive::{ArchiveError, Manifest};
 pub use backup::Destination;
+pub use doctor::{Examination, Finding, Level};
 pub use error::MoveError;
+pub use humanize::{count, size};
 pub use instance::Instance;
 pub use migrate::{Mode, Moved, migrate};
 pub use places::{Place, Places};
 pub use plan::{Plan, plan};
 pub use progress::Progress;
 pub use restore::{Restored, verify};
-
-pub(crate) use error::ELSEWHERE;
-pub(crate) use photos::Shelves;

@@ -9,7 +9,8 @@ use model::{PhotoId, Timestamp};
 use store::{Fact, Table};
 
 use super::manifest::{FORMAT, Manifest};
-use super::{Written, group, tar};
+use super::row_spool::Written;
+use super::{group, tar};
 
 /// Rows in one file, and the bytes after which it has enough of them.
 const ROWS: usize = 5_000;

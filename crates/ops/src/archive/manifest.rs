@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ArchiveError;
+use super::error::ArchiveError;
 
 /// Raised when an older Pinhole could not read what a newer one writes.
 pub(super) const FORMAT: u32 = 1;

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
+use app::{DAMAGED, access};
 use model::PhotoId;
 use store::Census;
 
-use super::ArchiveError;
-use crate::open::{DAMAGED, access};
-use crate::words::count;
+use crate::archive::ArchiveError;
+use crate::humanize::count;
 
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {

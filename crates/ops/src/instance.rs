@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::path::PathBuf;
 
+use app::{OpenError, lock_folder};
 use blobs::{Blobs, Location};
 use store::{Database, DatabaseUrl, Store};
 use tempfile::TempDir;
 
-use super::places::{Place, Places};
-use crate::OpenError;
-use crate::open::lock_folder;
+use crate::places::{Place, Places};
 
 #[derive(Debug)]
 pub struct Instance {

@@ -9,9 +9,10 @@ use bytes::Bytes;
 use model::PhotoId;
 use store::{Fact, Table};
 
-use super::group::Group;
+use super::error::ArchiveError;
+use super::group::{self, Group};
 use super::manifest::Manifest;
-use super::{ArchiveError, group, ledger, tar};
+use super::{row_spool, tar};
 
 pub(crate) enum Content {
     Photo(PhotoId, Vec<(Part, Bytes)>),
@@ -92,7 +93,7 @@ impl<R: Read> Contents<R> {
             let text = std::str::from_utf8(bytes).map_err(|cause| damaged(group, &cause.to_string()))?;
             for (line, number) in text.lines().zip(1..) {
                 let unread = |cause| damaged(group, &format!("line {number} is no row of {table}: {cause}"));
-                let fact = ledger::read(table, line).map_err(unread)?;
+                let fact = row_spool::read(table, line).map_err(unread)?;
                 if let Fact::Photo(photo) = &fact
                     && !self.unclaimed.remove(&photo.id)
                 {

@@ -3,8 +3,8 @@
 use store::{DatabaseUrl, Lag, replica_lag};
 
 use super::{Examination, Finding};
-use crate::moving::Place;
-use crate::size;
+use crate::humanize::size;
+use crate::places::Place;
 
 /// One that is further behind hardly ever answers: what it is asked about it would have to know already.
 const FAR: u64 = 16 << 20;
@@ -43,7 +43,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Level;
+    use crate::doctor::Level;
 
     #[test]
     fn only_one_that_is_far_behind_is_worth_a_note() {

@@ -12,39 +12,18 @@
 //! last: an archive without one was never finished.
 
 mod contents;
+mod error;
 mod group;
-mod ledger;
 mod manifest;
+mod row_spool;
 mod tar;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-use std::io;
-
-use sha2::Digest;
-
 pub(super) use contents::{Content, Contents};
-pub(super) use ledger::{Ledger, Written};
+pub use error::ArchiveError;
 pub use manifest::Manifest;
+pub(super) use row_spool::{Ledger, Written};
 pub(super) use writer::{LeftOut, Writer};
-
-/// What is wrong with an archive.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    #[error("the archive cannot be read: {0}")]
-    Read(io::Error),
-    #[error("this is not an archive of Pinhole, or its very beginning is damaged")]
-    Foreign,
-    #[error("{entry} is damaged: {what}")]
-    Damaged { entry: String, what: String },
-    #[error("the archive ends too early, after {last}: it was cut off, or never finished")]
-    CutOff { last: String },
-    #[error("the archive has format {found}, made by a newer Pinhole; this one reads up to {known}")]
-    Newer { found: u32, known: u32 },
-}
-
-fn hex(hash: sha2::Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}

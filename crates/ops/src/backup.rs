@@ -16,9 +16,11 @@ use futures_util::{StreamExt, stream};
 use model::{PhotoId, Timestamp};
 use tokio::sync::mpsc;
 
-use super::archive::{Ledger, LeftOut, Manifest, Writer, Written};
-use super::photos::Found;
-use super::{Instance, MoveError, Progress};
+use crate::archive::{Ledger, LeftOut, Manifest, Writer, Written};
+use crate::error::MoveError;
+use crate::instance::Instance;
+use crate::photos::Found;
+use crate::progress::Progress;
 
 /// Photos that are read at the same time, and those that may wait to be written.
 const AT_ONCE: usize = 4;

@@ -1,4 +1,4 @@
-//! Numbers as people say them.
+//! Counts and sizes formatted for people.
 
 /// `1 photo`, `2 photos`.
 pub fn count(number: u64, noun: &str) -> String {
