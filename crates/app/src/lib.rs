@@ -29,7 +29,7 @@ pub use error::Error;
 pub use hot::ImageFile;
 pub use imaging::{Format, Removed};
 pub use memory::Liked;
-pub use open::{DAMAGED, OpenError, access, lock_folder};
+pub use open::{OpenError, RESTORE_ADVICE, lock_folder, permission_advice};
 pub use photos::Picture;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;

@@ -23,7 +23,7 @@ const MAX_UPLOADS_EACH: usize = 16;
 /// memory, and whoever waits for that should hear of it.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(60);
 
-pub const DAMAGED: &str =
+pub const RESTORE_ADVICE: &str =
     "Stop the service, keep a copy of the data folder, and restore the last good backup.";
 
 /// Why the service could not start, in words that say what to do.
@@ -55,9 +55,9 @@ pub enum OpenError {
     Missing(store::OpenError),
     #[error("{0}\nStart the service of this version once, which brings it up to date.")]
     Older(store::OpenError),
-    #[error("{}\n{}", .0, access())]
+    #[error("{}\n{}", .0, permission_advice())]
     Denied(store::OpenError),
-    #[error("{}\n{}", .0, DAMAGED)]
+    #[error("{}\n{}", .0, RESTORE_ADVICE)]
     Damaged(store::OpenError),
     #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
@@ -155,7 +155,7 @@ async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
 }
 
 /// Who runs this is told: it is seldom who they think.
-pub fn access() -> String {
+pub fn permission_advice() -> String {
     let user = rustix::process::geteuid().as_raw();
     format!(
         "This runs as the user {user}: run it as the user of the service (sudo -u …), or give this one the right to \

@@ -1,9 +1,9 @@
-//! What can go wrong on a move, in words that say what to do.
+//! Errors of operator tools: each message says what is wrong and, after a line break, what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-use app::{DAMAGED, access};
+use app::{RESTORE_ADVICE, permission_advice};
 use model::PhotoId;
 use store::Census;
 
@@ -11,12 +11,12 @@ use crate::archive::ArchiveError;
 use crate::humanize::count;
 
 #[derive(Debug, thiserror::Error)]
-pub enum MoveError {
+pub enum Error {
     #[error("{}{}", .0, store_remedy(.0))]
     Store(#[from] store::Error),
     #[error("{}{}", .0, blobs_remedy(.0))]
     Blobs(#[from] blobs::Error),
-    #[error("{0}\nNothing was restored; what had been copied is cleared away when the service starts.")]
+    #[error("{0}\nNothing was restored; the service removes the copied photos when it starts.")]
     Archive(#[from] ArchiveError),
     #[error("{} is there already\nName another file, or replace it with --force.", path.display())]
     Exists { path: PathBuf },
@@ -30,16 +30,16 @@ pub enum MoveError {
         remedy(*may_skip)
     )]
     Missing { missing: Vec<PhotoId>, may_skip: bool },
-    #[error("not one of {} has its bytes\n{}", count(*photos, "photo"), ELSEWHERE)]
+    #[error("not one of {} has its bytes\n{}", count(*photos, "photo"), CHECK_BLOBS_URL)]
     AllMissing { photos: u64 },
     #[error(
-        "{place} is not empty: it has {}\n\
-         Name an empty one: what is there is never mixed with what comes.",
-        found(census)
+        "{location} is not empty: it has {}\n\
+         Name an empty one: an archive or a migration is never merged with existing data.",
+        contents(census)
     )]
-    NotEmpty { place: String, census: Census },
-    #[error("{place} is where it is now\nName another place.")]
-    SamePlace { place: String },
+    NotEmpty { location: String, census: Census },
+    #[error("{location} is where it is now\nName another location.")]
+    SameLocation { location: String },
     #[error(
         "{} and {} lie one in the other\nName a folder of its own.",
         new.display(),
@@ -47,44 +47,44 @@ pub enum MoveError {
     )]
     Nested { new: PathBuf, old: PathBuf },
     #[error(
-        "{place} did not give back what was written to it, for photo {photo}\nSee that the disk or the store is healthy."
+        "{location} did not return what was written to it, for photo {photo}\nSee that the disk or the store is healthy."
     )]
-    Unfaithful { place: String, photo: PhotoId },
+    ReadBackMismatch { location: String, photo: PhotoId },
     #[error(
-        "photo {photo} was deleted while it was moved: a service still runs on the old place\n\
+        "photo {photo} was deleted while it was moved: a service still runs on the source\n\
          Stop every node of it, then finish again."
     )]
-    StillWritten { photo: PhotoId },
-    #[error("{what} is not the same in both places\n{}", repair(*is_finished))]
+    SourceStillWritten { photo: PhotoId },
+    #[error("{what} is not the same in both locations\n{}", repair(*is_finished))]
     Different { what: String, is_finished: bool },
     #[error("not there yet: {} of {}\n{}", photos - there, count(*photos, "photo"), completion(*is_finished))]
-    PhotosToCome { there: u64, photos: u64, is_finished: bool },
+    PhotosNotCopied { there: u64, photos: u64, is_finished: bool },
     #[error(
         "the old database was written to while it was moved: a service still runs on it\n\
          Stop every node of it, {}then finish again.",
         emptied(filled.as_deref())
     )]
-    Overtaken { filled: Option<String> },
+    SourceWritten { filled: Option<String> },
     #[error(
         "no rows are there yet; the photos that are to move are there, and the same\n\
-         Stop the service, then run this with --finish instead of --verify: that brings in the rows."
+         Stop the service, then run this with --finish instead of --verify: that imports the rows."
     )]
-    RowsToCome,
-    #[error("cannot keep facts in a temporary file: {0}\nPoint TMPDIR to a folder with some room.")]
-    Ledger(io::Error),
+    RowsNotCopied,
+    #[error("cannot spool rows to a temporary file: {0}\nPoint TMPDIR to a folder with some room.")]
+    Spool(io::Error),
     #[error("a thread ended before its work was done: {0}")]
     Stopped(String),
 }
 
-/// All at once are seldom lost.
-pub(crate) const ELSEWHERE: &str = "Is `blobs_url` right, and is the disk mounted that they are on? \
+/// All photos missing at once means a wrong setting more often than a loss.
+pub(crate) const CHECK_BLOBS_URL: &str = "Is `blobs_url` right, and is the disk mounted that they are on? \
     If they are really gone, restore a backup.";
 
 const MAKE_ROOM: &str =
     "\nThe disk is full: make room, then run it again; it goes on where this attempt ended.";
 
-impl MoveError {
-    /// All of them tell another story than some.
+impl Error {
+    /// All photos missing has another likely cause than some missing.
     pub fn missing(missing: Vec<PhotoId>, photos: u64, may_skip: bool) -> Self {
         if missing.len() as u64 == photos {
             Self::AllMissing { photos }
@@ -97,7 +97,7 @@ impl MoveError {
 fn store_remedy(error: &store::Error) -> String {
     match error {
         store::Error::Full(_) => MAKE_ROOM.to_owned(),
-        store::Error::Damaged(_) => format!("\n{DAMAGED}"),
+        store::Error::Damaged(_) => format!("\n{RESTORE_ADVICE}"),
         _ => String::new(),
     }
 }
@@ -106,7 +106,7 @@ fn blobs_remedy(error: &blobs::Error) -> String {
     match error {
         blobs::Error::Io { cause, .. } => match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => MAKE_ROOM.to_owned(),
-            io::ErrorKind::PermissionDenied => format!("\n{}", access()),
+            io::ErrorKind::PermissionDenied => format!("\n{}", permission_advice()),
             _ => String::new(),
         },
         blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
@@ -118,7 +118,7 @@ fn photos(count: usize) -> String {
     if count == 1 { "a photo".to_owned() } else { format!("{count} photos") }
 }
 
-/// The first few; `pinhole doctor --json` tells all.
+/// The first few; `pinhole doctor --json` lists all.
 fn names(photos: &[PhotoId]) -> String {
     const SHOWN: usize = 5;
     let mut names: Vec<String> = photos.iter().take(SHOWN).map(PhotoId::to_string).collect();
@@ -136,15 +136,15 @@ fn remedy(may_skip: bool) -> &'static str {
     }
 }
 
-/// What was brought in too early has to go: it is not all.
+/// Rows that were imported too early are incomplete, and have to be deleted.
 fn emptied(filled: Option<&str>) -> String {
-    filled.map_or_else(String::new, |place| format!("empty the new database ({place}), "))
+    filled.map_or_else(String::new, |location| format!("empty the new database ({location}), "))
 }
 
-/// Before the rows are there every photo is compared again by a plain pass; afterwards none is touched any more.
+/// Until the rows are imported, `Mode::Copy` compares every photo again; afterwards none is touched.
 fn repair(is_finished: bool) -> &'static str {
     if is_finished {
-        "Empty the new place and begin again; the old one is as it was."
+        "Empty the destination and begin again; the source is unchanged."
     } else {
         "Run this without --verify: that copies again whatever differs."
     }
@@ -158,7 +158,7 @@ fn completion(is_finished: bool) -> &'static str {
     }
 }
 
-fn found(census: &Census) -> String {
+fn contents(census: &Census) -> String {
     let Census { users, posts, photos, sessions, .. } = census;
     format!(
         "{}, {}, {} and {}",
@@ -174,10 +174,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_and_a_closed_door_are_told_with_a_way_out() {
+    fn a_full_disk_and_missing_permissions_come_with_advice() {
         let at = |kind: io::ErrorKind| blobs::Error::Io { path: "/data/photos".into(), cause: kind.into() };
         for (error, words) in [
-            (MoveError::from(at(io::ErrorKind::StorageFull)), "make room"),
+            (Error::from(at(io::ErrorKind::StorageFull)), "make room"),
             (at(io::ErrorKind::PermissionDenied).into(), "runs as the user"),
             (store::Error::Full("disk full".into()).into(), "goes on where"),
             (store::Error::Damaged("malformed".into()).into(), "keep a copy"),

@@ -1,4 +1,4 @@
-//! An instance as the tools of its operator see it: its database and its bytes, without the service around them.
+//! An instance as operator tools open it: its database and its blob store, without the service around them.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -8,110 +8,116 @@ use blobs::{Blobs, Location};
 use store::{Database, DatabaseUrl, Store};
 use tempfile::TempDir;
 
-use crate::places::{Place, Places};
+use crate::location::{InstanceLocation, StorageLocation};
 
 #[derive(Debug)]
 pub struct Instance {
     pub(crate) store: Store,
     pub(crate) blobs: Blobs,
-    pub(crate) places: Places,
-    /// Held as long as we live: no service runs on these folders meanwhile.
+    pub(crate) location: InstanceLocation,
+    /// Held for the lifetime of the instance: no service can start on these folders.
     _locks: Vec<File>,
     _staging: Option<TempDir>,
 }
 
-/// What somebody wants with an instance.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum OpenMode {
     Read,
     Write,
 }
 
 impl Instance {
-    // Files are opened right here: whoever opens an instance has nothing else to do.
+    // These open files on the calling task: a tool has nothing else to do meanwhile.
 
-    /// To look at, beside a service that may be running. Nothing is made, upgraded or locked.
-    pub async fn look_at(places: &Places) -> Result<Self, OpenError> {
-        Self::open(places, Access::Read, Access::Read, Vec::new()).await
+    /// Opens beside a service that may be running. Nothing is created, upgraded or locked.
+    pub async fn open_read_only(location: &InstanceLocation) -> Result<Self, OpenError> {
+        Self::open(location, OpenMode::Read, OpenMode::Read, Vec::new()).await
     }
 
-    /// The same while no service runs on it. An address elsewhere cannot be locked: there it is up to the operator.
-    pub async fn hold(places: &Places) -> Result<Self, OpenError> {
-        // Looked at first: locking a folder makes it.
-        let instance = Self::look_at(places).await?;
-        Ok(Self { _locks: lock(places.folders())?, ..instance })
+    /// Opens read-only and locks the folders, so that no service runs on them. A server cannot be locked: there the
+    /// operator has to stop every node.
+    pub async fn lock(location: &InstanceLocation) -> Result<Self, OpenError> {
+        // Opened first: locking a folder creates it.
+        let instance = Self::open_read_only(location).await?;
+        Ok(Self { _locks: lock_folders(location.folders())?, ..instance })
     }
 
-    /// To write to, while no service runs on it. It is made where it is missing.
-    pub async fn take(places: &Places) -> Result<Self, OpenError> {
-        let locks = lock(places.folders())?;
-        Self::open(places, Access::Write, Access::Write, locks).await
+    /// Opens for writing, while no service runs on it. Missing parts are created.
+    pub async fn open_exclusive(location: &InstanceLocation) -> Result<Self, OpenError> {
+        let locks = lock_folders(location.folders())?;
+        Self::open(location, OpenMode::Write, OpenMode::Write, locks).await
     }
 
-    /// The same for one to move to: what has its place in common with `other` is only looked at.
-    pub async fn take_beside(places: &Places, other: &Places) -> Result<Self, OpenError> {
-        let own = |is_shared| if is_shared { Access::Read } else { Access::Write };
-        let database = own(places.database.is(&other.database));
-        let blobs = own(places.blobs.is(&other.blobs));
-        let folders = [(places.database.path(), database), (places.blobs.path(), blobs)].into_iter();
-        let written = folders.filter(|(_, access)| *access == Access::Write).filter_map(|(folder, _)| folder);
+    /// The same for the destination of a migration: a part that it shares with `other` is opened read-only.
+    pub async fn open_exclusive_beside(
+        location: &InstanceLocation,
+        other: &InstanceLocation,
+    ) -> Result<Self, OpenError> {
+        let own = |is_shared| if is_shared { OpenMode::Read } else { OpenMode::Write };
+        let database = own(location.database.is_same(&other.database));
+        let blobs = own(location.blobs.is_same(&other.blobs));
+        let folders = [(location.database.path(), database), (location.blobs.path(), blobs)].into_iter();
+        let written = folders.filter(|(_, mode)| *mode == OpenMode::Write).filter_map(|(folder, _)| folder);
         let mut folders: Vec<&PathBuf> = written.collect();
         folders.dedup();
-        Self::open(places, database, blobs, lock(folders)?).await
+        Self::open(location, database, blobs, lock_folders(folders)?).await
     }
 
     async fn open(
-        places: &Places,
-        database: Access,
-        blobs: Access,
+        location: &InstanceLocation,
+        database: OpenMode,
+        blobs: OpenMode,
         locks: Vec<File>,
     ) -> Result<Self, OpenError> {
-        let store = open_store(&places.database, database).await?;
-        let (blobs, staging) = open_blobs(places, blobs).await?;
-        Ok(Self { store, blobs, places: places.clone(), _locks: locks, _staging: staging })
+        let store = open_store(&location.database, database).await?;
+        let (blobs, staging) = open_blobs(location, blobs).await?;
+        Ok(Self { store, blobs, location: location.clone(), _locks: locks, _staging: staging })
     }
 
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn location(&self) -> &InstanceLocation {
+        &self.location
     }
 }
 
-fn lock(folders: Vec<&PathBuf>) -> Result<Vec<File>, OpenError> {
+fn lock_folders(folders: Vec<&PathBuf>) -> Result<Vec<File>, OpenError> {
     folders.into_iter().map(|folder| lock_folder(folder)).collect()
 }
 
-async fn open_store(place: &Place<DatabaseUrl>, access: Access) -> Result<Store, OpenError> {
-    let database = match place {
-        Place::Folder(path) => Database::File(path.join("pinhole.db")),
-        // What a replica says may be old.
-        Place::Address(url) => Database::Server { primary: url.clone(), replica: None },
+async fn open_store(location: &StorageLocation<DatabaseUrl>, mode: OpenMode) -> Result<Store, OpenError> {
+    let database = match location {
+        StorageLocation::Folder(path) => Database::File(path.join("pinhole.db")),
+        // A replica may be stale.
+        StorageLocation::Url(url) => Database::Server { primary: url.clone(), replica: None },
     };
-    let opened = match access {
-        Access::Read => Store::open_read_only(&database).await,
-        Access::Write => Store::open(&database, 1, Box::new(|_| {})).await,
+    let opened = match mode {
+        OpenMode::Read => Store::open_read_only(&database).await,
+        OpenMode::Write => Store::open(&database, 1, Box::new(|_| {})).await,
     };
     opened.map_err(|error| OpenError::of(error, &database))
 }
 
-/// A bucket is tried out before it is written to. What goes there needs no folder here, but the blob store wants one.
-async fn open_blobs(places: &Places, access: Access) -> Result<(Blobs, Option<TempDir>), OpenError> {
-    let url = match &places.blobs {
-        Place::Folder(path) => {
-            let opened = match access {
-                Access::Read => Blobs::open_to_read(path, &Location::DataFolder),
-                Access::Write => Blobs::open(path, &Location::DataFolder),
+/// A bucket is pinged before it is written to. The blob store needs a staging folder even for a bucket.
+async fn open_blobs(
+    location: &InstanceLocation,
+    mode: OpenMode,
+) -> Result<(Blobs, Option<TempDir>), OpenError> {
+    let url = match &location.blobs {
+        StorageLocation::Folder(path) => {
+            let opened = match mode {
+                OpenMode::Read => Blobs::open_to_read(path, &Location::DataFolder),
+                OpenMode::Write => Blobs::open(path, &Location::DataFolder),
             };
             return Ok((opened.map_err(OpenError::Blobs)?, None));
         }
-        Place::Address(url) => url.clone(),
+        StorageLocation::Url(url) => url.clone(),
     };
     let failed = |cause| OpenError::Bucket { url: url.clone(), cause };
-    let location = Location::Bucket { url: url.clone(), account: places.account.clone() };
+    let location = Location::Bucket { url: url.clone(), account: location.account.clone() };
     let staging =
         tempfile::tempdir().map_err(|cause| OpenError::Folder { path: std::env::temp_dir(), cause })?;
-    let blobs = match access {
-        Access::Read => Blobs::open_to_read(staging.path(), &location).map_err(failed)?,
-        Access::Write => {
+    let blobs = match mode {
+        OpenMode::Read => Blobs::open_to_read(staging.path(), &location).map_err(failed)?,
+        OpenMode::Write => {
             let blobs = Blobs::open(staging.path(), &location).map_err(failed)?;
             blobs.ping().await.map_err(failed)?;
             blobs

@@ -1,8 +1,8 @@
-//! Moves an instance to another database, another blob store, or both.
+//! Migrates an instance to another database, another blob store, or both.
 //!
-//! Bytes never change once they are there, so they can be copied while the service runs, as often as one likes; facts
-//! change all the time, so they are copied once, at the end, when nothing is written any more. That takes minutes where
-//! the bytes took hours, and needs no bookkeeping about what changed since.
+//! Files are immutable, so they can be copied while the service runs, any number of times; rows change, so they are
+//! copied once, at the end, while the service is stopped. That takes minutes where the files took hours, and needs no
+//! change tracking.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,238 +14,234 @@ use model::{Clock, PhotoId};
 use sha2::{Digest, Sha256};
 use store::{Arrival, Fact, Sink, Table};
 
-use crate::archive::{Ledger, Written};
-use crate::error::MoveError;
+use crate::archive::{RowSpool, SpooledRows};
+use crate::error::Error;
 use crate::instance::Instance;
-use crate::photos::{Expected, Found, Shelves};
+use crate::photos::{ExpectedFiles, PhotoFiles, PhotosByShard};
 use crate::progress::Progress;
 
-/// Photos that are under way at the same time.
+/// Photos that are copied concurrently.
 const AT_ONCE: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Bytes only, beside a service that runs: what is there is held against the old place byte by byte.
+    /// Files only, beside a running service: files at the destination are compared byte by byte.
     Copy,
-    /// The rest of the bytes, known by their names and lengths, and all facts.
+    /// The remaining files, compared by name and length, and all rows.
     Finish,
-    /// Nothing is written; every fact and every byte is compared.
+    /// Writes nothing; compares every row and every byte.
     Verify,
 }
 
-/// How a move went.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Moved {
+pub struct MigrateReport {
     pub photos: u64,
-    /// Those that were not there before, and their bytes.
+    /// Photos that were copied now, and their bytes.
     pub copied: u64,
     pub bytes: u64,
-    /// Rows that were brought in, or compared.
+    /// Rows that were imported or compared.
     pub rows: u64,
-    /// They came with an earlier attempt.
-    pub rows_were_there: bool,
-    /// Photos at the new place that nothing speaks of, counted at the end of a move.
-    pub nobodys: u64,
+    /// An earlier attempt had imported them.
+    pub rows_already_present: bool,
+    /// Photos at the destination without a row or a claim, counted by `Mode::Finish`.
+    pub orphans: u64,
 }
 
-/// From one instance to another. What has the same place in both stays where it is.
+/// From one instance to another. A part with the same location in both is left alone.
 pub async fn migrate(
     from: &Instance,
     to: &Instance,
     mode: Mode,
     clock: &Clock,
     progress: Arc<dyn Progress>,
-) -> Result<Moved, MoveError> {
-    let facts_move = !from.places.database.is(&to.places.database);
-    let bytes_move = !from.places.blobs.is(&to.places.blobs);
-    if !facts_move && !bytes_move {
-        return Err(MoveError::SamePlace { place: to.places.database.to_string() });
+) -> Result<MigrateReport, Error> {
+    let rows_move = !from.location.database.is_same(&to.location.database);
+    let blobs_move = !from.location.blobs.is_same(&to.location.blobs);
+    if !rows_move && !blobs_move {
+        return Err(Error::SameLocation { location: to.location.database.to_string() });
     }
     let folder = std::env::temp_dir();
-    let ledger = if mode == Mode::Copy { Ledger::photos(&folder) } else { Ledger::everything(&folder) };
-    let ledger = from.store.export(ledger.map_err(MoveError::Ledger)?).await?;
-    let ledger = ledger.finish().map_err(MoveError::Ledger)?;
+    let spool =
+        if mode == Mode::Copy { RowSpool::photos_only(&folder) } else { RowSpool::all_tables(&folder) };
+    let spool = from.store.export(spool.map_err(Error::Spool)?).await?;
+    let spool = spool.finish().map_err(Error::Spool)?;
 
-    // Facts that are there already are ours, from an end that nobody heard of, or somebody else's.
-    let is_finished = facts_move && mode != Mode::Copy && !to.store.census().await?.is_empty();
-    if facts_move && !is_finished {
-        to.expect_empty().await?;
+    // Rows at the destination come from an earlier attempt, or belong to another instance.
+    let is_finished = rows_move && mode != Mode::Copy && !to.store.census().await?.is_empty();
+    if rows_move && !is_finished {
+        to.ensure_empty().await?;
     }
-    if is_finished && fingerprint(&to.store).await? != fingerprint_of(&ledger)? {
+    if is_finished && fingerprint(&to.store).await? != fingerprint_of(&spool)? {
         return Err(match mode {
-            Mode::Verify => different_facts(),
-            _ => MoveError::NotEmpty {
-                place: to.places.database.to_string(),
+            Mode::Verify => different_rows(),
+            _ => Error::NotEmpty {
+                location: to.location.database.to_string(),
                 census: to.store.census().await?,
             },
         });
     }
 
-    let mut moved = Moved::default();
-    if bytes_move {
-        // What is brought in beside facts is claimed until they follow.
-        let claims = facts_move && !is_finished && mode != Mode::Verify;
-        let courier = Courier { from, to, mode, claims, is_finished, clock };
-        moved = courier.carry(&ledger, &*progress).await?;
+    let mut report = MigrateReport::default();
+    if blobs_move {
+        // Files that arrive before their rows are claimed, so that the service would collect them.
+        let claims = rows_move && !is_finished && mode != Mode::Verify;
+        let copier = PhotoCopier { from, to, mode, claims, is_finished, clock };
+        report = copier.copy_all(&spool, &*progress).await?;
     }
     match mode {
-        Mode::Copy => return Ok(moved),
-        Mode::Verify if facts_move && !is_finished => return Err(MoveError::RowsToCome),
-        Mode::Finish if facts_move && !is_finished => {
-            // Found out now, it costs no more than a second try.
-            expect_unwritten(from, &ledger, None).await?;
-            progress.note("bringing in what the database knows");
-            let arrival = if bytes_move { Arrival::Claimed } else { Arrival::Unmoved };
-            let facts = ledger.facts().map_err(MoveError::Ledger)?;
+        Mode::Copy => return Ok(report),
+        Mode::Verify if rows_move && !is_finished => return Err(Error::RowsNotCopied),
+        Mode::Finish if rows_move && !is_finished => {
+            // Checked before the import as well: here a failure costs only another attempt.
+            ensure_unwritten(from, &spool, None).await?;
+            progress.note("importing rows");
+            let arrival = if blobs_move { Arrival::Claimed } else { Arrival::Unmoved };
+            let facts = spool.facts().map_err(Error::Spool)?;
             let facts = facts.map(|fact| fact.map_err(|error| store::Error::Refused(error.to_string())));
             to.store.import(arrival, facts).await?;
-            if fingerprint(&to.store).await? != fingerprint_of(&ledger)? {
-                return Err(different_facts());
+            if fingerprint(&to.store).await? != fingerprint_of(&spool)? {
+                return Err(different_rows());
             }
         }
         Mode::Finish | Mode::Verify => {}
     }
     if mode == Mode::Finish {
-        let filled = facts_move.then(|| to.places.database.to_string());
-        expect_unwritten(from, &ledger, filled).await?;
+        let filled = rows_move.then(|| to.location.database.to_string());
+        ensure_unwritten(from, &spool, filled).await?;
     }
-    if facts_move {
-        moved.rows = fingerprint_of(&ledger)?.rows();
-        moved.rows_were_there = is_finished;
+    if rows_move {
+        report.rows = fingerprint_of(&spool)?.rows();
+        report.rows_already_present = is_finished;
     }
-    Ok(moved)
+    Ok(report)
 }
 
-fn different_facts() -> MoveError {
-    MoveError::Different { what: "what the databases know".to_owned(), is_finished: true }
+fn different_rows() -> Error {
+    Error::Different { what: "the content of the databases".to_owned(), is_finished: true }
 }
 
-/// Carries the bytes of photos, one shelf after the other.
-struct Courier<'a> {
+/// Copies the files of photos, shard by shard.
+struct PhotoCopier<'a> {
     from: &'a Instance,
     to: &'a Instance,
     mode: Mode,
     claims: bool,
-    /// Whether the facts have moved, so that no plain pass comes any more.
+    /// Whether the rows were imported, after which no `Mode::Copy` runs any more.
     is_finished: bool,
     clock: &'a Clock,
 }
 
-impl Courier<'_> {
-    async fn carry(&self, ledger: &Written, progress: &dyn Progress) -> Result<Moved, MoveError> {
-        let (photos, bytes) = ledger.totals();
+impl PhotoCopier<'_> {
+    async fn copy_all(&self, spool: &SpooledRows, progress: &dyn Progress) -> Result<MigrateReport, Error> {
+        let (photos, bytes) = spool.totals();
         progress.begin(if self.mode == Mode::Verify { "comparing" } else { "copying" }, photos, bytes);
-        let shelves = Shelves::of(ledger.photos().map_err(MoveError::Ledger)?).map_err(MoveError::Ledger)?;
-        let mut moved = Moved { photos, ..Moved::default() };
-        let (mut missing, mut to_come) = (Vec::new(), 0);
-        for (last_byte, shelf) in shelves.each() {
-            if self.claims && !shelf.is_empty() {
-                self.to.store.claim_photos(shelf.keys().copied().collect(), self.clock.now()).await?;
+        let shards = PhotosByShard::of(spool.photos().map_err(Error::Spool)?).map_err(Error::Spool)?;
+        let mut report = MigrateReport { photos, ..MigrateReport::default() };
+        let (mut missing, mut not_copied) = (Vec::new(), 0);
+        for (last_byte, shard) in shards.each() {
+            if self.claims && !shard.is_empty() {
+                self.to.store.claim_photos(shard.keys().copied().collect(), self.clock.now()).await?;
             }
             let there = self.to.blobs.shelf(last_byte).await?;
             let there: HashMap<PhotoId, Kept> = there.into_iter().map(|kept| (kept.photo, kept)).collect();
             if self.mode == Mode::Finish {
-                let strangers = there.keys().copied().filter(|id| !shelf.contains_key(id));
-                moved.nobodys += self.nobodys(strangers).await?;
+                let unknown = there.keys().copied().filter(|id| !shard.contains_key(id));
+                report.orphans += self.count_orphans(unknown).await?;
             }
-            let carried = stream::iter(&shelf).map(async |(id, expected)| {
-                Ok::<_, MoveError>((
-                    *id,
-                    expected.bytes,
-                    self.carry_one(*id, *expected, there.get(id)).await?,
-                ))
+            let copies = stream::iter(&shard).map(async |(id, expected)| {
+                Ok::<_, Error>((*id, expected.bytes, self.copy_photo(*id, *expected, there.get(id)).await?))
             });
-            let mut carried = std::pin::pin!(carried.buffer_unordered(AT_ONCE));
-            while let Some(outcome) = carried.next().await {
+            let mut copies = std::pin::pin!(copies.buffer_unordered(AT_ONCE));
+            while let Some(outcome) = copies.next().await {
                 let (id, bytes, outcome) = outcome?;
                 match outcome {
-                    Carried::Copied => {
-                        moved.copied += 1;
-                        moved.bytes += bytes;
+                    CopyOutcome::Copied => {
+                        report.copied += 1;
+                        report.bytes += bytes;
                     }
-                    Carried::Missing => missing.push(id),
-                    Carried::ToCome => to_come += 1,
-                    Carried::Deleted if self.mode == Mode::Finish => {
-                        return Err(MoveError::StillWritten { photo: id });
+                    CopyOutcome::Missing => missing.push(id),
+                    CopyOutcome::NotCopied => not_copied += 1,
+                    CopyOutcome::Deleted if self.mode == Mode::Finish => {
+                        return Err(Error::SourceStillWritten { photo: id });
                     }
-                    Carried::Same | Carried::Deleted => {}
+                    CopyOutcome::Same | CopyOutcome::Deleted => {}
                 }
                 progress.advance(1, bytes);
             }
         }
         if !missing.is_empty() {
-            return Err(MoveError::missing(missing, photos, false));
+            return Err(Error::missing(missing, photos, false));
         }
-        if to_come > 0 {
+        if not_copied > 0 {
             let is_finished = self.is_finished;
-            return Err(MoveError::PhotosToCome { there: photos - to_come, photos, is_finished });
+            return Err(Error::PhotosNotCopied { there: photos - not_copied, photos, is_finished });
         }
-        Ok(moved)
+        Ok(report)
     }
 
-    /// How many of these are not even claimed. Where facts move along, what was deleted at the old place after it had
-    /// been copied is, and the collector finds it; where they stay, nobody ever will.
-    async fn nobodys(&self, strangers: impl Iterator<Item = PhotoId>) -> Result<u64, MoveError> {
-        let mut nobodys = 0;
-        for id in strangers {
+    /// How many of these have no claim either. A photo that was copied and then deleted at the source is claimed where
+    /// rows move too, and the service collects it; where rows stay, only `doctor` finds it.
+    async fn count_orphans(&self, unknown: impl Iterator<Item = PhotoId>) -> Result<u64, Error> {
+        let mut orphans = 0;
+        for id in unknown {
             if !self.to.store.expects_bytes(id).await? {
-                nobodys += 1;
+                orphans += 1;
             }
         }
-        Ok(nobodys)
+        Ok(orphans)
     }
 
-    async fn carry_one(
+    async fn copy_photo(
         &self,
         id: PhotoId,
-        expected: Expected,
+        expected: ExpectedFiles,
         there: Option<&Kept>,
-    ) -> Result<Carried, MoveError> {
-        // Each was compared when it was copied, and none changes afterwards.
-        if self.mode == Mode::Finish && there.is_some_and(|kept| expected.is_whole(kept)) {
-            return Ok(Carried::Same);
+    ) -> Result<CopyOutcome, Error> {
+        // Compared when it was copied, and immutable since.
+        if self.mode == Mode::Finish && there.is_some_and(|kept| expected.is_complete(kept)) {
+            return Ok(CopyOutcome::Same);
         }
-        let files = match self.from.bytes_of(id, expected).await? {
-            Found::Whole(files) => files,
-            Found::Deleted => return Ok(Carried::Deleted),
-            Found::Missing => return Ok(Carried::Missing),
+        let files = match self.from.read_photo(id, expected).await? {
+            PhotoFiles::Complete(files) => files,
+            PhotoFiles::Deleted => return Ok(CopyOutcome::Deleted),
+            PhotoFiles::Missing => return Ok(CopyOutcome::Missing),
         };
         if self.mode != Mode::Verify {
-            return Ok(if self.to.bring(id, &files).await? { Carried::Copied } else { Carried::Same });
+            return Ok(if self.to.put_verified(id, &files).await? {
+                CopyOutcome::Copied
+            } else {
+                CopyOutcome::Same
+            });
         }
         match self.to.blobs.files(id).await? {
-            there if there == files => Ok(Carried::Same),
-            there if there.is_empty() => Ok(Carried::ToCome),
-            _ => Err(MoveError::Different { what: format!("photo {id}"), is_finished: self.is_finished }),
+            there if there == files => Ok(CopyOutcome::Same),
+            there if there.is_empty() => Ok(CopyOutcome::NotCopied),
+            _ => Err(Error::Different { what: format!("photo {id}"), is_finished: self.is_finished }),
         }
     }
 }
 
-enum Carried {
+enum CopyOutcome {
     Copied,
     Same,
     Deleted,
-    /// At the old place.
+    /// At the source.
     Missing,
-    /// Not at the new place yet, and nobody was asked to bring it.
-    ToCome,
+    /// `Mode::Verify` found nothing at the destination.
+    NotCopied,
 }
 
-/// A node that nobody thought of may still write to the old place, and nothing of that would arrive. A folder is
-/// locked; a server cannot be, so it is looked at again. `filled` is the new database, once the facts are in it.
-async fn expect_unwritten(
-    from: &Instance,
-    ledger: &Written,
-    filled: Option<String>,
-) -> Result<(), MoveError> {
-    if from.store.is_shared() && fingerprint(&from.store).await? != fingerprint_of(ledger)? {
-        return Err(MoveError::Overtaken { filled });
+/// Refuses a source that was written to after its rows were spooled: those writes would be lost. A folder is locked; a
+/// server cannot be, so its rows are compared again. `filled` is the new database once the rows are in it.
+async fn ensure_unwritten(from: &Instance, spool: &SpooledRows, filled: Option<String>) -> Result<(), Error> {
+    if from.store.is_shared() && fingerprint(&from.store).await? != fingerprint_of(spool)? {
+        return Err(Error::SourceWritten { filled });
     }
     Ok(())
 }
 
-/// Tells whether two databases know the same, in whatever order they tell it: text is sorted differently here and
-/// there. For each table the number of its rows, and the sum of their checksums.
+/// Compares databases independently of row order, which differs between backends: for each table its row count and the
+/// sum of its row checksums.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Fingerprint([(u64, u128); Table::ALL.len()]);
 
@@ -265,10 +261,10 @@ impl Fingerprint {
     }
 }
 
-async fn fingerprint(store: &store::Store) -> Result<Fingerprint, MoveError> {
-    /// Keeps the first thing that went wrong.
-    struct Taken(io::Result<Fingerprint>);
-    impl Sink for Taken {
+async fn fingerprint(store: &store::Store) -> Result<Fingerprint, Error> {
+    /// Keeps the first error.
+    struct Summed(io::Result<Fingerprint>);
+    impl Sink for Summed {
         fn take(&mut self, fact: Fact) -> std::ops::ControlFlow<()> {
             let Ok(fingerprint) = &mut self.0 else { return std::ops::ControlFlow::Break(()) };
             if let Err(error) = fingerprint.add(&fact) {
@@ -277,14 +273,14 @@ async fn fingerprint(store: &store::Store) -> Result<Fingerprint, MoveError> {
             std::ops::ControlFlow::Continue(())
         }
     }
-    let taken = store.export(Taken(Ok(Fingerprint::default()))).await?;
-    taken.0.map_err(MoveError::Ledger)
+    let summed = store.export(Summed(Ok(Fingerprint::default()))).await?;
+    summed.0.map_err(Error::Spool)
 }
 
-fn fingerprint_of(ledger: &Written) -> Result<Fingerprint, MoveError> {
+fn fingerprint_of(spool: &SpooledRows) -> Result<Fingerprint, Error> {
     let mut fingerprint = Fingerprint::default();
-    for fact in ledger.facts().map_err(MoveError::Ledger)? {
-        fact.and_then(|fact| fingerprint.add(&fact)).map_err(MoveError::Ledger)?;
+    for fact in spool.facts().map_err(Error::Spool)? {
+        fact.and_then(|fact| fingerprint.add(&fact)).map_err(Error::Spool)?;
     }
     Ok(fingerprint)
 }

@@ -1,13 +1,13 @@
-//! How far a long job is, for whoever waits for it.
+//! The progress of a long operation, reported to its caller.
 
-/// Is told by the tasks that do the work, so it must be quick.
+/// Called by the tasks that do the work, so an implementation must not block.
 pub trait Progress: Send + Sync {
-    /// A part of the job begins, with so many photos of so many bytes; none where that is not known.
-    fn begin(&self, deed: &str, photos: u64, bytes: u64);
+    /// Starts an operation over so many photos and bytes; 0 where the total is unknown.
+    fn begin(&self, operation: &str, photos: u64, bytes: u64);
 
-    /// So much more of it is done.
+    /// Adds to what is done.
     fn advance(&self, photos: u64, bytes: u64);
 
-    /// Something worth a line, whatever else is shown.
+    /// Prints a line of its own.
     fn note(&self, line: &str);
 }

@@ -1,8 +1,8 @@
-//! Brings an archive into an empty instance, or proves that it could.
+//! Restores an archive into an empty instance, or verifies one.
 //!
-//! Bytes go in first, each photo under a claim; the facts follow in one transaction, which is only committed when the
-//! archive has been read to its end and every checksum was right. An attempt that dies leaves claims and no facts: the
-//! next one goes on where it ended, and a service that starts instead clears them away.
+//! Files go in first, each photo under a claim; the rows follow in one transaction, which is committed only when the
+//! archive has been read to its end and every checksum matched. An attempt that dies leaves claims and no rows: the next
+//! one continues, and a service that starts instead removes them.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -17,26 +17,25 @@ use store::{Arrival, Census, Fact};
 use tokio::sync::mpsc;
 
 use crate::archive::{ArchiveError, Content, Contents, Manifest};
-use crate::error::MoveError;
+use crate::error::Error;
 use crate::instance::Instance;
 use crate::progress::Progress;
 
-/// Photos that are written at the same time, and facts that may wait for their turn.
+/// Photos that are written concurrently, and rows that are queued for the import.
 const AT_ONCE: usize = 8;
-const WAITING: usize = 1_000;
+const ROW_QUEUE: usize = 1_000;
 
-/// What was found and brought in.
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoreReport {
     pub manifest: Manifest,
     pub census: Census,
-    /// Photos that were there already, from an attempt that did not end.
-    pub were_there: u64,
+    /// Photos that an interrupted attempt had restored.
+    pub already_present: u64,
 }
 
 type Photo = (PhotoId, Vec<(Part, Bytes)>);
-/// Ends with `None`: a thread that dies must not pass for one that is done.
-type Facts = SyncSender<Result<Option<Fact>, store::Error>>;
+/// Ends with `None`, so that a thread that dies is not taken for one that is done.
+type RowSender = SyncSender<Result<Option<Fact>, store::Error>>;
 
 impl Instance {
     pub async fn restore(
@@ -44,54 +43,53 @@ impl Instance {
         from: impl Read + Send + 'static,
         clock: &Clock,
         progress: Arc<dyn Progress>,
-    ) -> Result<Restored, MoveError> {
-        self.expect_empty().await?;
+    ) -> Result<RestoreReport, Error> {
+        self.ensure_empty().await?;
         let (photos, mut arriving) = mpsc::channel(AT_ONCE);
-        let (facts, all_facts) = sync_channel(WAITING);
-        let reader = read_apart(from, photos, facts)?;
+        let (rows, received_rows) = sync_channel(ROW_QUEUE);
+        let reader = spawn_reader(from, photos, rows)?;
 
         progress.begin("restoring", 0, 0);
-        let (mut batch, mut were_there) = (Vec::with_capacity(AT_ONCE), 0);
+        let (mut batch, mut already_present) = (Vec::with_capacity(AT_ONCE), 0);
         while arriving.recv_many(&mut batch, AT_ONCE).await > 0 {
             let ids = batch.iter().map(|(id, _)| *id).collect();
             self.store.claim_photos(ids, clock.now()).await?;
-            let new = try_join_all(batch.iter().map(|(id, files)| self.bring(*id, files))).await?;
-            were_there += new.iter().filter(|is_new| !**is_new).count() as u64;
+            let new = try_join_all(batch.iter().map(|(id, files)| self.put_verified(*id, files))).await?;
+            already_present += new.iter().filter(|is_new| !**is_new).count() as u64;
             let lengths = batch.iter().flat_map(|(_, files)| files).map(|(_, bytes)| bytes.len() as u64);
             progress.advance(batch.len() as u64, lengths.sum());
             batch.clear();
         }
-        let census = self.store.import(Arrival::Claimed, UntilTheEnd(all_facts)).await;
-        // What was wrong with the archive is the better reason, if both have one.
+        let census = self.store.import(Arrival::Claimed, ReceivedRows(received_rows)).await;
+        // If both fail, the archive's error is the cause …
         let manifest = tokio::task::spawn_blocking(move || reader.join()).await;
-        let manifest = manifest.map_err(|error| MoveError::Stopped(error.to_string()))?;
-        let manifest = manifest.map_err(|_| MoveError::Stopped("it panicked".to_owned()))?;
+        let manifest = manifest.map_err(|error| Error::Stopped(error.to_string()))?;
+        let manifest = manifest.map_err(|_| Error::Stopped("it panicked".to_owned()))?;
         match (manifest, census) {
-            // Unless nobody took what was read, because the database could not.
+            // … unless the database failed by itself, which ended the reader.
             (Err(_), Err(error)) if !matches!(error, store::Error::Refused(_)) => Err(error.into()),
             (Err(damage), _) => Err(damage.into()),
             (Ok(_), Err(error)) => Err(error.into()),
-            (Ok(manifest), Ok(census)) => Ok(Restored { manifest, census, were_there }),
+            (Ok(manifest), Ok(census)) => Ok(RestoreReport { manifest, census, already_present }),
         }
     }
 
-    pub(super) async fn expect_empty(&self) -> Result<Census, MoveError> {
+    pub(super) async fn ensure_empty(&self) -> Result<Census, Error> {
         let census = self.store.census().await?;
         if census.is_empty() {
             Ok(census)
         } else {
-            Err(MoveError::NotEmpty { place: self.places.database.to_string(), census })
+            Err(Error::NotEmpty { location: self.location.database.to_string(), census })
         }
     }
 
-    /// Puts the files of a photo where they belong and looks whether they are there; `false` when the very same
-    /// were there before.
-    pub(super) async fn bring(&self, id: PhotoId, files: &[(Part, Bytes)]) -> Result<bool, MoveError> {
+    /// Writes the files of a photo and reads them back; `false` when the same files were there before.
+    pub(super) async fn put_verified(&self, id: PhotoId, files: &[(Part, Bytes)]) -> Result<bool, Error> {
         let there = self.blobs.files(id).await?;
         if there == files {
             return Ok(false);
         }
-        // Half of an earlier attempt.
+        // Left by an interrupted attempt.
         if !there.is_empty() {
             self.blobs.delete(id).await?;
         }
@@ -104,15 +102,15 @@ impl Instance {
         }
         self.blobs.put(id, squares, original).await?;
         if self.blobs.files(id).await? != files {
-            return Err(MoveError::Unfaithful { place: self.places.blobs.to_string(), photo: id });
+            return Err(Error::ReadBackMismatch { location: self.location.blobs.to_string(), photo: id });
         }
         Ok(true)
     }
 }
 
-/// Reads an archive to its end and proves every byte of it. All damage that can be told apart is told.
+/// Reads an archive to its end and checks every byte of it. Returns all damage that can be told apart.
 pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<ArchiveError>> {
-    const ENOUGH: usize = 20;
+    const MAX_REPORTED: usize = 20;
     let mut contents = Contents::new(from);
     let (mut damage, mut end) = (Vec::new(), None);
     progress.begin("verifying", 0, 0);
@@ -124,9 +122,9 @@ pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<
             Ok(Some(Content::Facts(_))) => {}
             Ok(Some(Content::End(manifest))) => end = Some(manifest),
             Ok(None) => break,
-            Err(error @ ArchiveError::Damaged { .. }) if damage.len() < ENOUGH => damage.push(error),
+            Err(error @ ArchiveError::Damaged { .. }) if damage.len() < MAX_REPORTED => damage.push(error),
             Err(error) => {
-                // Behind damage the rest follows by itself.
+                // After damage, further errors are its consequence.
                 if damage.is_empty() {
                     damage.push(error);
                 }
@@ -140,29 +138,33 @@ pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<
     }
 }
 
-/// Reads on a thread of its own: photos as long as there are any, then facts. Whoever takes the facts hears of
-/// damage before they hear of the end.
-fn read_apart(
+/// Reads on a thread of its own: photos first, then rows. The import receives damage as an error before the end, so it
+/// rolls back.
+fn spawn_reader(
     from: impl Read + Send + 'static,
     photos: mpsc::Sender<Photo>,
-    facts: Facts,
-) -> Result<JoinHandle<Result<Manifest, ArchiveError>>, MoveError> {
+    rows: RowSender,
+) -> Result<JoinHandle<Result<Manifest, ArchiveError>>, Error> {
     let read = move || {
-        let read = read_all(from, photos, &facts);
+        let read = read_all(from, photos, &rows);
         let last = match &read {
             Ok(_) => Ok(None),
             Err(error) => Err(store::Error::Refused(error.to_string())),
         };
-        // Nobody waits for facts any more when something went wrong with the bytes.
-        drop(facts.send(last));
+        // The receiver is gone when writing the photos has failed.
+        drop(rows.send(last));
         read
     };
     let thread = std::thread::Builder::new().name("archive".into()).spawn(read);
-    thread.map_err(|error| MoveError::Stopped(error.to_string()))
+    thread.map_err(|error| Error::Stopped(error.to_string()))
 }
 
-fn read_all(from: impl Read, photos: mpsc::Sender<Photo>, facts: &Facts) -> Result<Manifest, ArchiveError> {
-    let gone = || ArchiveError::Read(std::io::Error::other("nobody takes what is read from it"));
+fn read_all(
+    from: impl Read,
+    photos: mpsc::Sender<Photo>,
+    rows: &RowSender,
+) -> Result<Manifest, ArchiveError> {
+    let gone = || ArchiveError::Read(std::io::Error::other("the restore has ended"));
     let mut contents = Contents::new(from);
     let mut photos = Some(photos);
     let mut end = None;
@@ -177,7 +179,7 @@ fn read_all(from: impl Read, photos: mpsc::Sender<Photo>, facts: &Facts) -> Resu
             Content::Facts(some) => {
                 photos = None;
                 for fact in some {
-                    facts.send(Ok(Some(fact))).map_err(|_| gone())?;
+                    rows.send(Ok(Some(fact))).map_err(|_| gone())?;
                 }
             }
             Content::End(manifest) => end = Some(manifest),
@@ -186,10 +188,10 @@ fn read_all(from: impl Read, photos: mpsc::Sender<Photo>, facts: &Facts) -> Resu
     end.ok_or(ArchiveError::CutOff { last: "the last entry".to_owned() })
 }
 
-/// Facts as the thread that reads them sends them.
-struct UntilTheEnd(Receiver<Result<Option<Fact>, store::Error>>);
+/// The rows that the reader thread sends.
+struct ReceivedRows(Receiver<Result<Option<Fact>, store::Error>>);
 
-impl Iterator for UntilTheEnd {
+impl Iterator for ReceivedRows {
     type Item = Result<Fact, store::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -205,12 +207,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_without_an_end_are_an_error() {
-        let (facts, arriving) = sync_channel(4);
-        drop(facts);
-        assert!(matches!(UntilTheEnd(arriving).next(), Some(Err(_))));
-        let (facts, arriving) = sync_channel(4);
-        facts.send(Ok(None)).unwrap();
-        assert!(UntilTheEnd(arriving).next().is_none());
+    fn rows_without_an_end_are_an_error() {
+        let (rows, arriving) = sync_channel(4);
+        drop(rows);
+        assert!(matches!(ReceivedRows(arriving).next(), Some(Err(_))));
+        let (rows, arriving) = sync_channel(4);
+        rows.send(Ok(None)).unwrap();
+        assert!(ReceivedRows(arriving).next().is_none());
     }
 }

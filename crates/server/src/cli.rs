@@ -10,7 +10,7 @@ use app::{BucketUrl, DatabaseUrl};
 use clap::builder::styling::Styles;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, value_parser};
-use ops::Place;
+use ops::StorageLocation;
 
 use crate::config::{self, Flags};
 use crate::demo;
@@ -29,7 +29,11 @@ pub enum Command {
     /// Bring it into an empty instance.
     Restore { file: PathBuf },
     /// Move to other places; what is not named stays.
-    Migrate { to_database: Option<Place<DatabaseUrl>>, to_blobs: Option<Place<BucketUrl>>, step: Step },
+    Migrate {
+        to_database: Option<StorageLocation<DatabaseUrl>>,
+        to_blobs: Option<StorageLocation<BucketUrl>>,
+        step: Step,
+    },
     /// Look whether all is well.
     Doctor { fix: bool, json: bool },
     /// Print the settings in force.
@@ -102,7 +106,10 @@ fn command(verb: Verb, given: &ArgMatches) -> Result<Command, clap::Error> {
 }
 
 /// What is wrong with it is said without repeating it: it may hold a password.
-fn place<A: FromStr<Err = String>>(given: &ArgMatches, name: &str) -> Result<Option<Place<A>>, clap::Error> {
+fn place<A: FromStr<Err = String>>(
+    given: &ArgMatches,
+    name: &str,
+) -> Result<Option<StorageLocation<A>>, clap::Error> {
     given.get_one::<String>(name).map(|raw| raw.parse().map_err(|reason| wrong(name, reason))).transpose()
 }
 
@@ -110,7 +117,7 @@ fn place<A: FromStr<Err = String>>(given: &ArgMatches, name: &str) -> Result<Opt
 fn place_in_file<A: FromStr<Err = String>>(
     given: &ArgMatches,
     name: &str,
-) -> Result<Option<Place<A>>, clap::Error> {
+) -> Result<Option<StorageLocation<A>>, clap::Error> {
     let Some(path) = given.get_one::<PathBuf>(name) else { return Ok(None) };
     let raw = std::fs::read_to_string(path)
         .map_err(|cause| wrong(name, format!("cannot read {}: {cause}", path.display())))?;

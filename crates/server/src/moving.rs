@@ -11,8 +11,8 @@ use std::sync::Arc;
 use app::{Account, BucketUrl, DatabaseUrl, OpenError};
 use model::Clock;
 use ops::{
-    ArchiveError, Destination, Instance, Manifest, Mode, MoveError, Moved, Place, Places, Progress, count,
-    size,
+    ArchiveError, Destination, Error, Instance, InstanceLocation, Manifest, MigrateReport, Mode, Progress,
+    StorageLocation, count, size,
 };
 
 use crate::cli::Step;
@@ -30,7 +30,7 @@ pub enum MovingError {
     #[error("{}", target::words(.0))]
     Target(OpenError),
     #[error(transparent)]
-    Move(#[from] MoveError),
+    Move(#[from] Error),
     #[error("cannot read {}: {cause}\nSee that it is there, and that this user may read it.", path.display())]
     File { path: PathBuf, cause: io::Error },
     #[error("{} is not a whole backup:\n  {}\nKeep it only if you have no better one.", path.display(), lines(damage))]
@@ -40,11 +40,17 @@ pub enum MovingError {
 }
 
 /// Where the instance of these settings keeps what it has.
-pub(crate) fn places(config: &Config) -> Places {
+pub(crate) fn places(config: &Config) -> InstanceLocation {
     let folder = || config.data_dir.clone();
-    Places {
-        database: config.database_url.clone().map_or_else(|| Place::Folder(folder()), Place::Address),
-        blobs: config.blobs_url.clone().map_or_else(|| Place::Folder(folder()), Place::Address),
+    InstanceLocation {
+        database: config
+            .database_url
+            .clone()
+            .map_or_else(|| StorageLocation::Folder(folder()), StorageLocation::Url),
+        blobs: config
+            .blobs_url
+            .clone()
+            .map_or_else(|| StorageLocation::Folder(folder()), StorageLocation::Url),
         account: Account::from_variables(std::env::vars_os()),
     }
 }
@@ -55,9 +61,9 @@ pub async fn back_up(
     force: bool,
     skip_missing: bool,
 ) -> Result<(), MovingError> {
-    let instance = Instance::look_at(&places(config)).await?;
+    let instance = Instance::open_read_only(&places(config)).await?;
     let to =
-        if is_pipe(file) { Destination::Output } else { Destination::File { path: file.to_owned(), force } };
+        if is_pipe(file) { Destination::Stdout } else { Destination::File { path: file.to_owned(), force } };
     let shown = Arc::new(Shown::new());
     let written = instance.back_up(to, skip_missing, Clock::system().now(), shown.clone()).await;
     shown.end();
@@ -96,13 +102,13 @@ pub async fn verify_backup(file: &Path) -> Result<(), MovingError> {
 
 pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
     let from = reader(file)?;
-    let instance = Instance::take(&places(config)).await?;
+    let instance = Instance::open_exclusive(&places(config)).await?;
     let shown = Arc::new(Shown::new());
     let restored = instance.restore(from, &Clock::system(), shown.clone()).await;
     shown.end();
     let restored = restored?;
-    if restored.were_there > 0 {
-        shown.note(&format!("{} photos were there from an earlier attempt", restored.were_there));
+    if restored.already_present > 0 {
+        shown.note(&format!("{} photos were there from an earlier attempt", restored.already_present));
     }
     shown.note(&format!("restored into {}: {}", places(config).database, holdings(&restored.manifest)));
     Ok(())
@@ -110,17 +116,17 @@ pub async fn restore(config: &Config, file: &Path) -> Result<(), MovingError> {
 
 pub async fn migrate(
     config: &Config,
-    to_database: Option<Place<DatabaseUrl>>,
-    to_blobs: Option<Place<BucketUrl>>,
+    to_database: Option<StorageLocation<DatabaseUrl>>,
+    to_blobs: Option<StorageLocation<BucketUrl>>,
     step: Step,
 ) -> Result<(), MovingError> {
     let from_places = places(config);
-    let to_places = Places {
+    let to_places = InstanceLocation {
         database: to_database.unwrap_or_else(|| from_places.database.clone()),
         blobs: to_blobs.unwrap_or_else(|| from_places.blobs.clone()),
         account: from_places.account.clone(),
     };
-    to_places.expect_apart(&from_places)?;
+    to_places.ensure_disjoint(&from_places)?;
     let shown = Arc::new(Shown::new());
     for (way, places) in [("from:", &from_places), ("to:  ", &to_places)] {
         shown.note(&format!("{way} rows in {}, photos in {}", places.database, places.blobs));
@@ -133,12 +139,12 @@ pub async fn migrate(
     };
     // At the end nothing may be written any more; before that, a look is enough.
     let from = match mode {
-        Mode::Finish => Instance::hold(&from_places).await?,
-        Mode::Copy | Mode::Verify => Instance::look_at(&from_places).await?,
+        Mode::Finish => Instance::lock(&from_places).await?,
+        Mode::Copy | Mode::Verify => Instance::open_read_only(&from_places).await?,
     };
     let to = match mode {
-        Mode::Verify => Instance::look_at(&to_places).await,
-        Mode::Copy | Mode::Finish => Instance::take_beside(&to_places, &from_places).await,
+        Mode::Verify => Instance::open_read_only(&to_places).await,
+        Mode::Copy | Mode::Finish => Instance::open_exclusive_beside(&to_places, &from_places).await,
     };
     let to = to.map_err(MovingError::Target)?;
     let moved = ops::migrate(&from, &to, mode, &Clock::system(), shown.clone()).await;
@@ -154,20 +160,20 @@ pub async fn migrate(
         }
         Mode::Finish => {
             shown.note(&brought(&moved));
-            if moved.nobodys > 0 {
+            if moved.orphans > 0 {
                 shown.note(&format!(
-                    "nobody's at the new place: {}, deleted perhaps after having been copied; \
+                    "orphans at the destination: {}, deleted perhaps after having been copied; \
                      `pinhole doctor --fix` with the new settings removes what is an hour old.",
-                    count(moved.nobodys, "photo")
+                    count(moved.orphans, "photo")
                 ));
             }
             shown.note("The old places are as they were. Start the service with these settings:");
-            for setting in target::settings(to.places()) {
+            for setting in target::settings(to.location()) {
                 shown.note(&format!("  {setting}"));
             }
         }
         Mode::Verify => {
-            let Moved { photos, rows, .. } = moved;
+            let MigrateReport { photos, rows, .. } = moved;
             shown.note(&format!(
                 "compared: {} and {} are the same in both places",
                 count(photos, "photo"),
@@ -178,22 +184,23 @@ pub async fn migrate(
     Ok(())
 }
 
-fn copied(moved: &Moved) -> String {
+fn copied(moved: &MigrateReport) -> String {
     format!("{} of {} copied ({})", moved.copied, count(moved.photos, "photo"), size(moved.bytes))
 }
 
 /// What has moved, without what was not to be moved.
-fn brought(moved: &Moved) -> String {
-    let rows = if moved.rows_were_there { "there already, and the same" } else { "brought in and compared" };
+fn brought(moved: &MigrateReport) -> String {
+    let rows =
+        if moved.rows_already_present { "there already, and the same" } else { "brought in and compared" };
     let rows = (moved.rows > 0).then(|| format!("{} {rows}", count(moved.rows, "row")));
     let photos = (moved.photos > 0).then(|| copied(moved));
     let parts: Vec<String> = [photos, rows].into_iter().flatten().collect();
     if parts.is_empty() { "there is nothing to move".to_owned() } else { parts.join("; ") }
 }
 
-async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingError> {
-    let from = Instance::look_at(from).await?;
-    let to = match Instance::look_at(to).await {
+async fn plan(from: &InstanceLocation, to: &InstanceLocation, shown: &Shown) -> Result<(), MovingError> {
+    let from = Instance::open_read_only(from).await?;
+    let to = match Instance::open_read_only(to).await {
         Ok(to) => Some(to),
         Err(OpenError::Missing(_)) => None,
         Err(error) => return Err(MovingError::Target(error)),
@@ -201,7 +208,7 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
     let plan = ops::plan(&from, to.as_ref(), shown).await;
     shown.end();
     let plan = plan?;
-    let census = plan.census;
+    let census = plan.counts;
     shown.note(&format!(
         "{} ({}), {}, {}, {}",
         count(plan.photos, "photo"),
@@ -212,9 +219,9 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
     ));
     shown.note(&format!(
         "{} photos are there already, {} are to be copied ({})",
-        plan.are_there,
-        plan.photos - plan.are_there,
-        size(plan.bytes - plan.bytes_there)
+        plan.already_copied,
+        plan.photos - plan.already_copied,
+        size(plan.bytes - plan.bytes_already_copied)
     ));
     if to.is_none() {
         shown.note("there is no database at the new place yet; it will be made");
@@ -222,7 +229,7 @@ async fn plan(from: &Places, to: &Places, shown: &Shown) -> Result<(), MovingErr
     if plan.missing.is_empty() {
         return Ok(());
     }
-    Err(MoveError::missing(plan.missing, plan.photos, false).into())
+    Err(Error::missing(plan.missing, plan.photos, false).into())
 }
 
 fn reader(file: &Path) -> Result<Box<dyn Read + Send>, MovingError> {

@@ -80,11 +80,11 @@ impl Patient {
     }
 
     #[track_caller]
-    fn assert_mended(&self, check: &str) {
+    fn assert_fixed(&self, check: &str) {
         let (healthy, findings) = examined(self.path(), &["--fix"]);
-        assert!(healthy && finding(&findings, check)["mended"].is_string(), "{findings:?}");
+        assert!(healthy && finding(&findings, check)["fixed"].is_string(), "{findings:?}");
         let (healthy, findings) = examined(self.path(), &[]);
-        assert!(healthy && finding(&findings, check)["level"] == "fine", "{findings:?}");
+        assert!(healthy && finding(&findings, check)["level"] == "ok", "{findings:?}");
     }
 
     #[track_caller]
@@ -132,7 +132,7 @@ fn likes_are_counted_anew() {
     let patient = Patient::new();
     patient.sql("UPDATE posts SET like_count = like_count + 3 WHERE id = 1");
     patient.assert_suffers("likes", &["post 1 counts 4, has 1", "--fix"]);
-    patient.assert_mended("likes");
+    patient.assert_fixed("likes");
     patient.assert_recovered();
 }
 
@@ -146,7 +146,7 @@ fn bytes_without_rows_are_removed_once_they_are_old() {
     let old = stray(&patient, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5c", HOURS);
     patient.assert_suffers("orphans", &["4a5c", "--fix"]);
     assert!(old.exists());
-    patient.assert_mended("orphans");
+    patient.assert_fixed("orphans");
     assert!(!old.exists());
     patient.assert_recovered();
 }
@@ -186,7 +186,7 @@ fn the_photos_of_another_database_are_not_taken_for_orphans() {
         fs::copy(wrong, database(patient.path())).unwrap();
         patient.assert_suffers("orphans", &[words, "younger", "Is this the right database?"]);
         let (healthy, findings) = examined(patient.path(), &["--fix"]);
-        assert!(!healthy && finding(&findings, "orphans")["mended"].is_null(), "{findings:?}");
+        assert!(!healthy && finding(&findings, "orphans")["fixed"].is_null(), "{findings:?}");
         assert!(files(patient.path()) == before, "nothing is removed");
     }
     fs::copy(newer, database(patient.path())).unwrap();
@@ -202,7 +202,7 @@ fn more_orphans_than_photos_are_a_question() {
     assert!(!examined(patient.path(), &["--fix"]).0);
     assert!(strays.iter().all(|stray| stray.exists()));
     fs::remove_dir_all(&strays[0]).unwrap();
-    patient.assert_mended("orphans");
+    patient.assert_fixed("orphans");
     assert!(strays.iter().all(|stray| !stray.exists()));
     patient.assert_recovered();
 }
@@ -225,7 +225,7 @@ fn rows_without_bytes_are_named_and_never_removed() {
     fs::rename(&place, patient.path().join("aside")).unwrap();
     patient.assert_suffers("photos", &[&photo]);
     let (healthy, findings) = examined(patient.path(), &["--fix"]);
-    assert!(!healthy && finding(&findings, "photos")["mended"].is_null(), "{findings:?}");
+    assert!(!healthy && finding(&findings, "photos")["fixed"].is_null(), "{findings:?}");
     assert_eq!(patient.count("SELECT count(*) FROM posts WHERE message = 'lost'"), 1);
 
     fs::rename(patient.path().join("aside"), &place).unwrap();
@@ -260,8 +260,8 @@ fn uploads_and_removals_that_linger_are_brought_to_an_end() {
     for check in ["uploads", "removals"] {
         assert_eq!(finding(&findings, check)["level"], "problem", "{findings:?}");
     }
-    assert_eq!(finding(&findings, "orphans")["level"], "fine", "rows speak of them");
-    patient.assert_mended("removals");
+    assert_eq!(finding(&findings, "orphans")["level"], "ok", "rows speak of them");
+    patient.assert_fixed("removals");
     assert_eq!(patient.count("SELECT (SELECT count(*) FROM uploads) + (SELECT count(*) FROM removals)"), 0);
     assert!(places.iter().all(|place| !place.exists()));
 
@@ -275,7 +275,7 @@ fn uploads_and_removals_that_linger_are_brought_to_an_end() {
     assert!(examined(patient.path(), &["--fix"]).0);
     assert!(place.exists() && patient.count("SELECT count(*) FROM removals") == 1);
     patient.sql("UPDATE removals SET since = 5");
-    patient.assert_mended("removals");
+    patient.assert_fixed("removals");
     assert!(!place.exists());
     patient.assert_recovered();
 }
@@ -285,13 +285,13 @@ fn what_the_database_itself_gets_wrong_is_found() {
     let patient = Patient::new();
     patient.sql("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'users'");
     patient.assert_suffers("ids", &["users", "--fix"]);
-    patient.assert_mended("ids");
+    patient.assert_fixed("ids");
 
     patient
         .sql("INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (x'01', 1, 5, 5)");
     let (healthy, findings) = examined(patient.path(), &[]);
     assert!(healthy && finding(&findings, "sessions")["level"] == "note", "{findings:?}");
-    patient.assert_mended("sessions");
+    patient.assert_fixed("sessions");
 
     patient.sql(
         "UPDATE posts SET created_at = created_at + 864000000000 WHERE id = (SELECT max(id) FROM posts)",
@@ -332,7 +332,7 @@ fn settings_and_the_folder_are_looked_at_too() {
     for (open, mode) in [(patient.path().to_owned(), 0o755), (patient.path().join("pinhole.db"), 0o644)] {
         fs::set_permissions(open, Permissions::from_mode(mode)).unwrap();
     }
-    patient.assert_suffers("folder", &["everybody on this machine", "chmod"]);
+    patient.assert_suffers("folder", &["every user of this machine", "chmod"]);
     assert_says(&refused(patient.path(), &["doctor", "--fixx"]), &["--fix"]);
 }
 

@@ -123,7 +123,7 @@ fn photos_that_were_deleted_after_they_were_copied_are_counted_where_only_photos
     service.terminate();
     service.assert_ends_well();
     let words = pinhole(&old, &[&migrate[..], &["--finish"]].concat());
-    assert_says(&words, &["0 of 5 photos copied", "nobody's at the new place: 1 photo,", "doctor --fix"]);
+    assert_says(&words, &["0 of 5 photos copied", "orphans at the destination: 1 photo,", "doctor --fix"]);
 
     // The doctor does as was said, with the database and the photos where the settings will name them.
     let photo = gone["photo"]["id"].as_str().unwrap();

@@ -1,5 +1,4 @@
-//! What an archive holds, proven on the way: every checksum, every count, and that no row speaks of a photo that is
-//! not there.
+//! Reads an archive and checks every checksum, every count, and that rows refer only to photos in it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
@@ -18,18 +17,18 @@ pub(crate) enum Content {
     Photo(PhotoId, Vec<(Part, Bytes)>),
     /// Some rows of one table.
     Facts(Vec<Fact>),
-    /// The last there is. Whoever has it has the proof of everything before.
+    /// Comes last; everything before it has been verified.
     End(Manifest),
 }
 
 pub(crate) struct Contents<R> {
     tar: tar::Reader<R>,
-    /// Photos whose bytes were seen, and no row yet.
-    unclaimed: HashSet<PhotoId>,
+    /// Photos whose files were read, and whose row was not yet.
+    without_row: HashSet<PhotoId>,
     photos: u64,
     bytes: u64,
     rows: BTreeMap<String, u64>,
-    /// The table whose rows come now; photos come before all of them.
+    /// The table whose rows are being read; `None` while photos are.
     table: Option<Table>,
     is_complete: bool,
 }
@@ -38,7 +37,7 @@ impl<R: Read> Contents<R> {
     pub(crate) fn new(from: R) -> Self {
         Self {
             tar: tar::Reader::new(from),
-            unclaimed: HashSet::new(),
+            without_row: HashSet::new(),
             photos: 0,
             bytes: 0,
             rows: Table::ALL.map(|table| (table.name().to_owned(), 0)).into(),
@@ -47,8 +46,8 @@ impl<R: Read> Contents<R> {
         }
     }
 
-    /// `None` behind the end. After an error the next one may still be asked for, to find what else is damaged; nothing
-    /// of what comes then is proven.
+    /// `None` after the end. It may be called after an error to find further damage; what it returns then is not
+    /// verified.
     pub(crate) fn next(&mut self) -> Result<Option<Content>, ArchiveError> {
         match group::read(&mut self.tar)? {
             None if self.is_complete => Ok(None),
@@ -59,18 +58,18 @@ impl<R: Read> Contents<R> {
     }
 
     fn read(&mut self, group: Group) -> Result<Content, ArchiveError> {
-        let place: Vec<&str> = group.folder.split('/').collect();
-        match place[..] {
+        let path: Vec<&str> = group.folder.split('/').collect();
+        match path[..] {
             ["photos", id] => self.read_photo(id, &group),
             ["facts", table, _] => self.read_facts(table, &group),
             [""] => self.read_manifest(&group),
-            _ => Err(damaged(&group, "nothing of this name belongs into an archive")),
+            _ => Err(damaged(&group, "an archive has no such entry")),
         }
     }
 
     fn read_photo(&mut self, id: &str, group: &Group) -> Result<Content, ArchiveError> {
         let id: PhotoId = id.parse().map_err(|_| damaged(group, "its name is not that of a photo"))?;
-        if self.table.is_some() || !self.unclaimed.insert(id) {
+        if self.table.is_some() || !self.without_row.insert(id) {
             return Err(damaged(group, "it comes twice, or too late"));
         }
         let part = |(name, bytes): &(String, Bytes)| match name.parse() {
@@ -95,9 +94,9 @@ impl<R: Read> Contents<R> {
                 let unread = |cause| damaged(group, &format!("line {number} is no row of {table}: {cause}"));
                 let fact = row_spool::read(table, line).map_err(unread)?;
                 if let Fact::Photo(photo) = &fact
-                    && !self.unclaimed.remove(&photo.id)
+                    && !self.without_row.remove(&photo.id)
                 {
-                    return Err(damaged(group, &format!("photo {} has no bytes in the archive", photo.id)));
+                    return Err(damaged(group, &format!("photo {} has no files in the archive", photo.id)));
                 }
                 facts.push(fact);
             }
@@ -120,8 +119,8 @@ impl<R: Read> Contents<R> {
         if (manifest.photos, manifest.bytes) != (self.photos, self.bytes) || manifest.rows != self.rows {
             return Err(damaged("it counts other photos or rows than there are"));
         }
-        if let Some(photo) = self.unclaimed.iter().next() {
-            return Err(damaged(&format!("no row speaks of photo {photo}")));
+        if let Some(photo) = self.without_row.iter().next() {
+            return Err(damaged(&format!("photo {photo} has no row")));
         }
         self.is_complete = true;
         Ok(Content::End(manifest))

@@ -1,4 +1,4 @@
-//! A folder of an archive: some files, and their checksums behind them.
+//! A folder of an archive: files followed by their checksums.
 
 use std::io::{self, Read, Write};
 
@@ -12,7 +12,7 @@ const SUMS: &str = "SHA256SUMS";
 
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Empty for what lies in none.
+    /// Empty at the top level.
     pub(super) folder: String,
     pub(super) files: Vec<(String, Bytes)>,
     /// The checksum of everything before it.
@@ -30,7 +30,7 @@ pub(super) fn write<W: Write>(
     to.entry(&path(folder, SUMS), sums(files).concat().as_bytes())
 }
 
-/// `None` at the end. After damage inside of a group the next one can still be asked for.
+/// `None` at the end. After a checksum error the next group can still be read.
 pub(super) fn read<R: Read>(from: &mut tar::Reader<R>) -> Result<Option<Group>, ArchiveError> {
     let mut begun: Option<Group> = None;
     while let Some(entry) = from.next()? {
@@ -66,7 +66,7 @@ fn check(group: &Group, written: &[u8]) -> Result<(), ArchiveError> {
     let blamed = expected.iter().zip(&group.files).find(|(sum, _)| !written.contains(sum.as_str()));
     let (name, what) = match blamed {
         Some((_, (name, _))) => (name.as_str(), "it does not match its checksum"),
-        None => (SUMS, "it speaks of files that are not there"),
+        None => (SUMS, "it lists files that are not there"),
     };
     Err(ArchiveError::Damaged { entry: path(&group.folder, name), what: what.to_owned() })
 }

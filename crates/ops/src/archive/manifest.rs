@@ -1,4 +1,4 @@
-//! What an archive says of itself, at its end.
+//! The last entry of an archive: what it contains.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ pub(super) const FORMAT: u32 = 1;
 pub struct Manifest {
     pub format: u32,
     pub made_by: String,
-    /// The moment whose facts it holds.
+    /// The time of the snapshot.
     pub made_at: String,
-    /// The version of the schema the rows come from.
+    /// The schema version of the rows.
     pub schema: u32,
-    /// How many rows there are, by table.
+    /// The number of rows, by table.
     pub rows: BTreeMap<String, u64>,
-    /// How many photos, and their bytes.
+    /// The number of photos, and their bytes.
     pub photos: u64,
     pub bytes: u64,
-    /// Photos that were deleted while the archive was written, and are left out with whatever showed them.
+    /// Photos that were deleted while the archive was written; skipped with the posts that showed them.
     pub deleted_meanwhile: Vec<String>,
-    /// Photos whose bytes were missing, left out in the same way because somebody said so.
+    /// Photos whose files were missing; skipped in the same way with `--skip-missing`.
     pub missing: Vec<String>,
-    /// Of everything before this manifest.
+    /// The checksum of everything before the manifest.
     pub sha256: String,
 }
 
 impl Manifest {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        /// All that every version has in common.
+        /// The part that is the same in every format.
         #[derive(Deserialize)]
         struct Version {
             format: u32,

@@ -1,4 +1,4 @@
-//! Facts on their way: in a file without a name, so that the database is looked at for as short a time as possible.
+//! Exported rows in an unlinked temporary file, so that the database snapshot is held as briefly as possible.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
@@ -7,37 +7,37 @@ use std::path::Path;
 
 use store::{Fact, PhotoFact, Sink, Table};
 
-pub(crate) struct Ledger {
+pub(crate) struct RowSpool {
     file: BufWriter<File>,
     rows: [u64; Table::ALL.len()],
     bytes: u64,
     only_photos: bool,
-    trouble: Option<io::Error>,
+    error: Option<io::Error>,
 }
 
-impl Ledger {
-    /// For everything; `folder` should have room for some hundred bytes a row.
-    pub(crate) fn everything(folder: &Path) -> io::Result<Self> {
+impl RowSpool {
+    /// `folder` needs some hundred bytes of space for each row.
+    pub(crate) fn all_tables(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             file: BufWriter::new(tempfile::tempfile_in(folder)?),
             rows: [0; Table::ALL.len()],
             bytes: 0,
             only_photos: false,
-            trouble: None,
+            error: None,
         })
     }
 
-    /// For what is known of photos.
-    pub(crate) fn photos(folder: &Path) -> io::Result<Self> {
-        Ok(Self { only_photos: true, ..Self::everything(folder)? })
+    /// Ends the export after the table of photos.
+    pub(crate) fn photos_only(folder: &Path) -> io::Result<Self> {
+        Ok(Self { only_photos: true, ..Self::all_tables(folder)? })
     }
 
-    pub(crate) fn finish(self) -> io::Result<Written> {
-        if let Some(trouble) = self.trouble {
-            return Err(trouble);
+    pub(crate) fn finish(self) -> io::Result<SpooledRows> {
+        if let Some(error) = self.error {
+            return Err(error);
         }
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Written { file, rows: self.rows, bytes: self.bytes })
+        Ok(SpooledRows { file, rows: self.rows, bytes: self.bytes })
     }
 
     fn write(&mut self, fact: &Fact) -> io::Result<()> {
@@ -46,13 +46,13 @@ impl Ledger {
     }
 }
 
-impl Sink for Ledger {
+impl Sink for RowSpool {
     fn take(&mut self, fact: Fact) -> ControlFlow<()> {
         if self.only_photos && fact.table() != Table::Photos {
             return ControlFlow::Break(());
         }
         if let Err(error) = self.write(&fact) {
-            self.trouble = Some(error);
+            self.error = Some(error);
             return ControlFlow::Break(());
         }
         if let Fact::Photo(photo) = &fact {
@@ -63,15 +63,15 @@ impl Sink for Ledger {
     }
 }
 
-/// A ledger that is complete. It is read from the beginning each time, by one reader after the other.
-pub(crate) struct Written {
+/// A complete spool. Every read starts at the beginning; reads must not overlap.
+pub(crate) struct SpooledRows {
     file: File,
     rows: [u64; Table::ALL.len()],
     bytes: u64,
 }
 
-impl Written {
-    /// How many photos, and how many bytes they have.
+impl SpooledRows {
+    /// The number of photos, and their bytes.
     pub(crate) fn totals(&self) -> (u64, u64) {
         (self.rows[Table::Photos as usize], self.bytes)
     }
@@ -85,7 +85,7 @@ impl Written {
         Ok(BufReader::new(file).lines().zip(tables).map(|(line, table)| read(table, &line?)))
     }
 
-    /// They are the first there are.
+    /// The photos, which are exported first.
     pub(crate) fn photos(&self) -> io::Result<impl Iterator<Item = io::Result<PhotoFact>> + Send + use<>> {
         let photo = |fact: io::Result<Fact>| match fact {
             Ok(Fact::Photo(photo)) => Some(Ok(photo)),
@@ -96,7 +96,7 @@ impl Written {
     }
 }
 
-/// A fact from its line.
+/// Parses a row from its line.
 pub(super) fn read(table: Table, line: &str) -> io::Result<Fact> {
     let mut written = serde_json::Deserializer::from_str(line);
     let fact = table.read(&mut written)?;

@@ -1,7 +1,7 @@
-//! The few words of tar that an archive is written in: regular files with short names, in POSIX's ustar form.
+//! The subset of tar that an archive uses: regular files with short names, in POSIX's ustar format.
 //!
-//! A header follows from name, length and time alone. So the reader holds each against the one the writer would have
-//! written, takes nothing else, and leaves no bit of an archive unproven.
+//! A header is a function of name, length and time. The reader compares each with the one the writer would have written
+//! and accepts nothing else, so no bit of an archive is unchecked.
 
 use std::io::{self, Read, Write};
 
@@ -18,7 +18,7 @@ pub(super) struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Every entry gets the same time, in seconds since 1970.
+    /// All entries have the same time, in seconds since 1970.
     pub(super) fn new(to: W, mtime: u64) -> Self {
         Self { to, hash: Sha256::new(), mtime }
     }
@@ -36,7 +36,7 @@ impl<W: Write> Writer<W> {
         hex(self.hash.clone())
     }
 
-    /// Writes the end, and gives back what was written to.
+    /// Writes the end, and returns the output.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.write(&[0; 2 * BLOCK])?;
         self.to.flush()?;
@@ -59,9 +59,9 @@ pub(super) struct Entry {
 pub(super) struct Reader<R> {
     from: R,
     hash: Sha256,
-    /// The time that all entries have, once the first is known.
+    /// The time of all entries, once the first was read.
     mtime: Option<u64>,
-    /// The name of the entry before, for whoever looks for the place of a damage.
+    /// The name of the previous entry, to locate damage.
     last: String,
     is_over: bool,
 }
@@ -72,7 +72,7 @@ impl<R: Read> Reader<R> {
         Self { from, hash: Sha256::new(), mtime: None, last, is_over: false }
     }
 
-    /// `None` at the end. Nothing comes after an error: where the next entry begins is not known any more.
+    /// `None` at the end, and after an error: the start of the next entry is unknown then.
     pub(super) fn next(&mut self) -> Result<Option<Entry>, ArchiveError> {
         if self.is_over {
             return Ok(None);
@@ -88,10 +88,10 @@ impl<R: Read> Reader<R> {
         if block == [0; BLOCK] {
             return self.read_end().map(|()| None);
         }
-        let (name, length, mtime) = told(&block).ok_or_else(|| self.strange())?;
+        let (name, length, mtime) = parse(&block).ok_or_else(|| self.unrecognized())?;
         let mtime = self.mtime.unwrap_or(mtime);
         if header(&name, length, mtime) != Some(block) {
-            return Err(self.strange());
+            return Err(self.unrecognized());
         }
         self.mtime = Some(mtime);
         let mut bytes = Vec::new();
@@ -105,12 +105,12 @@ impl<R: Read> Reader<R> {
         let rest = &mut rest[..padding(length)];
         self.fill(rest)?;
         if rest.iter().any(|byte| *byte != 0) {
-            return Err(self.damaged("what fills up its last block is not empty"));
+            return Err(self.damaged("the padding of its last block is not zero"));
         }
         Ok(Some(Entry { name, bytes, before }))
     }
 
-    /// Another empty block, and then nothing but what a tape or a disk may have added.
+    /// A second empty block, then only zeros, which a tape or a disk may have appended.
     fn read_end(&mut self) -> Result<(), ArchiveError> {
         if self.block()? != [0; BLOCK] {
             return Err(self.damaged("what follows it is not the end"));
@@ -144,7 +144,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn strange(&self) -> ArchiveError {
+    fn unrecognized(&self) -> ArchiveError {
         match self.mtime {
             Some(_) => self.damaged("what follows it is not the beginning of an entry"),
             None => ArchiveError::Foreign,
@@ -174,7 +174,7 @@ fn header(name: &str, length: u64, mtime: u64) -> Option<[u8; BLOCK]> {
     put(&mut block, 116, b"0000000\0");
     put(&mut block, 124, format!("{length:011o}\0").as_bytes());
     put(&mut block, 136, format!("{mtime:011o}\0").as_bytes());
-    // While its sum is taken, the place for it is blank.
+    // The checksum is computed with its own field blank.
     put(&mut block, 148, b"        ");
     put(&mut block, 156, b"0");
     put(&mut block, 257, b"ustar\x0000");
@@ -183,8 +183,8 @@ fn header(name: &str, length: u64, mtime: u64) -> Option<[u8; BLOCK]> {
     Some(block)
 }
 
-/// Name, length and time that a header tells of.
-fn told(block: &[u8; BLOCK]) -> Option<(String, u64, u64)> {
+/// Name, length and time of a header.
+fn parse(block: &[u8; BLOCK]) -> Option<(String, u64, u64)> {
     let text = |from: usize, to: usize| std::str::from_utf8(&block[from..to]).ok();
     let name = text(0, 100)?.trim_end_matches('\0').to_owned();
     let number = |from, to| u64::from_str_radix(text(from, to)?.trim_end_matches('\0'), 8).ok();
@@ -200,7 +200,7 @@ pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// How many zeros fill up the last block of so many bytes.
+/// The number of zeros that fill the last block.
 fn padding(length: u64) -> usize {
     let over = (length % BLOCK as u64) as usize;
     if over == 0 { 0 } else { BLOCK - over }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_every_changed_bit_outside_of_the_contents_is_noticed() {
+    fn entries_round_trip_and_every_flipped_bit_outside_of_file_contents_is_detected() {
         let block = [7; BLOCK];
         let entries: [(&str, &[u8]); 4] = [("a/b", b"hello"), ("empty", b""), ("block", &block), ("c", b"!")];
         let archive = written(&entries);
@@ -239,7 +239,7 @@ mod tests {
             let mut damaged = archive.clone();
             damaged[at] ^= 1;
             if let Ok(found) = read(&damaged) {
-                assert_ne!(found, known, "byte {at} was changed, and nobody noticed");
+                assert_ne!(found, known, "byte {at} was changed without an error");
             }
             let cut = read(&archive[..at]);
             assert!(matches!(cut, Err(ArchiveError::CutOff { .. })), "cut off at {at}: {cut:?}");
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_told_apart() {
+    fn other_files_are_recognized_as_foreign() {
         for bytes in [&b"x".repeat(2 * BLOCK), &[0xFF; 2 * BLOCK].to_vec()] {
             let found = read(bytes);
             assert!(matches!(found, Err(ArchiveError::Foreign)), "{found:?}");

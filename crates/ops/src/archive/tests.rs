@@ -1,4 +1,4 @@
-//! An archive from its first byte to its last.
+//! Round trips and damage of whole archives.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use model::{PhotoId, Timestamp};
 use store::{Fact, LikeFact, PhotoFact, PostFact, SequenceFact, Sink, UserFact};
 
-use super::{ArchiveError, Content, Contents, Ledger, LeftOut, Manifest, Writer, Written};
+use super::{ArchiveError, Content, Contents, Manifest, RowSpool, Skipped, SpooledRows, Writer};
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
 
@@ -19,7 +19,7 @@ fn files() -> Vec<(Part, Bytes)> {
     vec![(Part::Square(8), Bytes::from_static(b"square")), (Part::Original, Bytes::from_static(b"as sent"))]
 }
 
-/// Two members, one with a face, two posts and who likes them.
+/// Two members, one with a profile photo, two posts and their likes.
 fn facts() -> Vec<Fact> {
     let photos = (1..=3).map(|number| {
         Fact::Photo(PhotoFact {
@@ -64,22 +64,22 @@ fn facts() -> Vec<Fact> {
     photos.chain(users).chain(posts).chain(likes).chain([sequence]).collect()
 }
 
-fn ledger() -> Written {
-    let mut ledger = Ledger::everything(&std::env::temp_dir()).unwrap();
+fn spool() -> SpooledRows {
+    let mut spool = RowSpool::all_tables(&std::env::temp_dir()).unwrap();
     for fact in facts() {
-        assert_eq!(ledger.take(fact), ControlFlow::Continue(()));
+        assert_eq!(spool.take(fact), ControlFlow::Continue(()));
     }
-    ledger.finish().unwrap()
+    spool.finish().unwrap()
 }
 
-fn archive(left_out: &LeftOut) -> Vec<u8> {
+fn archive(skipped: &Skipped) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), NOW);
     for number in 1..=3 {
-        if !left_out.deleted.contains(&photo(number)) {
+        if !skipped.deleted.contains(&photo(number)) {
             writer.photo(photo(number), files()).unwrap();
         }
     }
-    writer.finish(&ledger(), left_out).unwrap().0
+    writer.finish(&spool(), skipped).unwrap().0
 }
 
 fn read(archive: &[u8]) -> Result<(Vec<PhotoId>, Vec<Fact>, Manifest), ArchiveError> {
@@ -99,8 +99,8 @@ fn read(archive: &[u8]) -> Result<(Vec<PhotoId>, Vec<Fact>, Manifest), ArchiveEr
 }
 
 #[test]
-fn what_is_written_is_read_and_no_bit_of_it_can_change() {
-    let whole = archive(&LeftOut::default());
+fn an_archive_round_trips_and_every_flipped_bit_is_detected() {
+    let whole = archive(&Skipped::default());
     let (photos, found, manifest) = read(&whole).unwrap();
     assert_eq!((photos, found), ([1, 2, 3].map(photo).to_vec(), facts()));
     assert_eq!((manifest.photos, manifest.bytes, manifest.rows["likes"]), (3, 39, 4));
@@ -108,15 +108,15 @@ fn what_is_written_is_read_and_no_bit_of_it_can_change() {
     for at in 0..whole.len() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1 << (at % 8);
-        assert!(read(&damaged).is_err(), "byte {at} of {} was changed, and nobody noticed", whole.len());
+        assert!(read(&damaged).is_err(), "byte {at} of {} was changed without an error", whole.len());
     }
 }
 
 #[test]
-fn whatever_shows_a_photo_that_is_left_out_is_left_out_with_it() {
-    let mut left_out = LeftOut::default();
-    left_out.deleted.extend([photo(1), photo(3)]);
-    let (photos, found, manifest) = read(&archive(&left_out)).unwrap();
+fn posts_of_skipped_photos_are_skipped_with_their_likes() {
+    let mut skipped = Skipped::default();
+    skipped.deleted.extend([photo(1), photo(3)]);
+    let (photos, found, manifest) = read(&archive(&skipped)).unwrap();
     assert_eq!(photos, [photo(2)]);
     let kept = facts().into_iter().filter_map(|fact| match fact {
         Fact::Photo(fact) if fact.id != photo(2) => None,
@@ -131,17 +131,17 @@ fn whatever_shows_a_photo_that_is_left_out_is_left_out_with_it() {
 
 #[test]
 fn rows_and_photos_must_agree() {
-    // A row without bytes, and bytes without a row.
+    // A row without files, and files without a row.
     let mut writer = Writer::new(Vec::new(), NOW);
     writer.photo(photo(1), files()).unwrap();
-    let (without_bytes, _) = writer.finish(&ledger(), &LeftOut::default()).unwrap();
+    let (without_bytes, _) = writer.finish(&spool(), &Skipped::default()).unwrap();
     assert!(matches!(read(&without_bytes), Err(ArchiveError::Damaged { .. })));
 
     let mut writer = Writer::new(Vec::new(), NOW);
     for number in 1..=4 {
         writer.photo(photo(number), files()).unwrap();
     }
-    let (without_row, _) = writer.finish(&ledger(), &LeftOut::default()).unwrap();
+    let (without_row, _) = writer.finish(&spool(), &Skipped::default()).unwrap();
     assert!(
         matches!(read(&without_row), Err(ArchiveError::Damaged { entry, .. }) if entry == "manifest.json")
     );
@@ -149,13 +149,13 @@ fn rows_and_photos_must_agree() {
 
 #[test]
 fn many_rows_take_several_files() {
-    let mut ledger = Ledger::everything(&std::env::temp_dir()).unwrap();
+    let mut spool = RowSpool::all_tables(&std::env::temp_dir()).unwrap();
     let likes = 12_345;
     for post_id in 1..=likes {
-        assert!(ledger.take(Fact::Like(LikeFact { user_id: 1, post_id, created_at: 5 })).is_continue());
+        assert!(spool.take(Fact::Like(LikeFact { user_id: 1, post_id, created_at: 5 })).is_continue());
     }
     let (archive, manifest) =
-        Writer::new(Vec::new(), NOW).finish(&ledger.finish().unwrap(), &LeftOut::default()).unwrap();
+        Writer::new(Vec::new(), NOW).finish(&spool.finish().unwrap(), &Skipped::default()).unwrap();
     assert_eq!(manifest.rows["likes"], 12_345);
     let (_, found, _) = read(&archive).unwrap();
     let order = found.into_iter().map(|fact| match fact {

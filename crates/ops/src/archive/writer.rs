@@ -9,12 +9,12 @@ use model::{PhotoId, Timestamp};
 use store::{Fact, Table};
 
 use super::manifest::{FORMAT, Manifest};
-use super::row_spool::Written;
+use super::row_spool::SpooledRows;
 use super::{group, tar};
 
-/// Rows in one file, and the bytes after which it has enough of them.
-const ROWS: usize = 5_000;
-const ENOUGH: usize = 4 << 20;
+/// A file of rows is full at either limit.
+const MAX_ROWS: usize = 5_000;
+const MAX_BYTES: usize = 4 << 20;
 
 pub(crate) struct Writer<W> {
     tar: tar::Writer<W>,
@@ -23,9 +23,9 @@ pub(crate) struct Writer<W> {
     bytes: u64,
 }
 
-/// Photos that are not in the archive though the facts speak of them.
+/// Photos of the snapshot that are not in the archive.
 #[derive(Debug, Default)]
-pub(crate) struct LeftOut {
+pub(crate) struct Skipped {
     pub(crate) deleted: HashSet<PhotoId>,
     pub(crate) missing: HashSet<PhotoId>,
 }
@@ -43,14 +43,13 @@ impl<W: Write> Writer<W> {
         group::write(&mut self.tar, &format!("photos/{id}"), &files)
     }
 
-    /// Writes the facts and the end, and gives back what was written to. Whatever shows a photo that is left out is
-    /// left out with it.
-    pub(crate) fn finish(mut self, facts: &Written, left_out: &LeftOut) -> io::Result<(W, Manifest)> {
+    /// Writes the rows and the manifest, and returns the output. Posts that show a skipped photo are skipped too.
+    pub(crate) fn finish(mut self, facts: &SpooledRows, skipped: &Skipped) -> io::Result<(W, Manifest)> {
         let mut file = RowFile::default();
         let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
-        let mut without = Without { photos: left_out, posts: HashSet::new() };
+        let mut filter = SkipFilter { photos: skipped, posts: HashSet::new() };
         for fact in facts.facts()? {
-            let Some(fact) = without.mended(fact?) else { continue };
+            let Some(fact) = filter.apply(fact?) else { continue };
             if file.is_full(fact.table()) {
                 file.write(&mut self.tar)?;
             }
@@ -72,8 +71,8 @@ impl<W: Write> Writer<W> {
             rows,
             photos: self.photos,
             bytes: self.bytes,
-            deleted_meanwhile: names(&left_out.deleted),
-            missing: names(&left_out.missing),
+            deleted_meanwhile: names(&skipped.deleted),
+            missing: names(&skipped.missing),
             sha256: self.tar.digest(),
         };
         let text = serde_json::to_vec_pretty(&manifest)?;
@@ -82,7 +81,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Rows of one table that will be a file.
+/// Rows of one table, buffered for one file.
 #[derive(Default)]
 struct RowFile {
     table: Option<Table>,
@@ -93,7 +92,7 @@ struct RowFile {
 
 impl RowFile {
     fn is_full(&self, next: Table) -> bool {
-        self.table.is_some_and(|table| table != next) || self.rows == ROWS || self.text.len() >= ENOUGH
+        self.table.is_some_and(|table| table != next) || self.rows == MAX_ROWS || self.text.len() >= MAX_BYTES
     }
 
     fn add(&mut self, fact: &Fact) -> io::Result<()> {
@@ -117,23 +116,23 @@ impl RowFile {
     }
 }
 
-/// Facts as if what is left out had never been.
-struct Without<'a> {
-    photos: &'a LeftOut,
-    /// Those that showed one of the photos.
+/// Removes skipped photos, the posts that show them, and what refers to those.
+struct SkipFilter<'a> {
+    photos: &'a Skipped,
+    /// The posts that showed a skipped photo.
     posts: HashSet<i64>,
 }
 
-impl Without<'_> {
-    fn mended(&mut self, fact: Fact) -> Option<Fact> {
-        let is_out = |id: &PhotoId| self.photos.deleted.contains(id) || self.photos.missing.contains(id);
+impl SkipFilter<'_> {
+    fn apply(&mut self, fact: Fact) -> Option<Fact> {
+        let is_skipped = |id: &PhotoId| self.photos.deleted.contains(id) || self.photos.missing.contains(id);
         match fact {
-            Fact::Photo(photo) if is_out(&photo.id) => None,
+            Fact::Photo(photo) if is_skipped(&photo.id) => None,
             Fact::User(mut user) => {
-                user.photo_id = user.photo_id.filter(|id| !is_out(id));
+                user.photo_id = user.photo_id.filter(|id| !is_skipped(id));
                 Some(Fact::User(user))
             }
-            Fact::Post(post) if is_out(&post.photo_id) => {
+            Fact::Post(post) if is_skipped(&post.photo_id) => {
                 self.posts.insert(post.id);
                 None
             }

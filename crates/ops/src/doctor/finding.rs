@@ -1,15 +1,14 @@
-//! Something that was looked at, and what was found.
+//! The result of one check.
 
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
-    Fine,
+    Ok,
     /// Worth knowing.
     Note,
-    /// Somebody has to do something.
+    /// The operator has to act.
     Problem,
 }
 
@@ -24,15 +23,15 @@ pub struct Finding {
     pub advice: Option<String>,
     /// What was done about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mended: Option<String>,
-    /// All that it is about, by name.
+    pub fixed: Option<String>,
+    /// Everything it concerns, by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
 
 impl Finding {
-    pub fn fine(check: &'static str, what: impl Into<String>) -> Self {
-        Self::new(check, Level::Fine, what.into())
+    pub fn ok(check: &'static str, what: impl Into<String>) -> Self {
+        Self::new(check, Level::Ok, what.into())
     }
 
     pub fn note(check: &'static str, what: impl Into<String>) -> Self {
@@ -44,7 +43,7 @@ impl Finding {
     }
 
     fn new(check: &'static str, level: Level, what: String) -> Self {
-        Self { check, level, what, advice: None, mended: None, names: Vec::new() }
+        Self { check, level, what, advice: None, fixed: None, names: Vec::new() }
     }
 
     #[must_use]
@@ -53,29 +52,29 @@ impl Finding {
         self
     }
 
-    /// Says what was done, if something was; otherwise what to do.
+    /// What was done, or else what to do.
     #[must_use]
-    pub(super) fn mended_or(mut self, mended: Option<String>, advice: &str) -> Self {
-        match mended {
-            Some(mended) => self.mended = Some(mended),
+    pub(super) fn fixed_or(mut self, fixed: Option<String>, advice: &str) -> Self {
+        match fixed {
+            Some(fixed) => self.fixed = Some(fixed),
             None => self.advice = Some(advice.to_owned()),
         }
         self
     }
 
-    /// Keeps all names, and says the first few.
+    /// Keeps all names, and appends the first few to the text.
     #[must_use]
     pub(super) fn about(mut self, names: impl IntoIterator<Item = impl ToString>) -> Self {
-        const SAID: usize = 3;
+        const SHOWN: usize = 3;
         self.names = names.into_iter().map(|name| name.to_string()).collect();
-        let said = self.names.iter().take(SAID).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if self.names.len() > SAID { ", …" } else { "" };
-        self.what += &format!(" ({said}{more})");
+        let shown = self.names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if self.names.len() > SHOWN { ", …" } else { "" };
+        self.what += &format!(" ({shown}{more})");
         self
     }
 
-    /// Whether somebody still has to do something.
+    /// Whether the operator still has to act.
     pub fn is_open(&self) -> bool {
-        self.level == Level::Problem && self.mended.is_none()
+        self.level == Level::Problem && self.fixed.is_none()
     }
 }

@@ -1,23 +1,24 @@
-//! The standby that answers reads.
+//! Check of the read replica.
 
 use store::{DatabaseUrl, Lag, replica_lag};
 
 use super::{Examination, Finding};
 use crate::humanize::size;
-use crate::places::Place;
+use crate::location::StorageLocation;
 
-/// One that is further behind hardly ever answers: what it is asked about it would have to know already.
-const FAR: u64 = 16 << 20;
+/// A replica that lags further is rarely used: a read needs everything committed before it.
+const MAX_LAG: u64 = 16 << 20;
 
 impl Examination<'_> {
-    /// Nothing, where there is none.
+    /// `None` without a replica.
     pub(super) async fn replica(&self) -> Option<Finding> {
-        let (Some(replica), Place::Address(primary)) = (self.replica, &self.instance.places().database)
+        let (Some(replica), StorageLocation::Url(primary)) =
+            (self.replica, &self.instance.location().database)
         else {
             return None;
         };
         Some(match replica_lag(primary, replica).await {
-            Ok(Some(lag)) => followed(replica, lag),
+            Ok(Some(lag)) => lag_finding(replica, lag),
             Ok(None) => Finding::problem("replica", format!("{replica} follows no primary"))
                 .advice("Point `database_read_url` to a standby of the database, or leave it out."),
             Err(error) => Finding::problem("replica", format!("{error}; the primary answers all reads"))
@@ -26,16 +27,15 @@ impl Examination<'_> {
     }
 }
 
-fn followed(replica: &DatabaseUrl, Lag { bytes, time }: Lag) -> Finding {
+fn lag_finding(replica: &DatabaseUrl, Lag { bytes, time }: Lag) -> Finding {
     if bytes == 0 {
-        return Finding::fine("replica", format!("{replica} knows all that is written"));
+        return Finding::ok("replica", format!("{replica} has replayed everything"));
     }
     let what = format!("{replica} is {} and {} s behind", size(bytes), time.as_secs());
-    if bytes < FAR {
-        return Finding::fine("replica", what);
+    if bytes < MAX_LAG {
+        return Finding::ok("replica", what);
     }
-    Finding::note("replica", what)
-        .advice("The primary answers until it has caught up: see what keeps it from that.")
+    Finding::note("replica", what).advice("The primary answers until it has caught up: see what delays it.")
 }
 
 #[cfg(test)]
@@ -46,10 +46,10 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn only_one_that_is_far_behind_is_worth_a_note() {
+    fn only_a_large_lag_is_noted() {
         let replica: DatabaseUrl = "postgres://ada:s3cret@standby/pinhole".parse().unwrap();
-        let told = |bytes| followed(&replica, Lag { bytes, time: Duration::from_secs(7) });
-        assert_eq!([0, 1, FAR].map(|bytes| told(bytes).level), [Level::Fine, Level::Fine, Level::Note]);
+        let told = |bytes| lag_finding(&replica, Lag { bytes, time: Duration::from_secs(7) });
+        assert_eq!([0, 1, MAX_LAG].map(|bytes| told(bytes).level), [Level::Ok, Level::Ok, Level::Note]);
         assert_eq!(told(2 << 20).what, "pinhole on standby:5432 is 2.0 MiB and 7 s behind");
     }
 }

@@ -4,7 +4,7 @@ mod settings;
 
 use app::OpenError;
 use model::Clock;
-use ops::{Examination, Finding, Instance, Level, Places};
+use ops::{Examination, Finding, Instance, InstanceLocation, Level};
 
 use crate::config::Config;
 use crate::moving::places;
@@ -43,14 +43,14 @@ pub async fn examine(config: &Config, fix: bool, json: bool) -> Report {
     Report { findings }
 }
 
-/// Looked at first even to be mended: what is not there must not be made.
-async fn open(places: &Places, fix: bool) -> Result<Instance, OpenError> {
-    let looked_at = Instance::look_at(places).await?;
+/// Opened read-only first even for a fix: an instance that is missing must not be created.
+async fn open(places: &InstanceLocation, fix: bool) -> Result<Instance, OpenError> {
+    let looked_at = Instance::open_read_only(places).await?;
     if !fix {
         return Ok(looked_at);
     }
     drop(looked_at);
-    Instance::take(places).await
+    Instance::open_exclusive(places).await
 }
 
 /// The first line says what is wrong, the others what to do.
@@ -70,13 +70,13 @@ impl Report {
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for finding in &self.findings {
-            let mark = match (finding.level, &finding.mended) {
-                (Level::Fine, _) => "fine",
-                (_, Some(_)) => "mended",
+            let mark = match (finding.level, &finding.fixed) {
+                (Level::Ok, _) => "ok",
+                (_, Some(_)) => "fixed",
                 (Level::Note, None) => "note",
                 (Level::Problem, None) => "PROBLEM",
             };
-            let rest = finding.mended.as_ref().or(finding.advice.as_ref());
+            let rest = finding.fixed.as_ref().or(finding.advice.as_ref());
             let rest = rest.map(|rest| format!(". {rest}")).unwrap_or_default();
             text += &format!("{mark:7}  {:8}  {}{rest}\n", finding.check, finding.what);
         }

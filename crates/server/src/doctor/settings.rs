@@ -9,11 +9,7 @@ pub(super) fn examine(config: &Config) -> Vec<Finding> {
         .into_iter()
         .flatten()
         .collect();
-    if complaints.is_empty() {
-        vec![Finding::fine("settings", "they make sense together")]
-    } else {
-        complaints
-    }
+    if complaints.is_empty() { vec![Finding::ok("settings", "they make sense together")] } else { complaints }
 }
 
 fn metrics(config: &Config) -> Option<Finding> {
@@ -73,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_together_is_found() {
-        assert_eq!(found(&[]), [(Level::Fine, "they make sense together".to_owned())]);
+        assert_eq!(found(&[]), [(Level::Ok, "they make sense together".to_owned())]);
         for (setting, level, words) in [
             (("admin_listen", "127.0.0.1:8080"), Level::Problem, "both 127.0.0.1:8080"),
             (("admin_listen", "0.0.0.0:9090"), Level::Problem, "read the metrics"),
@@ -89,7 +85,7 @@ mod tests {
             &[("public_url", "https://photos.example.org"), ("trusted_proxies", "127.0.0.1")],
         ] {
             assert_eq!(found(fine).len(), 1);
-            assert_eq!(found(fine)[0].0, Level::Fine, "{fine:?}");
+            assert_eq!(found(fine)[0].0, Level::Ok, "{fine:?}");
         }
     }
 }

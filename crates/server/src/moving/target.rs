@@ -1,7 +1,7 @@
 //! Where a move leads: what is wrong there, and how the service is told of it, in the words of `migrate`.
 
 use app::OpenError;
-use ops::{Place, Places};
+use ops::{InstanceLocation, StorageLocation};
 
 /// The settings that errors speak of, and what names the same for a move.
 const NAMES: [(&str, &str); 7] = [
@@ -28,24 +28,26 @@ pub(super) fn words(error: &OpenError) -> String {
 }
 
 /// What the service has to be told to run there. An address of a database may hold a password, so it is not repeated.
-pub(super) fn settings(places: &Places) -> Vec<String> {
+pub(super) fn settings(places: &InstanceLocation) -> Vec<String> {
     let data_dir = |path: &std::path::Path| format!("PINHOLE_DATA_DIR={}", path.display());
     let mut settings = Vec::new();
     match &places.database {
-        Place::Folder(path) => settings.push(data_dir(path)),
-        Place::Address(url) => {
+        StorageLocation::Folder(path) => settings.push(data_dir(path)),
+        StorageLocation::Url(url) => {
             settings.push(format!("PINHOLE_DATABASE_URL=…   the address that leads to {url}"));
         }
     }
     match (&places.blobs, &places.database) {
-        (Place::Address(url), _) => settings.push(format!("PINHOLE_BLOBS_URL={url}")),
-        (Place::Folder(path), Place::Address(_)) => settings.push(data_dir(path)),
-        (Place::Folder(photos), Place::Folder(rows)) if photos != rows => settings.push(format!(
-            "once {} has been moved to {}",
-            photos.join("photos").display(),
-            rows.join("photos").display()
-        )),
-        (Place::Folder(_), Place::Folder(_)) => {}
+        (StorageLocation::Url(url), _) => settings.push(format!("PINHOLE_BLOBS_URL={url}")),
+        (StorageLocation::Folder(path), StorageLocation::Url(_)) => settings.push(data_dir(path)),
+        (StorageLocation::Folder(photos), StorageLocation::Folder(rows)) if photos != rows => {
+            settings.push(format!(
+                "once {} has been moved to {}",
+                photos.join("photos").display(),
+                rows.join("photos").display()
+            ))
+        }
+        (StorageLocation::Folder(_), StorageLocation::Folder(_)) => {}
     }
     settings
 }
@@ -56,9 +58,9 @@ mod tests {
 
     use super::*;
 
-    fn places(database: &str, blobs: &str) -> Places {
+    fn places(database: &str, blobs: &str) -> InstanceLocation {
         let (database, blobs) = (database.parse().unwrap(), blobs.parse().unwrap());
-        Places { database, blobs, account: Account::default() }
+        InstanceLocation { database, blobs, account: Account::default() }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The machine under an instance: its data folder and the room on its disk.
+//! Checks of the host: permissions of the data folder, and free disk space.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -7,29 +7,29 @@ use std::{fs, io};
 use super::{Examination, Finding};
 use crate::humanize::size;
 
-/// With less than this nothing can be taken in any more.
-const LEAST: u64 = 512 << 20;
+/// With less free space uploads fail.
+const MIN_FREE: u64 = 512 << 20;
 
 impl Examination<'_> {
-    /// Nothing, where an instance keeps nothing on this machine and no node has run here.
-    pub(super) fn machine(&self) -> Vec<Finding> {
+    /// Empty where the instance keeps nothing on this machine and no node has run here.
+    pub(super) fn host(&self) -> Vec<Finding> {
         let mut folders: Vec<&Path> =
-            self.instance.places().folders().into_iter().map(PathBuf::as_path).collect();
+            self.instance.location().folders().into_iter().map(PathBuf::as_path).collect();
         if !folders.contains(&self.data_dir) && self.data_dir.exists() {
             folders.push(self.data_dir);
         }
         let examine = |folder: &Path| {
-            let examined = || Ok::<_, io::Error>([rights(folder)?, self.room(folder)?]);
-            examined().map_or_else(|error| vec![unseen(folder, &error)], Vec::from)
+            let examined = || Ok::<_, io::Error>([permissions(folder)?, self.free_space(folder)?]);
+            examined().map_or_else(|error| vec![unreadable(folder, &error)], Vec::from)
         };
         folders.into_iter().flat_map(examine).collect()
     }
 
-    fn room(&self, folder: &Path) -> io::Result<Finding> {
+    fn free_space(&self, folder: &Path) -> io::Result<Finding> {
         let disk = rustix::fs::statvfs(folder)?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let what = format!("{} are free for {}", size(free), folder.display());
-        if free < LEAST {
+        if free < MIN_FREE {
             return Ok(Finding::problem("disk", what)
                 .advice("Make room, or move to a larger disk: uploads will fail."));
         }
@@ -37,28 +37,27 @@ impl Examination<'_> {
             let what = format!("{what}, less than `cache_disk` may take ({})", size(self.cache_disk));
             return Ok(Finding::note("disk", what).advice("Make room, or give the cache less."));
         }
-        Ok(Finding::fine("disk", what))
+        Ok(Finding::ok("disk", what))
     }
 }
 
-fn rights(folder: &Path) -> io::Result<Finding> {
+fn permissions(folder: &Path) -> io::Result<Finding> {
     let about = folder.metadata()?;
     let name = folder.display();
     if let Some(open) = open_to_others(folder)? {
-        let what = format!("everybody on this machine may look into {}", open.display());
+        let what = format!("every user of this machine may read {}", open.display());
         return Ok(Finding::problem("folder", what).advice(format!("Run: chmod -R go= {name}")));
     }
     let user = rustix::process::geteuid().as_raw();
     if about.uid() != user {
         let what = format!("{name} belongs to the user {}, and this command runs as {user}", about.uid());
-        return Ok(
-            Finding::note("folder", what).advice("Run it as that user, so that what it writes is theirs.")
-        );
+        return Ok(Finding::note("folder", what)
+            .advice("Run it as that user, so that the files it writes have the same owner."));
     }
-    Ok(Finding::fine("folder", format!("{name} is closed to others")))
+    Ok(Finding::ok("folder", format!("{name} is not accessible to others")))
 }
 
-/// What people who are not its owner can look into, if anything: a closed folder hides all that is in it.
+/// The first path that other users can read, if any: the folder's own mode protects everything in it.
 fn open_to_others(folder: &Path) -> io::Result<Option<PathBuf>> {
     let is_open = |about: fs::Metadata| about.mode() & 0o007 != 0;
     if !is_open(folder.metadata()?) {
@@ -73,7 +72,7 @@ fn open_to_others(folder: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn unseen(folder: &Path, error: &io::Error) -> Finding {
-    Finding::problem("folder", format!("{} cannot be looked at: {error}", folder.display()))
+fn unreadable(folder: &Path, error: &io::Error) -> Finding {
+    Finding::problem("folder", format!("{} cannot be examined: {error}", folder.display()))
         .advice("See that this user may read it.")
 }

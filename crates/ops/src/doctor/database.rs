@@ -1,39 +1,36 @@
-//! What the database says, held against itself and the time of day.
+//! Checks of the database by itself: integrity, counters, clocks, sessions, admins.
 
 use std::time::Duration;
 
-use app::{DAMAGED, Settings};
+use app::{RESTORE_ADVICE, Settings};
 
 use super::{Examination, Finding};
-use crate::error::MoveError;
+use crate::error::Error;
 use crate::humanize::{count, size};
 
-/// Clocks that agree to this are right enough.
+/// The difference between clocks that is tolerated.
 const DRIFT: Duration = Duration::from_secs(5);
 
-/// A moment so far in the future was not written by a clock that is right.
+/// A row this far in the future means that a clock is or was wrong.
 const FUTURE: Duration = Duration::from_secs(5 * 60);
 
-/// How long after their end sessions may still be there: the service sweeps every minute.
+/// How long expired sessions may remain: the service sweeps every minute.
 const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
 const FIX: &str = "Stop the service and run `pinhole doctor --fix`.";
 
 impl Examination<'_> {
-    pub(super) async fn engine(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn integrity(&self) -> Result<Finding, Error> {
         let complaints = self.instance.store.complaints().await?;
         let version = self.instance.store.schema_version();
         if complaints.is_empty() {
-            return Ok(Finding::fine(
-                "database",
-                format!("schema version {version}, whole by its own account"),
-            ));
+            return Ok(Finding::ok("database", format!("schema version {version}, integrity check passed")));
         }
         let what = format!("the database is damaged: {}", complaints.join("; "));
-        Ok(Finding::problem("database", what).advice(DAMAGED))
+        Ok(Finding::problem("database", what).advice(RESTORE_ADVICE))
     }
 
-    pub(super) async fn contents(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn contents(&self) -> Result<Finding, Error> {
         let census = self.instance.store.census().await?;
         let totals = self.instance.store.totals().await?;
         let what = format!(
@@ -45,10 +42,10 @@ impl Examination<'_> {
             count(census.likes, "like"),
             count(census.sessions, "session")
         );
-        Ok(Finding::fine("contents", what))
+        Ok(Finding::ok("contents", what))
     }
 
-    pub(super) async fn clock(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn clock(&self) -> Result<Finding, Error> {
         let (now, newest) = (self.now, self.instance.store.newest().await?);
         if newest.since(now) > FUTURE {
             let what = format!("this machine takes it to be {now}, but something was written at {newest}");
@@ -57,7 +54,7 @@ impl Examination<'_> {
             ));
         }
         let Some(theirs) = self.instance.store.clock().await? else {
-            return Ok(Finding::fine("clock", format!("it is {now}, and nothing is newer")));
+            return Ok(Finding::ok("clock", format!("it is {now}, and nothing is newer")));
         };
         if now.since(theirs).max(theirs.since(now)) > DRIFT {
             let what = format!("this machine takes it to be {now}, the database {theirs}");
@@ -65,17 +62,17 @@ impl Examination<'_> {
                 Finding::problem("clock", what).advice("Set the clocks of all nodes, by NTP for instance.")
             );
         }
-        Ok(Finding::fine("clock", format!("it is {now}, here and at the database")))
+        Ok(Finding::ok("clock", format!("it is {now}, here and at the database")))
     }
 
-    pub(super) async fn likes(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn likes(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
         let miscounted = store.miscounted().await?;
         if miscounted.is_empty() {
-            return Ok(Finding::fine("likes", "every post has as many as it counts"));
+            return Ok(Finding::ok("likes", "every post has as many as it counts"));
         }
-        let mended = if self.fix {
-            Some(format!("counted anew: {}", count(store.recount_likes().await? as u64, "post")))
+        let fixed = if self.fix {
+            Some(format!("recounted: {}", count(store.recount_likes().await? as u64, "post")))
         } else {
             None
         };
@@ -84,64 +81,67 @@ impl Examination<'_> {
         });
         Ok(Finding::problem("likes", "posts count other likes than they have")
             .about(posts)
-            .mended_or(mended, FIX))
+            .fixed_or(fixed, FIX))
     }
 
-    pub(super) async fn ids(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn ids(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
         let behind = store.exhausted_sequences().await?;
         if behind.is_empty() {
-            return Ok(Finding::fine("ids", "the next ones are free"));
+            return Ok(Finding::ok("ids", "the next ones are free"));
         }
-        let mended = if self.fix {
+        let fixed = if self.fix {
             Some(format!("moved on: {}", count(store.mend_sequences().await? as u64, "table")))
         } else {
             None
         };
         let what = "the next id to be handed out is taken, so nothing can be added";
-        Ok(Finding::problem("ids", what).about(behind).mended_or(mended, FIX))
+        Ok(Finding::problem("ids", what).about(behind).fixed_or(fixed, FIX))
     }
 
-    pub(super) async fn sessions(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn sessions(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
         let ended = self.now.minus(self.session_idle).minus(GRACE);
-        let left = store.lingering(self.before(), ended).await?.sessions;
+        let left = store.lingering(self.cutoff(), ended).await?.sessions;
         if left == 0 {
-            return Ok(Finding::fine("sessions", "none has outlived its end"));
+            return Ok(Finding::ok("sessions", "none has outlived its end"));
         }
-        let mut mended = None;
+        let mut fixed = None;
         if self.fix {
             let swept = store.sweep(self.now, self.session_idle, Settings::KEY_LIFE).await?;
-            mended = Some(format!("swept away: {swept} sessions and upload keys"));
+            fixed = Some(format!("swept: {swept} sessions and upload keys"));
         }
-        let what = format!("{left} ended long ago and are still there, of no use to anybody");
-        Ok(Finding::note("sessions", what).mended_or(mended, "The service sweeps them away when it starts."))
+        let what = format!("{left} expired long ago and were not swept");
+        Ok(Finding::note("sessions", what).fixed_or(fixed, "The service sweeps them when it starts."))
     }
 
-    pub(super) async fn admins(&self) -> Result<Finding, MoveError> {
-        let mut strangers = Vec::new();
+    pub(super) async fn admins(&self) -> Result<Finding, Error> {
+        let mut unknown = Vec::new();
         for admin in self.admins {
             if self.instance.store.user(admin).await?.is_none() {
-                strangers.push(admin);
+                unknown.push(admin);
             }
         }
-        if strangers.is_empty() {
+        if unknown.is_empty() {
             let what = match self.admins.len() {
-                0 => "nobody is named".to_owned(),
+                0 => "none is named".to_owned(),
                 1 => "one is named, and has joined".to_owned(),
                 several => format!("{several} are named, and all have joined"),
             };
-            return Ok(Finding::fine("admins", what));
+            return Ok(Finding::ok("admins", what));
         }
-        Ok(Finding::problem("admins", "some have not joined: whoever takes such a name may delete any post")
-            .about(strangers)
-            .advice("Join under these names, or take them out of `admins`."))
+        Ok(Finding::problem(
+            "admins",
+            "some have not joined: anyone who takes such a name may delete any post",
+        )
+        .about(unknown)
+        .advice("Join under these names, or take them out of `admins`."))
     }
 
-    pub(super) async fn shown(&self) -> Result<Finding, MoveError> {
+    pub(super) async fn shown(&self) -> Result<Finding, Error> {
         let unshown = self.instance.store.unshown_photos().await?;
         if unshown.is_empty() {
-            return Ok(Finding::fine("shown", "every photo is somebody's"));
+            return Ok(Finding::ok("shown", "every photo is shown by a post or a member"));
         }
         Ok(Finding::problem("shown", "photos that neither a post nor a member shows")
             .about(unshown)
