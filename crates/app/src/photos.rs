@@ -55,7 +55,7 @@ impl App {
         // Both are tried: a cache in trouble is no reason to keep the photo.
         let (images, files) = (self.0.cache.remove(photo).await, self.0.blobs.delete(photo).await);
         let removed = match images.and(files) {
-            Ok(()) => self.0.store.strike_removal(photo).await.map_err(Error::from),
+            Ok(()) => self.0.store.finish_delete(photo).await.map_err(Error::from),
             Err(error) => Err(error.into()),
         };
         if let Err(error) = removed {

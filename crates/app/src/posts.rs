@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use imaging::Removed;
 use model::{Message, Post, PostEdit, PostId, UserId};
-use store::{Access, Created, NewPost, Repeat};
+use store::{Access, Created, NewPost, Replay};
 
 use crate::upload::{CLAIM_LOST, Prepared};
 use crate::{App, Caller, Error, Settings, Upload, detached};
@@ -64,8 +64,8 @@ impl App {
     /// What an earlier upload with this key made: saves a retry the work of sending it all again.
     pub async fn repeated(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
         let since = self.0.clock.now().minus(Settings::KEY_LIFE);
-        match self.0.store.repeat(caller.user.id, key.to_owned(), since).await? {
-            Some(repeat) => self.signed(first_made(repeat)?).await.map(Some),
+        match self.0.store.find_replay(caller.user.id, key.to_owned(), since).await? {
+            Some(replay) => self.signed(replayed(replay)?).await.map(Some),
             None => Ok(None),
         }
     }
@@ -82,7 +82,7 @@ impl App {
         });
         match created.await? {
             Created::New(post) => Ok(Posted::New { post: self.signed(post).await?, removed }),
-            Created::Repeated(repeat) => self.signed(first_made(repeat)?).await.map(Posted::Before),
+            Created::Replayed(replay) => self.signed(replayed(replay)?).await.map(Posted::Before),
             Created::ClaimLost => Err(CLAIM_LOST),
         }
     }
@@ -114,10 +114,10 @@ impl App {
     }
 }
 
-fn first_made(repeat: Repeat) -> Result<Post<UserId>, Error> {
-    match repeat {
-        Repeat::Here(post) => Ok(post),
-        Repeat::Deleted => Err(Error::Conflict {
+fn replayed(replay: Replay) -> Result<Post<UserId>, Error> {
+    match replay {
+        Replay::Post(post) => Ok(post),
+        Replay::Deleted => Err(Error::Conflict {
             field: Some("Idempotency-Key"),
             message: "the post made with this Idempotency-Key has been deleted; use a new key to post again",
         }),

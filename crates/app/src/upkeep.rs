@@ -85,9 +85,9 @@ impl App {
         // Bytes of theirs may still be on their way: what is noted for later is removed later.
         parts.store.abandon_stale_claims(dead_before, now.plus(parts.blobs.stragglers())).await?;
         let mut removed = 0;
-        for photo in parts.store.removals(parts.clock.now()).await? {
+        for photo in parts.store.pending_deletes(parts.clock.now()).await? {
             // A thousand photos take a while, and a restore may have claimed this one anew.
-            if parts.store.still_to_remove(photo).await? {
+            if parts.store.is_delete_pending(photo).await? {
                 self.remove_bytes(photo).await;
                 removed += 1;
             }

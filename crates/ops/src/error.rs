@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use app::{RESTORE_ADVICE, permission_advice};
 use model::PhotoId;
-use store::Census;
+use store::TableCounts;
 
 use crate::archive::ArchiveError;
 use crate::humanize::count;
@@ -35,9 +35,9 @@ pub enum Error {
     #[error(
         "{location} is not empty: it has {}\n\
          Name an empty one: an archive or a migration is never merged with existing data.",
-        contents(census)
+        contents(counts)
     )]
-    NotEmpty { location: String, census: Census },
+    NotEmpty { location: String, counts: TableCounts },
     #[error("{location} is where it is now\nName another location.")]
     SameLocation { location: String },
     #[error(
@@ -158,8 +158,8 @@ fn completion(is_finished: bool) -> &'static str {
     }
 }
 
-fn contents(census: &Census) -> String {
-    let Census { users, posts, photos, sessions, .. } = census;
+fn contents(counts: &TableCounts) -> String {
+    let TableCounts { users, posts, photos, sessions, .. } = counts;
     format!(
         "{}, {}, {} and {}",
         count(*users, "member"),

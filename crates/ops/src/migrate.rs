@@ -12,7 +12,7 @@ use blobs::Kept;
 use futures_util::{StreamExt, stream};
 use model::{Clock, PhotoId};
 use sha2::{Digest, Sha256};
-use store::{Arrival, Fact, Sink, Table};
+use store::{BlobState, ExportRow, Sink, Table};
 
 use crate::archive::{RowSpool, SpooledRows};
 use crate::error::Error;
@@ -67,7 +67,7 @@ pub async fn migrate(
     let spool = spool.finish().map_err(Error::Spool)?;
 
     // Rows at the destination come from an earlier attempt, or belong to another instance.
-    let is_finished = rows_move && mode != Mode::Copy && !to.store.census().await?.is_empty();
+    let is_finished = rows_move && mode != Mode::Copy && !to.store.table_counts().await?.is_empty();
     if rows_move && !is_finished {
         to.ensure_empty().await?;
     }
@@ -76,7 +76,7 @@ pub async fn migrate(
             Mode::Verify => different_rows(),
             _ => Error::NotEmpty {
                 location: to.location.database.to_string(),
-                census: to.store.census().await?,
+                counts: to.store.table_counts().await?,
             },
         });
     }
@@ -95,10 +95,10 @@ pub async fn migrate(
             // Checked before the import as well: here a failure costs only another attempt.
             ensure_unwritten(from, &spool, None).await?;
             progress.note("importing rows");
-            let arrival = if blobs_move { Arrival::Claimed } else { Arrival::Unmoved };
-            let facts = spool.facts().map_err(Error::Spool)?;
-            let facts = facts.map(|fact| fact.map_err(|error| store::Error::Refused(error.to_string())));
-            to.store.import(arrival, facts).await?;
+            let blob_state = if blobs_move { BlobState::Claimed } else { BlobState::InPlace };
+            let rows = spool.rows().map_err(Error::Spool)?;
+            let rows = rows.map(|row| row.map_err(|error| store::Error::Refused(error.to_string())));
+            to.store.import(blob_state, rows).await?;
             if fingerprint(&to.store).await? != fingerprint_of(&spool)? {
                 return Err(different_rows());
             }
@@ -250,11 +250,11 @@ impl Fingerprint {
         self.0.iter().map(|(rows, _)| rows).sum()
     }
 
-    fn add(&mut self, fact: &Fact) -> io::Result<()> {
-        let digest = Sha256::digest(serde_json::to_vec(fact)?);
+    fn add(&mut self, row: &ExportRow) -> io::Result<()> {
+        let digest = Sha256::digest(serde_json::to_vec(row)?);
         let mut half = [0; 16];
         half.copy_from_slice(&digest[..16]);
-        let (rows, sum) = &mut self.0[fact.table() as usize];
+        let (rows, sum) = &mut self.0[row.table() as usize];
         *rows += 1;
         *sum = sum.wrapping_add(u128::from_be_bytes(half));
         Ok(())
@@ -265,9 +265,9 @@ async fn fingerprint(store: &store::Store) -> Result<Fingerprint, Error> {
     /// Keeps the first error.
     struct Summed(io::Result<Fingerprint>);
     impl Sink for Summed {
-        fn take(&mut self, fact: Fact) -> std::ops::ControlFlow<()> {
+        fn take(&mut self, row: ExportRow) -> std::ops::ControlFlow<()> {
             let Ok(fingerprint) = &mut self.0 else { return std::ops::ControlFlow::Break(()) };
-            if let Err(error) = fingerprint.add(&fact) {
+            if let Err(error) = fingerprint.add(&row) {
                 self.0 = Err(error);
             }
             std::ops::ControlFlow::Continue(())
@@ -279,8 +279,8 @@ async fn fingerprint(store: &store::Store) -> Result<Fingerprint, Error> {
 
 fn fingerprint_of(spool: &SpooledRows) -> Result<Fingerprint, Error> {
     let mut fingerprint = Fingerprint::default();
-    for fact in spool.facts().map_err(Error::Spool)? {
-        fact.and_then(|fact| fingerprint.add(&fact)).map_err(Error::Spool)?;
+    for row in spool.rows().map_err(Error::Spool)? {
+        row.and_then(|row| fingerprint.add(&row)).map_err(Error::Spool)?;
     }
     Ok(fingerprint)
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use blobs::{Kept, Part};
 use bytes::Bytes;
 use model::{PhotoId, master_sides};
-use store::{Fact, PhotoFact, Sink};
+use store::{ExportRow, PhotoRow, Sink};
 
 use crate::error::Error;
 use crate::instance::Instance;
@@ -37,8 +37,8 @@ impl ExpectedFiles {
     }
 }
 
-impl From<&PhotoFact> for ExpectedFiles {
-    fn from(photo: &PhotoFact) -> Self {
+impl From<&PhotoRow> for ExpectedFiles {
+    fn from(photo: &PhotoRow) -> Self {
         let short_side = photo.width.min(photo.height);
         Self { short_side, has_original: photo.original.is_some(), bytes: photo.bytes }
     }
@@ -55,7 +55,7 @@ impl Default for PhotosByShard {
 }
 
 impl PhotosByShard {
-    pub(super) fn of(photos: impl Iterator<Item = io::Result<PhotoFact>>) -> io::Result<Self> {
+    pub(super) fn of(photos: impl Iterator<Item = io::Result<PhotoRow>>) -> io::Result<Self> {
         let mut shards = Self::default();
         for photo in photos {
             shards.add(&photo?);
@@ -68,7 +68,7 @@ impl PhotosByShard {
         (0..=u8::MAX).zip(self.0)
     }
 
-    fn add(&mut self, photo: &PhotoFact) {
+    fn add(&mut self, photo: &PhotoRow) {
         let shard = usize::from(photo.id.as_bytes()[15]);
         self.0[shard].insert(photo.id, photo.into());
     }
@@ -76,8 +76,8 @@ impl PhotosByShard {
 
 /// Photos are exported before all other tables.
 impl Sink for PhotosByShard {
-    fn take(&mut self, fact: Fact) -> ControlFlow<()> {
-        let Fact::Photo(photo) = fact else { return ControlFlow::Break(()) };
+    fn take(&mut self, row: ExportRow) -> ControlFlow<()> {
+        let ExportRow::Photo(photo) = row else { return ControlFlow::Break(()) };
         self.add(&photo);
         ControlFlow::Continue(())
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use blobs::Kept;
 use model::PhotoId;
-use store::Census;
+use store::TableCounts;
 
 use crate::error::Error;
 use crate::instance::Instance;
@@ -20,7 +20,7 @@ pub struct Plan {
     pub bytes_already_copied: u64,
     /// Photos whose files are missing at the source.
     pub missing: Vec<PhotoId>,
-    pub counts: Census,
+    pub counts: TableCounts,
 }
 
 /// Reads both ends, and refuses what a migration would refuse. `to` is `None` while there is no destination yet.
@@ -34,7 +34,7 @@ pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progres
             to.ensure_empty().await?;
         }
     }
-    let counts = from.store.census().await?;
+    let counts = from.store.table_counts().await?;
     let mut plan = Plan { counts, ..Plan::default() };
     progress.begin("examining", counts.photos, 0);
     for (last_byte, shard) in from.store.export(PhotosByShard::default()).await?.each() {

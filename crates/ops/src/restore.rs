@@ -13,7 +13,7 @@ use blobs::{Part, Square};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use model::{Clock, PhotoId};
-use store::{Arrival, Census, Fact};
+use store::{BlobState, ExportRow, TableCounts};
 use tokio::sync::mpsc;
 
 use crate::archive::{ArchiveError, Content, Contents, Manifest};
@@ -28,14 +28,14 @@ const ROW_QUEUE: usize = 1_000;
 #[derive(Debug)]
 pub struct RestoreReport {
     pub manifest: Manifest,
-    pub census: Census,
+    pub counts: TableCounts,
     /// Photos that an interrupted attempt had restored.
     pub already_present: u64,
 }
 
 type Photo = (PhotoId, Vec<(Part, Bytes)>);
 /// Ends with `None`, so that a thread that dies is not taken for one that is done.
-type RowSender = SyncSender<Result<Option<Fact>, store::Error>>;
+type RowSender = SyncSender<Result<Option<ExportRow>, store::Error>>;
 
 impl Instance {
     pub async fn restore(
@@ -60,26 +60,26 @@ impl Instance {
             progress.advance(batch.len() as u64, lengths.sum());
             batch.clear();
         }
-        let census = self.store.import(Arrival::Claimed, ReceivedRows(received_rows)).await;
+        let counts = self.store.import(BlobState::Claimed, ReceivedRows(received_rows)).await;
         // If both fail, the archive's error is the cause …
         let manifest = tokio::task::spawn_blocking(move || reader.join()).await;
         let manifest = manifest.map_err(|error| Error::Stopped(error.to_string()))?;
         let manifest = manifest.map_err(|_| Error::Stopped("it panicked".to_owned()))?;
-        match (manifest, census) {
+        match (manifest, counts) {
             // … unless the database failed by itself, which ended the reader.
             (Err(_), Err(error)) if !matches!(error, store::Error::Refused(_)) => Err(error.into()),
             (Err(damage), _) => Err(damage.into()),
             (Ok(_), Err(error)) => Err(error.into()),
-            (Ok(manifest), Ok(census)) => Ok(RestoreReport { manifest, census, already_present }),
+            (Ok(manifest), Ok(counts)) => Ok(RestoreReport { manifest, counts, already_present }),
         }
     }
 
-    pub(super) async fn ensure_empty(&self) -> Result<Census, Error> {
-        let census = self.store.census().await?;
-        if census.is_empty() {
-            Ok(census)
+    pub(super) async fn ensure_empty(&self) -> Result<TableCounts, Error> {
+        let counts = self.store.table_counts().await?;
+        if counts.is_empty() {
+            Ok(counts)
         } else {
-            Err(Error::NotEmpty { location: self.location.database.to_string(), census })
+            Err(Error::NotEmpty { location: self.location.database.to_string(), counts })
         }
     }
 
@@ -119,7 +119,7 @@ pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<
             Ok(Some(Content::Photo(_, files))) => {
                 progress.advance(1, files.iter().map(|(_, bytes)| bytes.len() as u64).sum());
             }
-            Ok(Some(Content::Facts(_))) => {}
+            Ok(Some(Content::Rows(_))) => {}
             Ok(Some(Content::End(manifest))) => end = Some(manifest),
             Ok(None) => break,
             Err(error @ ArchiveError::Damaged { .. }) if damage.len() < MAX_REPORTED => damage.push(error),
@@ -176,10 +176,10 @@ fn read_all(
                     return Err(gone());
                 }
             }
-            Content::Facts(some) => {
+            Content::Rows(some) => {
                 photos = None;
-                for fact in some {
-                    rows.send(Ok(Some(fact))).map_err(|_| gone())?;
+                for row in some {
+                    rows.send(Ok(Some(row))).map_err(|_| gone())?;
                 }
             }
             Content::End(manifest) => end = Some(manifest),
@@ -189,14 +189,14 @@ fn read_all(
 }
 
 /// The rows that the reader thread sends.
-struct ReceivedRows(Receiver<Result<Option<Fact>, store::Error>>);
+struct ReceivedRows(Receiver<Result<Option<ExportRow>, store::Error>>);
 
 impl Iterator for ReceivedRows {
-    type Item = Result<Fact, store::Error>;
+    type Item = Result<ExportRow, store::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.0.recv() {
-            Ok(fact) => fact.transpose(),
+            Ok(row) => row.transpose(),
             Err(_) => Some(Err(store::Error::Refused("the archive was not read to its end".to_owned()))),
         }
     }

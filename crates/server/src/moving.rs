@@ -208,14 +208,14 @@ async fn plan(from: &InstanceLocation, to: &InstanceLocation, shown: &Shown) -> 
     let plan = ops::plan(&from, to.as_ref(), shown).await;
     shown.end();
     let plan = plan?;
-    let census = plan.counts;
+    let counts = plan.counts;
     shown.note(&format!(
         "{} ({}), {}, {}, {}",
         count(plan.photos, "photo"),
         size(plan.bytes),
-        count(census.users, "member"),
-        count(census.posts, "post"),
-        count(census.likes, "like")
+        count(counts.users, "member"),
+        count(counts.posts, "post"),
+        count(counts.likes, "like")
     ));
     shown.note(&format!(
         "{} photos are there already, {} are to be copied ({})",

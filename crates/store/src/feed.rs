@@ -1,27 +1,29 @@
-//! The feed, newest first: everybody's posts, or those of one.
+//! The feed, newest first: all posts, or those of one user.
 //!
-//! A page is always read by its place among the ids, so the millionth costs what the first does and
-//! nothing shifts when posts come and go. A plain offset is turned into such a place first, by counting
-//! down a narrow index; a large one is counted apart from everybody else.
+//! A page is always selected by an id (keyset pagination), so the millionth costs what the first does and nothing shifts
+//! when posts come and go. An offset is turned into an id first, by counting down a narrow index; a large one is counted
+//! among the long reads.
 
 use futures_util::FutureExt;
 use model::{Anchor, FeedPage, FeedStart, Limit, Post, PostId, UserId, Whose};
 
 use crate::error::Error;
 use crate::likes;
-use crate::posts::{NOBODY, liked_by_first, read_post, read_post_as_seen, select_posts};
-use crate::statements::statements;
+use crate::posts::{PostRow, SELECT_LIKED, read_liked_post, read_post};
+use crate::statements::{sql, statements};
 use crate::store::Store;
+use crate::table::TableRow;
 use crate::tx::Tx;
+use crate::users::ANONYMOUS;
 
 statements! {
-    PAGE = concat!(select_posts!(), "WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
-    PAGE_OF = concat!(select_posts!(liked_by_first!()), "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
+    pub PAGE = sql!("SELECT ", PostRow::LIST, " FROM posts p WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
+    PAGE_OF = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     AT_OFFSET_OF = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
 
-/// Skipping so many is still quick.
+/// Larger offsets are long reads.
 const QUICK_OFFSET: u64 = 1_000;
 
 impl Store {
@@ -41,7 +43,7 @@ impl Store {
         self.read(move |tx| async move { page(tx, viewer, whose, before, limit.get()).await }.boxed()).await
     }
 
-    /// The id below which the post after `skipped` others is the first; `None` behind the last post.
+    /// The id below which the page behind `skipped` posts begins; `None` behind the last post.
     async fn at_offset(&self, whose: Whose, skipped: u64) -> Result<Option<PostId>, Error> {
         let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
         let first = if skipped > QUICK_OFFSET {
@@ -67,7 +69,7 @@ async fn page(
     before: PostId,
     limit: usize,
 ) -> Result<FeedPage<UserId>, Error> {
-    // One more than shown tells whether anything follows.
+    // One more than returned tells whether there is a next page.
     let asked = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let (before, asked) = (before.into(), asked.into());
     let (posts, more) = match (whose, viewer) {
@@ -79,15 +81,15 @@ async fn page(
             (posts, more)
         }
         (Whose::Only(user), viewer) => {
-            let viewer = viewer.unwrap_or(NOBODY).into();
-            tx.page(limit, (PAGE_OF, &[viewer, user.into(), before, asked]), read_post_as_seen).await?
+            let viewer = viewer.unwrap_or(ANONYMOUS).into();
+            tx.page(limit, (PAGE_OF, &[viewer, user.into(), before, asked]), read_liked_post).await?
         }
     };
     let next = posts.last().filter(|_| more).map(|post| Anchor(post.id));
     Ok(FeedPage { posts, next })
 }
 
-/// Posts that follow each other have their likes by one user in one place: one look there instead of one for each.
+/// One range scan of the user's likes instead of a lookup for each post.
 async fn mark_liked(tx: &mut Tx<'_>, posts: &mut [Post<UserId>], viewer: UserId) -> Result<(), Error> {
     let (Some(newest), Some(oldest)) = (posts.first(), posts.last()) else { return Ok(()) };
     let liked = likes::between(tx, viewer, oldest.id, newest.id).await?;
@@ -102,20 +104,20 @@ mod tests {
     use futures_util::poll;
 
     use super::*;
-    use crate::Database;
+    use crate::store::Database;
 
     #[tokio::test]
-    async fn whoever_counts_far_waits_apart() {
+    async fn a_large_offset_waits_for_long_reads_and_no_other_does() {
         for whose in [Whose::Everyones, Whose::Only(UserId(1))] {
-            assert_counts_apart(whose).await;
+            assert_waits_alone(whose).await;
         }
     }
 
-    async fn assert_counts_apart(whose: Whose) {
+    async fn assert_waits_alone(whose: Whose) {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::File(folder.path().join("pinhole.db"));
         let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
-        // Somebody counts for as long as we like.
+        // A long read that ends when it is told to.
         let (finish, may_finish) = crossbeam_channel::bounded::<()>(1);
         let mut counting = Box::pin(store.read_long(move |_| {
             async move {
@@ -134,7 +136,7 @@ mod tests {
         {
             assert!(feed(start).await.unwrap().posts.is_empty());
         }
-        assert!(poll!(&mut far).is_pending(), "the others were answered first");
+        assert!(poll!(&mut far).is_pending(), "the others did not wait for the long read");
         finish.send(()).unwrap();
         counting.await.unwrap();
         assert!(far.await.unwrap().posts.is_empty());

@@ -4,13 +4,16 @@
 //! once over a `Tx`; the backends behind it are in `sqlite` and `postgres`.
 
 mod changes;
+mod column;
 mod error;
 mod export;
-mod facts;
 mod feed;
+mod idempotency_keys;
 mod import;
+mod integrity;
 mod likes;
 mod lock_key;
+mod maintenance;
 mod photos;
 mod postgres;
 mod posts;
@@ -18,24 +21,37 @@ mod profile;
 mod row;
 mod sessions;
 mod sqlite;
+#[cfg(test)]
+mod statement_tests;
 mod statements;
 mod store;
+mod table;
+mod tables;
 mod tx;
-mod upkeep;
 mod users;
 mod value;
 
 pub use changes::{Change, Listener};
 pub use error::{Error, OpenError};
 pub use export::Sink;
-pub use facts::{Fact, KeyFact, LikeFact, PhotoFact, PostFact, SequenceFact, SessionFact, Table, UserFact};
-pub use import::Arrival;
-pub use likes::Like;
-pub use photos::{NewPhoto, Original};
+pub use idempotency_keys::IdempotencyKeyRow;
+pub use import::BlobState;
+pub use integrity::{Miscount, Overdue};
+pub use likes::{Like, LikeRow};
+pub use maintenance::Totals;
+pub use photos::{NewPhoto, Original, PhotoRow};
 pub use postgres::{DatabaseUrl, Lag, replica_lag};
-pub use posts::{Access, Created, NewPost, Repeat};
-pub use profile::Portrait;
-pub use sessions::{NewSession, Session};
+pub use posts::{Access, Created, NewPost, PostRow, Replay};
+pub use profile::ProfileChange;
+pub use sessions::{NewSession, Session, SessionRow};
 pub use store::{Database, SCHEMA_VERSION, Store};
-pub use upkeep::{Census, Lingering, Miscount, Totals};
-pub use users::{Credentials, NewUser};
+pub use tables::{ExportRow, SequenceRow, Table, TableCounts};
+pub use users::{Credentials, NewUser, UserRow};
+
+/// Statements of the busiest requests, for a benchmark that runs them without the service.
+pub mod sql {
+    pub use crate::feed::PAGE as FEED_PAGE;
+    pub use crate::likes::{BETWEEN as LIKES_BETWEEN, COUNT as COUNT_LIKE, INSERT as INSERT_LIKE};
+    pub use crate::sessions::FIND as SESSION;
+    pub use crate::users::AUTHORS;
+}

@@ -1,4 +1,4 @@
-//! Likes. `like_count` on a post always equals the number of its rows here: both change in one transaction.
+//! Likes. `like_count` of a post always equals the number of its rows here: both change in one transaction.
 
 use futures_util::FutureExt;
 use model::{PostId, Timestamp, UserId};
@@ -8,65 +8,73 @@ use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::statements::statements;
 use crate::store::Store;
+use crate::table::table;
 use crate::tx::Tx;
+
+table! {
+    /// A row of `likes`.
+    LikeRow = "likes", key (user_id, post_id) {
+        user_id: UserId,
+        post_id: PostId,
+        created_at: Timestamp,
+    }
+}
 
 statements! {
     // Selecting from posts makes a like of a missing post no row at all.
-    INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
+    pub INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
         ON CONFLICT (user_id, post_id) DO NOTHING";
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
-    COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
-    BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
+    pub COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
+    pub BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
     NEWEST = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT $2";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
-/// What became of a like given or taken back.
+/// The result of liking or unliking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Like {
     Changed,
-    /// It was so before.
     Unchanged,
     NoSuchPost,
 }
 
 impl Store {
     pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Like, Error> {
-        self.write(LockKey::Like(post, user), move |tx| {
-            async move {
-                if tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await? > 0 {
-                    tx.add(COUNT, 1, post.0).await?;
-                    tx.record_change(Change::Like(user, post));
-                    return Ok(Like::Changed);
-                }
-                unchanged(tx, post).await
-            }
-            .boxed()
-        })
-        .await
+        self.set_like(user, post, Some(now)).await
     }
 
     pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Like, Error> {
+        self.set_like(user, post, None).await
+    }
+
+    /// Likes at a time, or unlikes.
+    async fn set_like(&self, user: UserId, post: PostId, at: Option<Timestamp>) -> Result<Like, Error> {
         self.write(LockKey::Like(post, user), move |tx| {
             async move {
-                if tx.execute(DELETE, &[user.into(), post.into()]).await? > 0 {
-                    tx.add(COUNT, -1, post.0).await?;
-                    tx.record_change(Change::Like(user, post));
-                    return Ok(Like::Changed);
+                let (changed, delta) = match at {
+                    Some(now) => (tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await?, 1),
+                    None => (tx.execute(DELETE, &[user.into(), post.into()]).await?, -1),
+                };
+                if changed == 0 {
+                    let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
+                    return Ok(found.map_or(Like::NoSuchPost, |()| Like::Unchanged));
                 }
-                unchanged(tx, post).await
+                tx.add(COUNT, delta, post.0).await?;
+                tx.record_change(Change::Like(user, post));
+                Ok(Like::Changed)
             }
             .boxed()
         })
         .await
     }
 
-    /// Whether somebody likes a post.
+    /// Whether a user likes a post.
     pub async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
         self.read(move |tx| async move { Ok(!between(tx, user, post, post).await?.is_empty()) }.boxed()).await
     }
 
-    /// The newest posts that somebody likes, newest first, and no more than `limit`.
+    /// The newest posts that a user likes, newest first, no more than `limit`.
     pub async fn newest_likes(&self, user: UserId, limit: u32) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| {
             async move { tx.all(NEWEST, &[user.into(), i64::from(limit).into()], |row| row.post_id(0)).await }
@@ -75,13 +83,13 @@ impl Store {
         .await
     }
 
-    /// The posts that somebody likes, among `oldest` and all newer ones, oldest first.
+    /// The posts that a user likes among `oldest` and all newer ones, oldest first.
     pub async fn likes_since(&self, user: UserId, oldest: PostId) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| between(tx, user, oldest, PostId(i64::MAX)).boxed()).await
     }
 }
 
-/// The posts from `oldest` to `newest` that somebody likes, oldest first.
+/// The posts from `oldest` to `newest` that a user likes, oldest first.
 pub(crate) async fn between(
     tx: &mut Tx<'_>,
     user: UserId,
@@ -89,10 +97,4 @@ pub(crate) async fn between(
     newest: PostId,
 ) -> Result<Vec<PostId>, Error> {
     tx.all(BETWEEN, &[user.into(), oldest.into(), newest.into()], |row| row.post_id(0)).await
-}
-
-/// Nothing changed: because it was so already, or because there is nothing to like?
-async fn unchanged(tx: &mut Tx<'_>, post: PostId) -> Result<Like, Error> {
-    let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
-    Ok(found.map_or(Like::NoSuchPost, |()| Like::Unchanged))
 }

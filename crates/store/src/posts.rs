@@ -1,52 +1,70 @@
-//! Posts: made, read, edited, deleted.
+//! Posts: created, read, edited, deleted.
 
 use futures_util::FutureExt;
-use model::{Alt, Message, PhotoId, Post, PostEdit, PostId, Timestamp, UserId};
+use model::{Alt, Message, Photo, PhotoId, Placeholder, Post, PostEdit, PostId, Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
+use crate::idempotency_keys;
 use crate::lock_key::LockKey;
-use crate::photos::{self, NewPhoto, read_photo};
+use crate::photos::{self, NewPhoto};
 use crate::row::Row;
-use crate::statements::statements;
+use crate::statements::{sql, statements};
 use crate::store::Store;
+use crate::table::{TableRow, table};
 use crate::tx::Tx;
+use crate::users::ANONYMOUS;
 
-/// Selects what makes a [`Post`], and whatever else is asked for.
-macro_rules! select_posts {
-    ($($more:expr)?) => {
-        concat!(
-            "SELECT p.id, p.message, p.like_count, p.created_at, p.photo_id, p.width, p.height, p.placeholder, p.alt, p.user_id",
-            $(", ", $more,)?
-            " FROM posts p "
-        )
-    };
+table! {
+    /// A row of `posts`. It repeats what it shows of its photo, so that a page of the feed is read from one table.
+    PostRow = "posts", key (id), sequence {
+        id: PostId,
+        user_id: UserId,
+        photo_id: PhotoId,
+        width: u32,
+        height: u32,
+        placeholder: Placeholder,
+        alt: Option<Alt>,
+        message: Option<Message>,
+        like_count: i64,
+        created_at: Timestamp,
+    }
 }
-pub(crate) use select_posts;
 
-/// Whether the user `$1` (0 for nobody) likes it.
-macro_rules! liked_by_first {
-    () => {
-        "EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id)"
-    };
+impl From<PostRow> for Post<UserId> {
+    /// As an anonymous reader sees it.
+    fn from(row: PostRow) -> Self {
+        let PostRow {
+            id,
+            user_id,
+            photo_id,
+            width,
+            height,
+            placeholder,
+            alt,
+            message,
+            like_count,
+            created_at,
+        } = row;
+        let photo = Photo { id: photo_id, width, height, placeholder, alt };
+        Self { id, photo, message, user: user_id, created_at, is_liked: false, like_count }
+    }
 }
-pub(crate) use liked_by_first;
+
+/// Selects all columns of posts named `p`, and whether the user `$1` likes them.
+pub(crate) const SELECT_LIKED: &str = sql!(
+    "SELECT ",
+    PostRow::LIST,
+    ", EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id) FROM posts p "
+);
 
 statements! {
-    FIND = concat!(select_posts!(liked_by_first!()), "WHERE p.id = $2");
+    FIND = sql!(SELECT_LIKED, "WHERE p.id = $2");
     AUTHOR = "SELECT user_id FROM posts WHERE id = $1";
-    INSERT = "INSERT INTO posts (user_id, photo_id, width, height, placeholder, alt, message, like_count, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8) RETURNING id";
-    EDIT = "UPDATE posts SET message = $1 WHERE id = $2";
-    DESCRIBE = "UPDATE posts SET alt = $1 WHERE id = $2";
+    INSERT = sql!(PostRow::INSERT_NEW, " RETURNING id");
+    EDIT_MESSAGE = "UPDATE posts SET message = $1 WHERE id = $2";
+    EDIT_ALT = "UPDATE posts SET alt = $1 WHERE id = $2";
     DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
-    FIND_KEY = "SELECT post_id FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3";
-    // Whoever comes second with a key waits here for the first, and then finds it taken; unless it is an old one.
-    TAKE_KEY = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, 0, $3)
-        ON CONFLICT (user_id, key) DO UPDATE SET post_id = 0, created_at = excluded.created_at
-        WHERE idempotency_keys.created_at <= $4";
-    SIGN_KEY = "UPDATE idempotency_keys SET post_id = $1 WHERE user_id = $2 AND key = $3";
-    SWEEP_KEYS = "DELETE FROM idempotency_keys WHERE created_at < $1";
 }
 
 #[derive(Debug, Clone)]
@@ -54,31 +72,30 @@ pub struct NewPost {
     pub author: UserId,
     pub photo: NewPhoto,
     pub message: Option<Message>,
-    /// The client's name for this upload.
+    /// The idempotency key of the upload.
     pub key: Option<String>,
-    /// Keys older than this are forgotten.
+    /// Keys from before this have expired.
     pub keys_since: Timestamp,
     pub created_at: Timestamp,
 }
 
-/// How making a post went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     New(Post<UserId>),
-    /// The same upload had come before; this one's bytes are noted for removal.
-    Repeated(Repeat),
-    /// The claim on the photo had been given up: the upload took too long.
+    /// An earlier upload had the same key; the files of this one are to be deleted.
+    Replayed(Replay),
+    /// The upload took so long that its claim on the photo was abandoned.
     ClaimLost,
 }
 
-/// What became of the post an idempotency key had made.
+/// The post that an idempotency key stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Repeat {
-    Here(Post<UserId>),
+pub enum Replay {
+    Post(Post<UserId>),
     Deleted,
 }
 
-/// The answer to a request that only some may make.
+/// The result of an operation that only some users may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access<T> {
     Granted(T),
@@ -93,14 +110,14 @@ impl Store {
         self.write(lock_key, move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
-    /// What an upload under this key made, if there was one since `since`.
-    pub async fn repeat(
+    /// What an upload with this key created after `since`.
+    pub async fn find_replay(
         &self,
         author: UserId,
         key: String,
         since: Timestamp,
-    ) -> Result<Option<Repeat>, Error> {
-        self.read(move |tx| async move { find_repeat(tx, author, &key, since).await }.boxed()).await
+    ) -> Result<Option<Replay>, Error> {
+        self.read(move |tx| async move { find_replay(tx, author, &key, since).await }.boxed()).await
     }
 
     pub async fn post(&self, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
@@ -111,7 +128,7 @@ impl Store {
         self.read(move |tx| async move { author(tx, id).await }.boxed()).await
     }
 
-    /// Changes a post that `editor` wrote.
+    /// Changes a post of `editor`.
     pub async fn edit_post(
         &self,
         id: PostId,
@@ -127,10 +144,11 @@ impl Store {
                 }
                 tx.record_change(Change::Post(id));
                 if let Some(message) = &edit.message {
-                    tx.execute(EDIT, &[message.as_ref().map(Message::as_str).into(), id.into()]).await?;
+                    let message = message.as_ref().map(Message::as_str);
+                    tx.execute(EDIT_MESSAGE, &[message.into(), id.into()]).await?;
                 }
                 if let Some(alt) = &edit.alt {
-                    tx.execute(DESCRIBE, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
+                    tx.execute(EDIT_ALT, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
                 }
                 Ok(find(tx, id, Some(editor)).await?.map_or(Access::Missing, Access::Granted))
             }
@@ -139,8 +157,8 @@ impl Store {
         .await
     }
 
-    /// Deletes a post with its likes, and returns the photo whose bytes must follow.
-    /// `only_by` names who must have written it; `None` lets anyone, as an administrator may.
+    /// Deletes a post with its likes, and returns the photo whose files must follow. `only_by` is the user who must be
+    /// its author; `None` for an administrator.
     pub async fn delete_post(
         &self,
         id: PostId,
@@ -154,7 +172,7 @@ impl Store {
                     (Some(author), Some(user)) if author != user => return Ok(Access::Forbidden),
                     _ => {}
                 }
-                // Its likes go with it: the schema cascades.
+                // The schema cascades to its likes.
                 let Some(photo) = tx.first(DELETE, &[id.into()], |row| row.photo_id(0)).await? else {
                     return Ok(Access::Missing);
                 };
@@ -169,93 +187,74 @@ impl Store {
 }
 
 async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<Created, Error> {
-    let now = new.created_at;
+    let (user_id, now) = (new.author, new.created_at);
     if let Some(key) = &new.key
-        && let Some(repeat) = find_repeat(tx, new.author, key, new.keys_since).await?
+        && let Some(replay) = find_replay(tx, user_id, key, new.keys_since).await?
     {
         photos::abandon(tx, new.photo.photo.id, now).await?;
-        return Ok(Created::Repeated(repeat));
+        return Ok(Created::Replayed(replay));
     }
-    // The words for the photo are the post's, and lie there only.
-    if !photos::redeem(tx, &new.photo, None, now).await? {
+    // The alt text is the post's, and not stored with the photo.
+    if !photos::commit_upload(tx, &new.photo, None, now).await? {
         return Ok(Created::ClaimLost);
     }
-    let photo = &new.photo.photo;
-    if let Some(key) = &new.key {
-        let values = [new.author.into(), key.as_str().into(), now.into(), new.keys_since.into()];
-        if tx.execute(TAKE_KEY, &values).await? == 0 {
-            // The same upload came to another node, which was quicker.
-            photos::delete(tx, photo.id, now).await?;
-            let repeat = find_repeat(tx, new.author, key, new.keys_since).await?;
-            return repeat
-                .map(Created::Repeated)
-                .ok_or_else(|| Error::Conflict("a key was taken and is gone again".into()));
-        }
+    let Photo { id: photo_id, width, height, placeholder, alt } = new.photo.photo;
+    if let Some(key) = &new.key
+        && !idempotency_keys::take(tx, user_id, key, now, new.keys_since).await?
+    {
+        // The same upload reached another node, which was quicker.
+        photos::delete(tx, photo_id, now).await?;
+        let replay = find_replay(tx, user_id, key, new.keys_since).await?;
+        let expired = || Error::Conflict("an idempotency key was taken and has expired".into());
+        return replay.map(Created::Replayed).ok_or_else(expired);
     }
-    let values = [
-        new.author.into(),
-        (&photo.id).into(),
-        photo.width.into(),
-        photo.height.into(),
-        photo.placeholder.as_slice().into(),
-        photo.alt.as_ref().map(Alt::as_str).into(),
-        new.message.as_ref().map(Message::as_str).into(),
-        now.into(),
-    ];
-    let id = tx.first(INSERT, &values, |row| row.post_id(0)).await?;
-    let id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
-    tx.record_change(Change::Post(id));
+    let mut row = PostRow {
+        // From the sequence.
+        id: PostId(0),
+        user_id,
+        photo_id,
+        width,
+        height,
+        placeholder,
+        alt,
+        message: new.message,
+        like_count: 0,
+        created_at: now,
+    };
+    let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
+    row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
+    tx.record_change(Change::Post(row.id));
     if let Some(key) = &new.key {
-        tx.execute(SIGN_KEY, &[id.into(), new.author.into(), key.as_str().into()]).await?;
+        idempotency_keys::assign(tx, user_id, key, row.id).await?;
     }
-    let post = find(tx, id, Some(new.author)).await?;
-    post.map(Created::New).ok_or_else(|| Error::Corrupt(format!("post {id} is not there after its insert")))
+    Ok(Created::New(row.into()))
 }
 
 async fn find(tx: &mut Tx<'_>, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
-    tx.first(FIND, &[viewer.unwrap_or(NOBODY).into(), id.into()], read_post_as_seen).await
+    tx.first(FIND, &[viewer.unwrap_or(ANONYMOUS).into(), id.into()], read_liked_post).await
 }
 
 async fn author(tx: &mut Tx<'_>, id: PostId) -> Result<Option<UserId>, Error> {
     tx.first(AUTHOR, &[id.into()], |row| row.user_id(0)).await
 }
 
-async fn find_repeat(
+async fn find_replay(
     tx: &mut Tx<'_>,
     author: UserId,
     key: &str,
     since: Timestamp,
-) -> Result<Option<Repeat>, Error> {
-    let values = [author.into(), key.into(), since.into()];
-    let Some(id) = tx.first(FIND_KEY, &values, |row| row.post_id(0)).await? else {
-        return Ok(None);
-    };
+) -> Result<Option<Replay>, Error> {
+    let Some(id) = idempotency_keys::find(tx, author, key, since).await? else { return Ok(None) };
     let post = find(tx, id, Some(author)).await?;
-    Ok(Some(post.map_or(Repeat::Deleted, Repeat::Here)))
+    Ok(Some(post.map_or(Replay::Deleted, Replay::Post)))
 }
 
-/// Forgets idempotency keys made before `before`.
-pub(crate) async fn sweep_keys(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
-    tx.execute(SWEEP_KEYS, &[before.into()]).await
-}
-
-/// The viewer who is no one and has liked nothing; real ids begin at 1.
-pub(crate) const NOBODY: UserId = UserId(0);
-
-/// Reads what [`select_posts!`] selects; nobody likes it yet.
+/// Reads the columns of a [`PostRow`].
 pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
-    Ok(Post {
-        id: row.post_id(0)?,
-        message: row.optional_text(1)?.map(Message::stored),
-        like_count: row.int(2)?,
-        created_at: row.moment(3)?,
-        is_liked: false,
-        photo: read_photo(row, 4)?,
-        user: row.user_id(9)?,
-    })
+    PostRow::read(row).map(Post::from)
 }
 
-/// The same, if it selects [`liked_by_first!`] as well.
-pub(crate) fn read_post_as_seen(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
-    Ok(Post { is_liked: row.bool(10)?, ..read_post(row)? })
+/// Reads what [`SELECT_LIKED`] selects.
+pub(crate) fn read_liked_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
+    Ok(Post { is_liked: row.bool(PostRow::COLUMNS.len())?, ..read_post(row)? })
 }

@@ -44,13 +44,6 @@ impl Row<'_, '_> {
         }
     }
 
-    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, Error> {
-        match self {
-            Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => row::get(row, column),
-        }
-    }
-
     /// Bytes that need no allocation of their own.
     pub(crate) fn read_bytes<T>(&self, column: usize, read: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         match self {

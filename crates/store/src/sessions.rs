@@ -1,4 +1,4 @@
-//! Sessions: who a token belongs to, and when it was last used.
+//! Sessions: the user of a token, and when it was last used. Joining and logging in start one.
 
 use std::sync::Arc;
 
@@ -8,14 +8,24 @@ use model::{Timestamp, TokenHash, User, UserId};
 use crate::changes::Change;
 use crate::error::Error;
 use crate::lock_key::LockKey;
-use crate::statements::statements;
+use crate::statements::{sql, statements};
 use crate::store::Store;
+use crate::table::{TableRow, table};
 use crate::tx::Tx;
-use crate::users::{USER_COLUMNS, read_user, user_columns};
+use crate::users::{self, NewUser, USER, USER_COLUMNS, read_user};
+
+table! {
+    /// A row of `sessions`.
+    SessionRow = "sessions", key (token_hash) {
+        token_hash: TokenHash,
+        user_id: UserId,
+        created_at: Timestamp,
+        last_used_at: Timestamp,
+    }
+}
 
 statements! {
-    INSERT = "INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES ($1, $2, $3, $3)";
-    FIND = concat!("SELECT ", user_columns!(), ", s.last_used_at
+    pub FIND = sql!("SELECT ", USER, ", s.last_used_at
         FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN photos up ON up.id = u.photo_id
         WHERE s.token_hash = $1");
     TOUCH = "UPDATE sessions SET last_used_at = $1 WHERE token_hash = $2 AND last_used_at < $1";
@@ -36,6 +46,21 @@ pub struct Session {
 }
 
 impl Store {
+    /// Creates a user and their first session; `None` when the name is taken.
+    pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
+        self.write(LockKey::Username(new.username.key()), move |tx| {
+            async move {
+                let user = users::insert(tx, new).await?;
+                if let Some(user) = &user {
+                    insert(tx, user.id, &session).await?;
+                }
+                Ok(user)
+            }
+            .boxed()
+        })
+        .await
+    }
+
     pub async fn start_session(&self, user: UserId, session: NewSession) -> Result<(), Error> {
         self.write(LockKey::Unshared, move |tx| async move { insert(tx, user, &session).await }.boxed()).await
     }
@@ -56,7 +81,7 @@ impl Store {
         .await
     }
 
-    /// Notes that a session was used.
+    /// Records that a session was used.
     pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
         self.write(token.into(), move |tx| {
             async move {
@@ -68,7 +93,7 @@ impl Store {
         .await
     }
 
-    /// Ends a session; tells whether there was one.
+    /// Ends a session; whether there was one.
     pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
         self.write(token.into(), move |tx| {
             async move {
@@ -81,12 +106,13 @@ impl Store {
     }
 }
 
-pub(crate) async fn insert(tx: &mut Tx<'_>, user: UserId, session: &NewSession) -> Result<(), Error> {
-    let values = [(&session.token).into(), user.into(), session.started_at.into()];
-    tx.execute(INSERT, &values).await.map(drop)
+async fn insert(tx: &mut Tx<'_>, user_id: UserId, new: &NewSession) -> Result<(), Error> {
+    let (token_hash, created_at) = (new.token, new.started_at);
+    let row = SessionRow { token_hash, user_id, created_at, last_used_at: created_at };
+    tx.execute(SessionRow::INSERT, &row.values()).await.map(drop)
 }
 
-/// Forgets sessions not used since `before`.
+/// Deletes sessions not used since `before`.
 pub(crate) async fn sweep(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
     tx.execute(SWEEP, &[before.into()]).await
 }

@@ -1,44 +1,52 @@
-//! Members: joining, being found by name, and what a login is held against.
+//! Users: found by name or id, and the credentials that a login is checked against.
 
 use futures_util::FutureExt;
-use model::{Timestamp, User, UserId, Username};
+use model::{PhotoId, Timestamp, User, UserId, Username};
 
 use crate::error::Error;
-use crate::lock_key::LockKey;
-use crate::photos::read_optional_photo;
-use crate::posts::NOBODY;
+use crate::photos::{PROFILE_PHOTO, read_optional_photo};
 use crate::row::Row;
-use crate::sessions::{self, NewSession};
-use crate::statements::statements;
+use crate::statements::{sql, statements};
 use crate::store::Store;
+use crate::table::{TableRow, table};
 use crate::tx::Tx;
 use crate::value::Value;
 
-/// The columns that make a [`User`], from tables named `u` and `up`.
-macro_rules! user_columns {
-    () => {
-        "u.id, u.username, u.created_at, up.id, up.width, up.height, up.placeholder, up.alt"
-    };
+table! {
+    /// A row of `users`.
+    UserRow = "users", key (id), sequence {
+        id: UserId,
+        username: Username,
+        username_key: String,
+        password_hash: String,
+        photo_id: Option<PhotoId>,
+        created_at: Timestamp,
+    }
 }
-pub(crate) use user_columns;
+
+/// The columns of a [`User`], from tables named `u` and `up`.
+pub(crate) const USER: &str = sql!("u.id, u.username, u.created_at, ", PROFILE_PHOTO);
+
+/// How many columns that are.
+pub(crate) const USER_COLUMNS: usize = 8;
+
+const FROM: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
 
 statements! {
-    INSERT = "INSERT INTO users (username, username_key, password_hash, created_at)
-        VALUES ($1, $2, $3, $4) ON CONFLICT (username_key) DO NOTHING RETURNING id";
-    FIND = concat!("SELECT ", user_columns!(), "
-        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
-    BY_ID = concat!("SELECT ", user_columns!(), "
-        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.id = $1");
-    // A page has as many authors at most as posts: they are asked for so many at a time.
-    AUTHORS = concat!("SELECT ", user_columns!(), "
-        FROM users u LEFT JOIN photos up ON up.id = u.photo_id
-        WHERE u.id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)");
-    CREDENTIALS = concat!("SELECT ", user_columns!(), ", u.password_hash
-        FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.username_key = $1");
+    INSERT = sql!(UserRow::INSERT_NEW, " ON CONFLICT (username_key) DO NOTHING RETURNING id");
+    FIND = sql!("SELECT ", USER, FROM, "WHERE u.username_key = $1");
+    BY_ID = sql!("SELECT ", USER, FROM, "WHERE u.id = $1");
+    // A page has at most as many authors as posts, and they are selected so many at a time.
+    pub AUTHORS = sql!("SELECT ", USER, FROM, "WHERE u.id IN
+        ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)");
+    CREDENTIALS = sql!("SELECT ", USER, ", u.password_hash", FROM, "WHERE u.username_key = $1");
 }
 
-/// How many [`AUTHORS`] asks for.
+/// How many users [`AUTHORS`] selects.
 const AUTHORS_AT_ONCE: usize = 20;
+
+/// Stands for no user where a statement needs one: ids begin at 1.
+pub(crate) const ANONYMOUS: UserId = UserId(0);
 
 #[derive(Debug, Clone)]
 pub struct NewUser {
@@ -47,7 +55,7 @@ pub struct NewUser {
     pub created_at: Timestamp,
 }
 
-/// A member and the hash their password must match.
+/// A user and their password's hash.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub user: User,
@@ -55,23 +63,7 @@ pub struct Credentials {
 }
 
 impl Store {
-    /// Makes a member and their first session; `None` when the name is taken.
-    pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
-        let lock_key = LockKey::Username(new.username.key());
-        self.write(lock_key, move |tx| {
-            async move {
-                let Some(id) = insert(tx, &new).await? else {
-                    return Ok(None);
-                };
-                sessions::insert(tx, id, &session).await?;
-                Ok(Some(User { id, username: new.username, photo: None, created_at: new.created_at }))
-            }
-            .boxed()
-        })
-        .await
-    }
-
-    /// The member of this name, whatever its case.
+    /// The user of this name, whatever its case.
     pub async fn user(&self, username: &Username) -> Result<Option<User>, Error> {
         let key = username.key();
         self.read(move |tx| {
@@ -80,12 +72,12 @@ impl Store {
         .await
     }
 
-    /// The member with this id.
+    /// The user with this id.
     pub async fn author(&self, id: UserId) -> Result<User, Error> {
         self.read(move |tx| by_id(tx, id).boxed()).await
     }
 
-    /// The members with these ids, in any order.
+    /// The users with these ids, in any order.
     pub async fn authors(&self, ids: Vec<UserId>) -> Result<Vec<User>, Error> {
         self.read(move |tx| async move { by_ids(tx, &ids).await }.boxed()).await
     }
@@ -105,28 +97,31 @@ impl Store {
     }
 }
 
-async fn insert(tx: &mut Tx<'_>, new: &NewUser) -> Result<Option<UserId>, Error> {
-    let key = new.username.key();
-    let values = [
-        new.username.as_str().into(),
-        key.as_str().into(),
-        new.password_hash.as_str().into(),
-        new.created_at.into(),
-    ];
-    tx.first(INSERT, &values, |row| row.user_id(0)).await
+/// `None` when the name is taken.
+pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>, Error> {
+    let row = UserRow {
+        // From the sequence.
+        id: UserId(0),
+        username_key: new.username.key(),
+        username: new.username,
+        password_hash: new.password_hash,
+        photo_id: None,
+        created_at: new.created_at,
+    };
+    let id = tx.first(INSERT, &row.values()[1..], |row| row.user_id(0)).await?;
+    Ok(id.map(|id| User { id, username: row.username, photo: None, created_at: row.created_at }))
 }
 
-/// Members never leave, so one who is missing is nobody's mistake but ours.
+/// Users are never deleted, so a missing one is corruption.
 pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
     let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
-    user.ok_or_else(|| Error::Corrupt(format!("user {id} is not there")))
+    user.ok_or_else(|| Error::Corrupt(format!("user {id} does not exist")))
 }
 
 async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
     let mut users = Vec::with_capacity(ids.len());
     for some in ids.chunks(AUTHORS_AT_ONCE) {
-        // Nobody's id is in the places that are left over.
-        let mut values = [Value::from(NOBODY); AUTHORS_AT_ONCE];
+        let mut values = [Value::from(ANONYMOUS); AUTHORS_AT_ONCE];
         for (value, id) in values.iter_mut().zip(some) {
             *value = (*id).into();
         }
@@ -135,9 +130,7 @@ async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
     Ok(users)
 }
 
-pub(crate) const USER_COLUMNS: usize = 8;
-
-/// Reads [`user_columns!`] beginning at `column`.
+/// Reads [`USER`], beginning at `column`.
 pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error> {
     Ok(User {
         id: row.user_id(column)?,

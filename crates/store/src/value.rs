@@ -11,6 +11,8 @@ pub(crate) enum Value<'a> {
     Int(i64),
     Text(&'a str),
     Bytes(&'a [u8]),
+    /// A photo's id.
+    Uuid(&'a [u8; 16]),
 }
 
 impl From<i64> for Value<'_> {
@@ -69,7 +71,7 @@ impl<'a> From<&'a [u8]> for Value<'a> {
 
 impl<'a> From<&'a PhotoId> for Value<'a> {
     fn from(id: &'a PhotoId) -> Self {
-        Self::Bytes(id.as_bytes())
+        Self::Uuid(id.as_bytes())
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use blobs::{Part, UnknownPart};
 use bytes::Bytes;
 use model::PhotoId;
-use store::{Fact, Table};
+use store::{ExportRow, Table};
 
 use super::error::ArchiveError;
 use super::group::{self, Group};
@@ -16,7 +16,7 @@ use super::{row_spool, tar};
 pub(crate) enum Content {
     Photo(PhotoId, Vec<(Part, Bytes)>),
     /// Some rows of one table.
-    Facts(Vec<Fact>),
+    Rows(Vec<ExportRow>),
     /// Comes last; everything before it has been verified.
     End(Manifest),
 }
@@ -61,7 +61,7 @@ impl<R: Read> Contents<R> {
         let path: Vec<&str> = group.folder.split('/').collect();
         match path[..] {
             ["photos", id] => self.read_photo(id, &group),
-            ["facts", table, _] => self.read_facts(table, &group),
+            ["facts", table, _] => self.read_rows(table, &group),
             [""] => self.read_manifest(&group),
             _ => Err(damaged(&group, "an archive has no such entry")),
         }
@@ -82,27 +82,27 @@ impl<R: Read> Contents<R> {
         Ok(Content::Photo(id, files))
     }
 
-    fn read_facts(&mut self, table: &str, group: &Group) -> Result<Content, ArchiveError> {
+    fn read_rows(&mut self, table: &str, group: &Group) -> Result<Content, ArchiveError> {
         let known = Table::ALL.into_iter().find(|known| known.name() == table);
         let table = known.filter(|known| self.table <= Some(*known));
         let table = table.ok_or_else(|| damaged(group, "its rows are unknown, or come too late"))?;
         self.table = Some(table);
-        let mut facts = Vec::new();
+        let mut rows = Vec::new();
         for (_, bytes) in &group.files {
             let text = std::str::from_utf8(bytes).map_err(|cause| damaged(group, &cause.to_string()))?;
             for (line, number) in text.lines().zip(1..) {
                 let unread = |cause| damaged(group, &format!("line {number} is no row of {table}: {cause}"));
-                let fact = row_spool::read(table, line).map_err(unread)?;
-                if let Fact::Photo(photo) = &fact
+                let row = row_spool::read(table, line).map_err(unread)?;
+                if let ExportRow::Photo(photo) = &row
                     && !self.without_row.remove(&photo.id)
                 {
                     return Err(damaged(group, &format!("photo {} has no files in the archive", photo.id)));
                 }
-                facts.push(fact);
+                rows.push(row);
             }
         }
-        *self.rows.entry(table.name().to_owned()).or_default() += facts.len() as u64;
-        Ok(Content::Facts(facts))
+        *self.rows.entry(table.name().to_owned()).or_default() += rows.len() as u64;
+        Ok(Content::Rows(rows))
     }
 
     fn read_manifest(&mut self, group: &Group) -> Result<Content, ArchiveError> {
@@ -116,7 +116,9 @@ impl<R: Read> Contents<R> {
         if manifest.sha256 != group.before {
             return Err(damaged("what comes before it does not match the checksum over all of it"));
         }
-        if (manifest.photos, manifest.bytes) != (self.photos, self.bytes) || manifest.rows != self.rows {
+        if (manifest.photos, manifest.bytes) != (self.photos, self.bytes)
+            || with_rows(&manifest.rows) != with_rows(&self.rows)
+        {
             return Err(damaged("it counts other photos or rows than there are"));
         }
         if let Some(photo) = self.without_row.iter().next() {
@@ -129,4 +131,9 @@ impl<R: Read> Contents<R> {
 
 fn damaged(group: &Group, what: &str) -> ArchiveError {
     ArchiveError::Damaged { entry: group.folder.clone(), what: what.to_owned() }
+}
+
+/// The tables that have rows. An archive does not list the tables that came after its version.
+fn with_rows(counts: &BTreeMap<String, u64>) -> BTreeMap<&str, u64> {
+    counts.iter().filter(|(_, rows)| **rows > 0).map(|(table, rows)| (table.as_str(), *rows)).collect()
 }

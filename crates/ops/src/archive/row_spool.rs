@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use store::{Fact, PhotoFact, Sink, Table};
+use store::{ExportRow, PhotoRow, Sink, Table};
 
 pub(crate) struct RowSpool {
     file: BufWriter<File>,
@@ -40,25 +40,25 @@ impl RowSpool {
         Ok(SpooledRows { file, rows: self.rows, bytes: self.bytes })
     }
 
-    fn write(&mut self, fact: &Fact) -> io::Result<()> {
-        serde_json::to_writer(&mut self.file, fact)?;
+    fn write(&mut self, row: &ExportRow) -> io::Result<()> {
+        serde_json::to_writer(&mut self.file, row)?;
         self.file.write_all(b"\n")
     }
 }
 
 impl Sink for RowSpool {
-    fn take(&mut self, fact: Fact) -> ControlFlow<()> {
-        if self.only_photos && fact.table() != Table::Photos {
+    fn take(&mut self, row: ExportRow) -> ControlFlow<()> {
+        if self.only_photos && row.table() != Table::Photos {
             return ControlFlow::Break(());
         }
-        if let Err(error) = self.write(&fact) {
+        if let Err(error) = self.write(&row) {
             self.error = Some(error);
             return ControlFlow::Break(());
         }
-        if let Fact::Photo(photo) = &fact {
+        if let ExportRow::Photo(photo) = &row {
             self.bytes += photo.bytes;
         }
-        self.rows[fact.table() as usize] += 1;
+        self.rows[row.table() as usize] += 1;
         ControlFlow::Continue(())
     }
 }
@@ -76,7 +76,7 @@ impl SpooledRows {
         (self.rows[Table::Photos as usize], self.bytes)
     }
 
-    pub(crate) fn facts(&self) -> io::Result<impl Iterator<Item = io::Result<Fact>> + Send + use<>> {
+    pub(crate) fn rows(&self) -> io::Result<impl Iterator<Item = io::Result<ExportRow>> + Send + use<>> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
         let tables = Table::ALL.into_iter().zip(self.rows);
@@ -86,20 +86,20 @@ impl SpooledRows {
     }
 
     /// The photos, which are exported first.
-    pub(crate) fn photos(&self) -> io::Result<impl Iterator<Item = io::Result<PhotoFact>> + Send + use<>> {
-        let photo = |fact: io::Result<Fact>| match fact {
-            Ok(Fact::Photo(photo)) => Some(Ok(photo)),
+    pub(crate) fn photos(&self) -> io::Result<impl Iterator<Item = io::Result<PhotoRow>> + Send + use<>> {
+        let photo = |row: io::Result<ExportRow>| match row {
+            Ok(ExportRow::Photo(photo)) => Some(Ok(photo)),
             Ok(_) => None,
             Err(error) => Some(Err(error)),
         };
-        Ok(self.facts()?.map_while(photo))
+        Ok(self.rows()?.map_while(photo))
     }
 }
 
 /// Parses a row from its line.
-pub(super) fn read(table: Table, line: &str) -> io::Result<Fact> {
+pub(super) fn read(table: Table, line: &str) -> io::Result<ExportRow> {
     let mut written = serde_json::Deserializer::from_str(line);
-    let fact = table.read(&mut written)?;
+    let row = table.deserialize(&mut written)?;
     written.end()?;
-    Ok(fact)
+    Ok(row)
 }

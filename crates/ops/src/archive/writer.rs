@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use blobs::Part;
 use bytes::Bytes;
-use model::{PhotoId, Timestamp};
-use store::{Fact, Table};
+use model::{PhotoId, PostId, Timestamp};
+use store::{ExportRow, Table};
 
 use super::manifest::{FORMAT, Manifest};
 use super::row_spool::SpooledRows;
@@ -44,17 +44,17 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the rows and the manifest, and returns the output. Posts that show a skipped photo are skipped too.
-    pub(crate) fn finish(mut self, facts: &SpooledRows, skipped: &Skipped) -> io::Result<(W, Manifest)> {
+    pub(crate) fn finish(mut self, spooled: &SpooledRows, skipped: &Skipped) -> io::Result<(W, Manifest)> {
         let mut file = RowFile::default();
         let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
         let mut filter = SkipFilter { photos: skipped, posts: HashSet::new() };
-        for fact in facts.facts()? {
-            let Some(fact) = filter.apply(fact?) else { continue };
-            if file.is_full(fact.table()) {
+        for row in spooled.rows()? {
+            let Some(row) = filter.apply(row?) else { continue };
+            if file.is_full(row.table()) {
                 file.write(&mut self.tar)?;
             }
-            file.add(&fact)?;
-            *rows.entry(fact.table().name().to_owned()).or_default() += 1;
+            file.add(&row)?;
+            *rows.entry(row.table().name().to_owned()).or_default() += 1;
         }
         file.write(&mut self.tar)?;
 
@@ -95,13 +95,13 @@ impl RowFile {
         self.table.is_some_and(|table| table != next) || self.rows == MAX_ROWS || self.text.len() >= MAX_BYTES
     }
 
-    fn add(&mut self, fact: &Fact) -> io::Result<()> {
-        if self.table != Some(fact.table()) {
+    fn add(&mut self, row: &ExportRow) -> io::Result<()> {
+        if self.table != Some(row.table()) {
             self.number = 0;
         }
-        self.table = Some(fact.table());
+        self.table = Some(row.table());
         self.rows += 1;
-        serde_json::to_writer(&mut self.text, fact)?;
+        serde_json::to_writer(&mut self.text, row)?;
         self.text.push(b'\n');
         Ok(())
     }
@@ -120,23 +120,23 @@ impl RowFile {
 struct SkipFilter<'a> {
     photos: &'a Skipped,
     /// The posts that showed a skipped photo.
-    posts: HashSet<i64>,
+    posts: HashSet<PostId>,
 }
 
 impl SkipFilter<'_> {
-    fn apply(&mut self, fact: Fact) -> Option<Fact> {
+    fn apply(&mut self, row: ExportRow) -> Option<ExportRow> {
         let is_skipped = |id: &PhotoId| self.photos.deleted.contains(id) || self.photos.missing.contains(id);
-        match fact {
-            Fact::Photo(photo) if is_skipped(&photo.id) => None,
-            Fact::User(mut user) => {
+        match row {
+            ExportRow::Photo(photo) if is_skipped(&photo.id) => None,
+            ExportRow::User(mut user) => {
                 user.photo_id = user.photo_id.filter(|id| !is_skipped(id));
-                Some(Fact::User(user))
+                Some(ExportRow::User(user))
             }
-            Fact::Post(post) if is_skipped(&post.photo_id) => {
+            ExportRow::Post(post) if is_skipped(&post.photo_id) => {
                 self.posts.insert(post.id);
                 None
             }
-            Fact::Like(like) if self.posts.contains(&like.post_id) => None,
+            ExportRow::Like(like) if self.posts.contains(&like.post_id) => None,
             other => Some(other),
         }
     }

@@ -21,7 +21,7 @@ impl Examination<'_> {
     /// Claims of uploads that never finished.
     pub(super) async fn uploads(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
-        let left = store.lingering(self.cutoff(), self.cutoff()).await?.claims;
+        let left = store.overdue(self.cutoff(), self.cutoff()).await?.uploads;
         if left == 0 {
             return Ok(Finding::ok("uploads", "none was left half done"));
         }
@@ -43,7 +43,7 @@ impl Examination<'_> {
 
     /// Pending removals, among them those of uploads that were just abandoned.
     pub(super) async fn removals(&self) -> Result<Finding, Error> {
-        let left = self.instance.store.lingering(self.cutoff(), self.cutoff()).await?.removals;
+        let left = self.instance.store.overdue(self.cutoff(), self.cutoff()).await?.removals;
         let removed = if self.fix { self.finish_removals().await? } else { 0 };
         if left == 0 {
             return Ok(Finding::ok("removals", "nothing that was deleted waits to be removed"));
@@ -60,10 +60,10 @@ impl Examination<'_> {
         let mut removed = 0;
         loop {
             let before = removed;
-            for photo in store.removals(self.now).await? {
-                if store.still_to_remove(photo).await? {
+            for photo in store.pending_deletes(self.now).await? {
+                if store.is_delete_pending(photo).await? {
                     blobs.delete(photo).await?;
-                    store.strike_removal(photo).await?;
+                    store.finish_delete(photo).await?;
                     removed += 1;
                 }
             }

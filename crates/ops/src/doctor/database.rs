@@ -21,7 +21,7 @@ const FIX: &str = "Stop the service and run `pinhole doctor --fix`.";
 
 impl Examination<'_> {
     pub(super) async fn integrity(&self) -> Result<Finding, Error> {
-        let complaints = self.instance.store.complaints().await?;
+        let complaints = self.instance.store.integrity_errors().await?;
         let version = self.instance.store.schema_version();
         if complaints.is_empty() {
             return Ok(Finding::ok("database", format!("schema version {version}, integrity check passed")));
@@ -31,16 +31,16 @@ impl Examination<'_> {
     }
 
     pub(super) async fn contents(&self) -> Result<Finding, Error> {
-        let census = self.instance.store.census().await?;
+        let counts = self.instance.store.table_counts().await?;
         let totals = self.instance.store.totals().await?;
         let what = format!(
             "{}, {}, {} ({}), {}, {}",
-            count(census.users, "member"),
-            count(census.posts, "post"),
-            count(census.photos, "photo"),
+            count(counts.users, "member"),
+            count(counts.posts, "post"),
+            count(counts.photos, "photo"),
             size(totals.bytes),
-            count(census.likes, "like"),
-            count(census.sessions, "session")
+            count(counts.likes, "like"),
+            count(counts.sessions, "session")
         );
         Ok(Finding::ok("contents", what))
     }
@@ -86,12 +86,12 @@ impl Examination<'_> {
 
     pub(super) async fn ids(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
-        let behind = store.exhausted_sequences().await?;
+        let behind = store.lagging_sequences().await?;
         if behind.is_empty() {
             return Ok(Finding::ok("ids", "the next ones are free"));
         }
         let fixed = if self.fix {
-            Some(format!("moved on: {}", count(store.mend_sequences().await? as u64, "table")))
+            Some(format!("moved on: {}", count(store.fix_sequences().await? as u64, "table")))
         } else {
             None
         };
@@ -102,7 +102,7 @@ impl Examination<'_> {
     pub(super) async fn sessions(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
         let ended = self.now.minus(self.session_idle).minus(GRACE);
-        let left = store.lingering(self.cutoff(), ended).await?.sessions;
+        let left = store.overdue(self.cutoff(), ended).await?.sessions;
         if left == 0 {
             return Ok(Finding::ok("sessions", "none has outlived its end"));
         }

@@ -20,8 +20,8 @@ impl ToSql for Value<'_> {
             (Value::Int(value), &Type::INT4) => out.put_i32(value.try_into()?),
             (Value::Int(value), &Type::INT2) => out.put_i16(value.try_into()?),
             (Value::Text(text), &Type::TEXT) => out.put_slice(text.as_bytes()),
-            // A UUID travels as its sixteen bytes.
-            (Value::Bytes(bytes), &Type::BYTEA | &Type::UUID) => out.put_slice(bytes),
+            (Value::Bytes(bytes), &Type::BYTEA) => out.put_slice(bytes),
+            (Value::Uuid(bytes), &Type::UUID) => out.put_slice(bytes),
             (value, kind) => return Err(format!("{value:?} does not go into a column of {kind}").into()),
         }
         Ok(IsNull::No)

@@ -1,4 +1,4 @@
-//! The schema's history on PostgreSQL. A step, once released, is never changed; the next one is added below it.
+//! Applies migrations. One that was released is never changed; the next one is a new file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,28 +12,29 @@ use super::tx::PostgresTx;
 use super::url::DatabaseUrl;
 use crate::error::OpenError;
 
-const STEPS: &[&str] = &[include_str!("../../migrations/postgres/0001_foundation.sql")];
+/// The files in `migrations/postgres`, listed by the build script.
+const MIGRATIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/postgres_migrations.rs"));
 
-/// The version the last step leads to.
-pub(crate) const VERSION: u32 = STEPS.len() as u32;
+/// The version after the last migration.
+pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
 /// Ours among all who take advisory locks in this database: "pinhole" in ASCII.
 const LOCK: i64 = 0x70_69_6e_68_6f_6c_65;
 
-/// Of ten nodes that start at once, one applies the steps, and the others wait this long for it.
-const STEPS_TIME: Duration = Duration::from_secs(15 * 60);
+/// Of ten nodes that start at once, one applies the migrations, and the others wait this long for it.
+const MIGRATIONS_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// The oldest that is tried with.
 const OLDEST: i32 = 150_000;
 
-/// Applies what is missing, each step in a transaction of its own with the version it leads to.
+/// Applies the missing migrations, each in a transaction of its own with the version it leads to.
 pub(super) async fn upgrade(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
     let mut tx = connect(connector).await.map_err(failed)?;
     let client = tx.client();
 
     let said = |error: tokio_postgres::Error| failed(error_chain(&error));
-    let millis = STEPS_TIME.as_millis();
+    let millis = MIGRATIONS_TIMEOUT.as_millis();
     let patience = format!("SET statement_timeout = {millis}; SET lock_timeout = {millis}");
     client.batch_execute(&patience).await.map_err(said)?;
     // Released when the connection is closed, at the end of this function.
@@ -49,8 +50,8 @@ pub(super) async fn upgrade(url: &DatabaseUrl, connector: Arc<Connector>) -> Res
         _ => {}
     }
     let found = found.unwrap_or(0);
-    for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
-        apply(client, step, version).await.map_err(said)?;
+    for (migration, version) in MIGRATIONS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
+        apply(client, migration, version).await.map_err(said)?;
         tracing::info!(version, "database schema upgraded");
     }
     Ok(())
@@ -64,7 +65,7 @@ async fn connect(connector: Arc<Connector>) -> Result<PostgresTx, String> {
     Ok(tx)
 }
 
-/// For who only reads, and applies no step.
+/// For a read-only handle, which applies no migration.
 pub(super) async fn expect_current(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
     let place = url.to_string();
     let failed = |cause| OpenError::Server { place: url.to_string(), cause };
@@ -98,16 +99,16 @@ async fn check_server(client: &Client) -> Result<(), String> {
     }
 }
 
-async fn apply(client: &mut Client, step: &str, version: u32) -> Result<(), tokio_postgres::Error> {
+async fn apply(client: &mut Client, migration: &str, version: u32) -> Result<(), tokio_postgres::Error> {
     let tx = client.transaction().await?;
     tx.batch_execute("CREATE TABLE IF NOT EXISTS pinhole_schema (version BIGINT NOT NULL)").await?;
-    tx.batch_execute(step).await?;
+    tx.batch_execute(migration).await?;
     tx.batch_execute("DELETE FROM pinhole_schema").await?;
     tx.execute("INSERT INTO pinhole_schema (version) VALUES ($1)", &[&i64::from(version)]).await?;
     tx.commit().await
 }
 
-/// `None` before the first step.
+/// `None` before the first migration.
 async fn version(client: &Client) -> Result<Option<u32>, tokio_postgres::Error> {
     let there =
         "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'pinhole_schema'";
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failing_step_leaves_nothing_behind() {
+    async fn a_failing_migration_leaves_nothing_behind() {
         let url = test_database::create().await;
         upgrade(&url, connector(&url)).await.unwrap();
         let mut tx = connector(&url).connect().await.unwrap();

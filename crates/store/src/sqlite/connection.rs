@@ -6,7 +6,6 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::schema;
 use crate::error::{Error, OpenError};
 
 /// Page cache of the connection that writes, and of one that reads seldom.
@@ -20,8 +19,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const LOG: u64 = 128 << 20;
 const LOG_PAGES: u64 = 32_000;
 
-/// The connection that writes: makes the file if it is missing and brings its schema up to date.
-pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
+/// The connection that writes; creates the file if it is missing.
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     let opened = || -> rusqlite::Result<Connection> {
         let conn = Connection::open(path)?;
         configure(&conn, WRITE_CACHE)?;
@@ -38,9 +37,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
         ))?;
         Ok(conn)
     };
-    let mut conn = opened().map_err(OpenError::at(path))?;
-    schema::upgrade(&mut conn, path)?;
-    Ok(conn)
+    opened().map_err(OpenError::at(path))
 }
 
 /// A connection that only reads, and keeps so many bytes of what it read.
@@ -82,12 +79,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let log = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
-        let (writer, reader) = (open(&path).unwrap(), open_reader(&path, 1 << 20).unwrap());
-        let write = || writer.execute_batch("INSERT INTO uploads VALUES (randomblob(16), 1)").unwrap();
+        let (writer, reader) = (open_writer(&path).unwrap(), open_reader(&path, 1 << 20).unwrap());
+        writer.execute_batch("CREATE TABLE notes (n INTEGER)").unwrap();
+        let write = || writer.execute_batch("INSERT INTO notes VALUES (1)").unwrap();
         write();
         reader.execute_batch("BEGIN").unwrap();
-        let seen =
-            || reader.query_row("SELECT count(*) FROM uploads", [], |row| row.get::<_, i64>(0)).unwrap();
+        let seen = || reader.query_row("SELECT count(*) FROM notes", [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(seen(), 1);
         write();
         assert!(!checkpoint(&writer).unwrap() && log() > 0);

@@ -43,7 +43,7 @@ struct Owner {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
-        let conn = connection::open(path)?;
+        let conn = schema::open(path)?;
         let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
         let writer = Writer::start(conn, Arc::downgrade(&readers), listener, CHECKPOINT_AFTER)?;
         Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(Owner { readers, writer }) })

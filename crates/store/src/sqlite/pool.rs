@@ -129,12 +129,13 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::sqlite::schema;
 
     #[test]
     fn more_readers_than_connections_take_turns_and_a_panic_costs_none() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
-        drop(connection::open(&path).unwrap());
+        drop(schema::open(&path).unwrap());
         let pool = Pool::open(&path, 1, 1 << 20).unwrap();
         let one = || pool.run(|tx| tx.first("SELECT 1", &[], |row| row.int(0)).boxed());
         std::thread::scope(|scope| {
@@ -151,7 +152,7 @@ mod tests {
     fn readers_share_the_cache_down_to_a_minimum_each() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
-        drop(connection::open(&path).unwrap());
+        drop(schema::open(&path).unwrap());
         for (size, kibibytes) in [(1, 8 << 10), (2, 4 << 10), (64, 2 << 10)] {
             let pool = Pool::open(&path, size, 8 << 20).unwrap();
             let cache = pool.run(|tx| tx.first("PRAGMA cache_size", &[], |row| row.int(0)).boxed());
@@ -163,7 +164,7 @@ mod tests {
     fn a_snapshot_lasts_until_something_is_committed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
-        let writer = connection::open(&path).unwrap();
+        let writer = schema::open(&path).unwrap();
         writer.execute_batch("CREATE TABLE notes (n INTEGER)").unwrap();
         let pool = Pool::open(&path, 1, 1 << 20).unwrap();
         let count = || pool.run(|tx| tx.first("SELECT count(*) FROM notes", &[], |row| row.int(0)).boxed());

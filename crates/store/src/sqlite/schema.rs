@@ -1,23 +1,27 @@
-//! The schema's history. A step, once released, is never changed; the next one is added below it.
+//! Applies migrations. One that was released is never changed; the next one is a new file.
 
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::connection;
 use crate::error::OpenError;
 
-const STEPS: &[&str] = &[
-    include_str!("../../migrations/0001_foundation.sql"),
-    include_str!("../../migrations/0002_originals.sql"),
-    include_str!("../../migrations/0003_alt.sql"),
-    include_str!("../../migrations/0004_posts_whole.sql"),
-];
+/// The files in `migrations/sqlite`, listed by the build script.
+const MIGRATIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/sqlite_migrations.rs"));
 
-/// The version the last step leads to.
-pub(crate) const VERSION: u32 = STEPS.len() as u32;
+/// The version after the last migration.
+pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// Applies what is missing, each step in a transaction of its own with the version it leads to.
-pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
+/// Opens the connection that writes, creating the file if it is missing and upgrading its schema.
+pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
+    let mut conn = connection::open_writer(path)?;
+    upgrade(&mut conn, path)?;
+    Ok(conn)
+}
+
+/// Applies the missing migrations, each in a transaction of its own with the version it leads to.
+fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let failed = OpenError::at(path);
     let found = version(conn).map_err(failed)?;
     if found > VERSION {
@@ -26,14 +30,14 @@ pub(crate) fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenErro
     if found == 0 && !is_empty(conn).map_err(failed)? {
         return Err(OpenError::Foreign { place: path.display().to_string() });
     }
-    for (step, version) in STEPS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
-        apply(conn, step, version).map_err(failed)?;
+    for (migration, version) in MIGRATIONS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
+        apply(conn, migration, version).map_err(failed)?;
         tracing::info!(version, "database schema upgraded");
     }
     Ok(())
 }
 
-/// For who only reads, and cannot apply a step.
+/// For a read-only handle, which applies no migration.
 pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenError> {
     let failed = OpenError::at(path);
     let place = path.display().to_string();
@@ -45,9 +49,9 @@ pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenE
     }
 }
 
-fn apply(conn: &mut Connection, step: &str, version: u32) -> rusqlite::Result<()> {
+fn apply(conn: &mut Connection, migration: &str, version: u32) -> rusqlite::Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    tx.execute_batch(step)?;
+    tx.execute_batch(migration)?;
     tx.pragma_update(None, "user_version", version)?;
     tx.commit()
 }
@@ -63,18 +67,17 @@ fn is_empty(conn: &Connection) -> rusqlite::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sqlite::connection;
 
     #[test]
     fn opens_twice_and_refuses_a_newer_schema() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
-        connection::open(&path).unwrap();
-        let conn = connection::open(&path).unwrap();
+        open(&path).unwrap();
+        let conn = open(&path).unwrap();
         assert_eq!(version(&conn).unwrap(), VERSION);
 
         conn.pragma_update(None, "user_version", VERSION + 1).unwrap();
-        let refused = connection::open(&path).unwrap_err();
+        let refused = open(&path).unwrap_err();
         assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
     }
 
@@ -82,7 +85,7 @@ mod tests {
     fn who_only_reads_wants_the_schema_as_it_is_today() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
-        let conn = connection::open(&path).unwrap();
+        let conn = open(&path).unwrap();
         expect_current(&conn, &path).unwrap();
         for (version, words) in
             [(VERSION + 1, "newer Pinhole"), (VERSION - 1, "older Pinhole"), (0, "other program")]
@@ -93,19 +96,19 @@ mod tests {
         }
     }
 
-    /// What the first release wrote is still there, and reads as it should, after every later step.
+    /// What the first release wrote is still there, and reads as it should, after every later migration.
     #[test]
     fn brings_the_first_schema_up_to_date() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let mut conn = Connection::open(&path).unwrap();
-        apply(&mut conn, STEPS[0], 1).unwrap();
+        apply(&mut conn, MIGRATIONS[0], 1).unwrap();
         let photo = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
             VALUES (x'01', 40, 30, x'02', 1000, 5)";
         conn.execute_batch(photo).unwrap();
         drop(conn);
 
-        let conn = connection::open(&path).unwrap();
+        let conn = open(&path).unwrap();
         assert_eq!(version(&conn).unwrap(), VERSION);
         let kept: (i64, Option<String>, Option<i64>, Option<String>) = conn
             .query_row("SELECT width, original, orientation, alt FROM photos", [], |row| {
@@ -115,14 +118,14 @@ mod tests {
         assert_eq!(kept, (40, None, None, None));
     }
 
-    /// What a post shows of its photo, and the words for it, are the post's own from the fourth step on.
+    /// The fourth migration copies what a post shows of its photo, and its alt text, into the post's row.
     #[test]
     fn a_post_takes_what_it_shows_from_its_photo() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let mut conn = Connection::open(&path).unwrap();
-        for (step, version) in STEPS[..3].iter().zip(1..) {
-            apply(&mut conn, step, version).unwrap();
+        for (migration, version) in MIGRATIONS[..3].iter().zip(1..) {
+            apply(&mut conn, migration, version).unwrap();
         }
         let before = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at, alt)
                 VALUES (x'01', 40, 30, x'02', 1000, 5, 'a cat'), (x'03', 20, 20, x'04', 1000, 5, 'a face');
@@ -132,7 +135,7 @@ mod tests {
         conn.execute_batch(before).unwrap();
         drop(conn);
 
-        let conn = connection::open(&path).unwrap();
+        let conn = open(&path).unwrap();
         let post: (i64, i64, Vec<u8>, String) = conn
             .query_row("SELECT width, height, placeholder, alt FROM posts", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -150,14 +153,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE users (name TEXT)").unwrap();
-        let refused = connection::open(&path).unwrap_err();
+        let refused = open(&path).unwrap_err();
         assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
     }
 
     #[test]
-    fn a_failing_step_leaves_nothing_behind() {
+    fn a_failing_migration_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
-        let mut conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let mut conn = open(&folder.path().join("pinhole.db")).unwrap();
         apply(&mut conn, "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);", 9).unwrap_err();
         assert_eq!(version(&conn).unwrap(), VERSION);
         let left: i64 = conn
@@ -171,7 +174,7 @@ mod tests {
     fn the_bundled_sqlite_is_what_we_count_on() {
         assert!(rusqlite::version_number() >= 3_051_003, "SQLite {} has the WAL bug", rusqlite::version());
         let folder = tempfile::tempdir().unwrap();
-        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let conn = open(&folder.path().join("pinhole.db")).unwrap();
         let pragma = |name: &str| {
             conn.pragma_query_value(None, name, |r| r.get::<_, rusqlite::types::Value>(0)).unwrap()
         };

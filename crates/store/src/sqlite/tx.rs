@@ -1,6 +1,6 @@
 //! A connection to SQLite and the transaction on it: control, queries, and what it changed.
 
-use rusqlite::types::ToSqlOutput;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::connection;
@@ -158,6 +158,7 @@ impl ToSql for Value<'_> {
             Self::Int(value) => value.to_sql(),
             Self::Text(value) => value.to_sql(),
             Self::Bytes(value) => value.to_sql(),
+            Self::Uuid(value) => Ok(ToSqlOutput::Borrowed(ValueRef::Blob(*value))),
         }
     }
 }

@@ -186,11 +186,11 @@ mod tests {
     use model::PostId;
 
     use super::*;
-    use crate::sqlite::connection;
+    use crate::sqlite::schema;
 
     fn open() -> (tempfile::TempDir, Writer) {
         let folder = tempfile::tempdir().unwrap();
-        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let conn = schema::open(&folder.path().join("pinhole.db")).unwrap();
         conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
         let idle = Duration::from_millis(1);
         (folder, Writer::start(conn, Weak::new(), Box::new(|_| {}), idle).unwrap())
@@ -244,7 +244,7 @@ mod tests {
     #[tokio::test]
     async fn writes_that_arrive_during_a_commit_share_the_next_one() {
         let folder = tempfile::tempdir().unwrap();
-        let conn = connection::open(&folder.path().join("pinhole.db")).unwrap();
+        let conn = schema::open(&folder.path().join("pinhole.db")).unwrap();
         let batches = Arc::new(Mutex::new(Vec::new()));
         let heard = batches.clone();
         let listener: Listener = Box::new(move |changes| heard.lock().unwrap().push(changes.len()));

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{Message, Photo, PhotoId, Post, Timestamp, Token, User, UserId};
-use store::{Created, Database, NewPhoto, NewPost, NewSession, NewUser, Portrait, Store};
+use store::{Created, Database, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, Store};
 use tokio_postgres::NoTls;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
@@ -99,7 +99,7 @@ impl Case {
     }
 
     /// Claims a photo and shows it.
-    pub(crate) async fn portrait(&self, user: UserId, number: u8) -> Portrait {
+    pub(crate) async fn portrait(&self, user: UserId, number: u8) -> ProfileChange {
         self.store.claim_photo(photo(number).id, NOW).await.unwrap();
         self.store.set_profile_photo(user, new_photo(number), NOW).await.unwrap().unwrap()
     }
@@ -170,10 +170,10 @@ async fn open(place: &Place) -> Store {
 
 async fn ask<T>(url: &str, question: impl AsyncFnOnce(&tokio_postgres::Client) -> T) -> T {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-    let speaker = tokio::spawn(connection);
+    let task = tokio::spawn(connection);
     let answer = question(&client).await;
     drop(client);
-    speaker.await.unwrap().unwrap();
+    task.await.unwrap().unwrap();
     answer
 }
 

@@ -12,13 +12,13 @@ mod replica;
 use std::time::Duration;
 
 use model::{Alt, FeedStart, Limit, Message, PostEdit, PostId, UserId, Username, Whose};
-use store::{Access, Created, Like, Original, Repeat};
+use store::{Access, Created, Like, Original, Replay};
 
 use case::{Case, LONG_AGO, NOW, new_photo, new_post, photo, seed, session};
 use moving::{
-    a_sink_that_has_enough_gets_no_more, an_examination_finds_what_is_wrong_and_mends_what_it_can,
-    many_pages_of_facts_are_those_of_one_moment, what_is_brought_in_again_is_not_to_be_removed,
-    what_one_database_gives_away_another_takes_in,
+    a_photo_that_is_claimed_again_is_not_deleted, an_export_ends_when_its_sink_breaks,
+    an_export_is_one_snapshot, exported_rows_survive_json_and_nothing_else_does,
+    integrity_checks_find_what_is_wrong_and_fix_what_they_can, what_one_database_exports_another_imports,
 };
 
 /// Every story as two tests, one for each database.
@@ -46,18 +46,19 @@ on_both_databases! {
     the_count_is_the_number_of_likes,
     a_deleted_post_takes_everything_along_and_its_id_never_comes_back,
     only_the_author_edits,
-    a_claim_is_redeemed_once_or_collected,
+    an_upload_is_committed_once_or_collected,
     a_new_profile_photo_takes_the_earlier_one_along,
     a_photo_says_how_to_read_its_original_if_there_is_one,
     a_key_makes_one_post,
     feed_pages_start_at_offsets_or_anchors,
     what_was_written_is_there_after_reopening,
     authors_are_found_however_many_are_asked_for,
-    what_one_database_gives_away_another_takes_in,
-    a_sink_that_has_enough_gets_no_more,
-    what_is_brought_in_again_is_not_to_be_removed,
-    many_pages_of_facts_are_those_of_one_moment,
-    an_examination_finds_what_is_wrong_and_mends_what_it_can,
+    what_one_database_exports_another_imports,
+    an_export_ends_when_its_sink_breaks,
+    a_photo_that_is_claimed_again_is_not_deleted,
+    an_export_is_one_snapshot,
+    exported_rows_survive_json_and_nothing_else_does,
+    integrity_checks_find_what_is_wrong_and_fix_what_they_can,
 }
 
 async fn one_name_is_given_once_whatever_its_case(case: Case) {
@@ -138,11 +139,11 @@ async fn a_deleted_post_takes_everything_along_and_its_id_never_comes_back(case:
 
     // Its bytes are on the list until somebody says that they are gone.
     let later = NOW.plus(Duration::from_secs(1));
-    assert_eq!(case.store.removals(later).await.unwrap(), [post.photo.id]);
-    assert!(case.store.still_to_remove(post.photo.id).await.unwrap());
-    case.store.strike_removal(post.photo.id).await.unwrap();
-    assert_eq!(case.store.removals(later).await.unwrap(), []);
-    assert!(!case.store.still_to_remove(post.photo.id).await.unwrap());
+    assert_eq!(case.store.pending_deletes(later).await.unwrap(), [post.photo.id]);
+    assert!(case.store.is_delete_pending(post.photo.id).await.unwrap());
+    case.store.finish_delete(post.photo.id).await.unwrap();
+    assert_eq!(case.store.pending_deletes(later).await.unwrap(), []);
+    assert!(!case.store.is_delete_pending(post.photo.id).await.unwrap());
 
     assert!(case.post(ada.id, 2).await.id > post.id);
     let second = case.post(bob.id, 3).await;
@@ -174,7 +175,7 @@ async fn only_the_author_edits(case: Case) {
     assert_eq!(case.store.post(untouched.id, Some(ada.id)).await.unwrap(), Some(untouched));
 }
 
-async fn a_claim_is_redeemed_once_or_collected(case: Case) {
+async fn an_upload_is_committed_once_or_collected(case: Case) {
     let ada = case.user("ada").await;
     let unclaimed = case.store.create_post(new_post(ada.id, 1, None)).await.unwrap();
     assert_eq!(unclaimed, Created::ClaimLost);
@@ -185,12 +186,12 @@ async fn a_claim_is_redeemed_once_or_collected(case: Case) {
     assert_eq!(case.store.abandon_stale_claims(NOW, later).await.unwrap(), 0, "not yet");
     assert_eq!(case.store.abandon_stale_claims(later, later).await.unwrap(), 1);
     assert_eq!(case.store.create_post(new_post(ada.id, 2, None)).await.unwrap(), Created::ClaimLost);
-    assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
+    assert_eq!(case.store.pending_deletes(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
 
     // Giving up what was redeemed must not take the post's bytes away.
     let post = case.post(ada.id, 3).await;
     assert!(!case.store.abandon_photo(post.photo.id, later).await.unwrap());
-    assert_eq!(case.store.removals(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
+    assert_eq!(case.store.pending_deletes(later.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
     assert_eq!(case.store.totals().await.unwrap(), store::Totals { photos: 1, bytes: 1000 });
     case.store.ping().await.unwrap();
 }
@@ -205,16 +206,16 @@ async fn a_new_profile_photo_takes_the_earlier_one_along(case: Case) {
 
     let first = case.portrait(ada.id, 1).await;
     assert_eq!((first.user.photo.as_deref(), first.replaced), (Some(&photo(1)), None));
-    assert_eq!(case.store.removals(later).await.unwrap(), []);
+    assert_eq!(case.store.pending_deletes(later).await.unwrap(), []);
     let second = case.portrait(ada.id, 2).await;
     assert_eq!((second.user.photo.as_deref(), second.replaced), (Some(&photo(2)), Some(photo(1).id)));
-    assert_eq!(case.store.removals(later).await.unwrap(), [photo(1).id]);
+    assert_eq!(case.store.pending_deletes(later).await.unwrap(), [photo(1).id]);
     assert_eq!(case.store.photo(photo(1).id).await.unwrap(), None);
     assert_eq!(case.store.user(&ada.username).await.unwrap(), Some(second.user));
 
     assert_eq!(case.store.delete_profile_photo(ada.id, NOW).await.unwrap(), Some(photo(2).id));
     assert_eq!(case.store.delete_profile_photo(ada.id, NOW).await.unwrap(), None);
-    assert_eq!(case.store.removals(later).await.unwrap(), [photo(1).id, photo(2).id]);
+    assert_eq!(case.store.pending_deletes(later).await.unwrap(), [photo(1).id, photo(2).id]);
     assert_eq!(case.store.user(&ada.username).await.unwrap(), Some(ada));
     assert_eq!(photos().await, 1, "bob keeps his");
     assert_eq!(case.count("SELECT count(*) FROM uploads").await, 0);
@@ -247,24 +248,24 @@ async fn a_key_makes_one_post(case: Case) {
         panic!()
     };
     let again = case.store.create_post(new_post(ada.id, 2, Some("k"))).await.unwrap();
-    assert_eq!(again, Created::Repeated(Repeat::Here(post.clone())));
-    assert_eq!(case.store.removals(NOW.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
+    assert_eq!(again, Created::Replayed(Replay::Post(post.clone())));
+    assert_eq!(case.store.pending_deletes(NOW.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
     assert!(matches!(case.store.create_post(new_post(bob.id, 3, Some("k"))).await.unwrap(), Created::New(_)));
 
     assert_eq!(
-        case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(),
-        Some(Repeat::Here(post.clone()))
+        case.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(),
+        Some(Replay::Post(post.clone()))
     );
-    assert_eq!(case.store.repeat(ada.id, "k".into(), NOW).await.unwrap(), None, "too old by then");
+    assert_eq!(case.store.find_replay(ada.id, "k".into(), NOW).await.unwrap(), None, "too old by then");
     case.store.delete_post(post.id, None, NOW).await.unwrap();
-    assert_eq!(case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(Repeat::Deleted));
+    assert_eq!(case.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(Replay::Deleted));
 
     // The sweep forgets old keys, and only those.
     let tomorrow = NOW.plus(Duration::from_secs(86_400));
     let day = Duration::from_secs(86_400);
     assert_eq!(case.store.sweep(tomorrow, 365 * day, day).await.unwrap(), 0);
     assert_eq!(case.store.sweep(tomorrow.plus(day), 365 * day, day).await.unwrap(), 2);
-    assert_eq!(case.store.repeat(ada.id, "k".into(), LONG_AGO).await.unwrap(), None);
+    assert_eq!(case.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), None);
 }
 
 async fn feed_pages_start_at_offsets_or_anchors(case: Case) {

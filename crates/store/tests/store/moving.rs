@@ -1,38 +1,43 @@
-//! Everything a database knows, given away and taken in by another, and held against itself.
+//! Exports, imports and integrity checks.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use model::{PhotoId, PostId, Token, UserId};
-use store::{Arrival, Created, Error, Fact, NewSession, NewUser, Sink, Store, Table};
+use model::{Alt, PhotoId, PostId, Token, UserId};
+use store::{
+    BlobState, Created, Error, ExportRow, NewSession, NewUser, Original, Overdue, Sink, Store, Table,
+};
 
 use crate::case::{Case, LONG_AGO, NOW, Place, new_post, photo};
 
-/// Keeps what it is given, up to so many.
-struct Kept {
-    facts: Vec<Fact>,
-    enough: usize,
+/// Keeps rows, up to a limit.
+struct Rows {
+    rows: Vec<ExportRow>,
+    limit: usize,
 }
 
-impl Sink for Kept {
-    fn take(&mut self, fact: Fact) -> ControlFlow<()> {
-        self.facts.push(fact);
-        if self.facts.len() == self.enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+impl Sink for Rows {
+    fn take(&mut self, row: ExportRow) -> ControlFlow<()> {
+        self.rows.push(row);
+        if self.rows.len() == self.limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-async fn facts(store: &Store) -> Vec<Fact> {
-    store.export(Kept { facts: Vec::new(), enough: usize::MAX }).await.unwrap().facts
+async fn export(store: &Store, limit: usize) -> Vec<ExportRow> {
+    store.export(Rows { rows: Vec::new(), limit }).await.unwrap().rows
 }
 
-/// A bit of everything: members with and without faces, posts, likes, keys, and ids that were handed out in vain.
-async fn live(case: &Case) {
+/// Rows in every table: users with and without photos, posts, likes, keys, and an id that was used in vain.
+async fn fill(case: &Case) {
     let (ada, bob) = (case.user("Ada").await, case.user("bob").await);
     case.portrait(ada.id, 50).await;
     let post = case.post(ada.id, 1).await;
     case.store.claim_photo(photo(2).id, NOW).await.unwrap();
-    case.store.create_post(new_post(bob.id, 2, Some("k"))).await.unwrap();
+    let mut new = new_post(bob.id, 2, Some("k"));
+    new.photo.photo.alt = Alt::parse("swans".into()).unwrap();
+    new.photo.original = Some(Original { format: "webp", orientation: 6 });
+    case.store.create_post(new).await.unwrap();
     for user in [ada.id, bob.id] {
         case.store.like(user, post.id, NOW).await.unwrap();
     }
@@ -41,24 +46,25 @@ async fn live(case: &Case) {
     case.store.claim_photo(photo(4).id, NOW).await.unwrap();
 }
 
-pub(crate) async fn what_one_database_gives_away_another_takes_in(case: Case) {
-    live(&case).await;
+pub(crate) async fn what_one_database_exports_another_imports(case: Case) {
+    fill(&case).await;
     for new in [Case::on_sqlite().await, Case::on_postgres().await] {
         assert_moves(&case, new).await;
     }
 }
 
 async fn assert_moves(old: &Case, new: Case) {
-    let before = facts(&old.store).await;
-    let tables: Vec<Table> = before.iter().map(Fact::table).collect();
+    let before = export(&old.store, usize::MAX).await;
+    let tables: Vec<Table> = before.iter().map(ExportRow::table).collect();
     assert!(tables.is_sorted() && Table::ALL.iter().all(|table| tables.contains(table)), "{tables:?}");
 
     // Nothing comes in without its bytes, and a failure leaves nothing.
-    let bring = async |facts: Vec<Fact>| new.store.import(Arrival::Claimed, facts.into_iter().map(Ok)).await;
-    let refused = bring(before.clone()).await.unwrap_err();
+    let import =
+        async |rows: Vec<ExportRow>| new.store.import(BlobState::Claimed, rows.into_iter().map(Ok)).await;
+    let refused = import(before.clone()).await.unwrap_err();
     assert!(matches!(refused, Error::Refused(_)), "{refused}");
-    let photos = before.iter().filter_map(|fact| match fact {
-        Fact::Photo(photo) => Some(photo.id),
+    let photos = before.iter().filter_map(|row| match row {
+        ExportRow::Photo(photo) => Some(photo.id),
         _ => None,
     });
     let photos: Vec<PhotoId> = photos.collect();
@@ -66,46 +72,81 @@ async fn assert_moves(old: &Case, new: Case) {
         new.store.claim_photos(photos.clone(), NOW).await.unwrap();
     }
     let broken = before.iter().cloned().map(Ok).chain([Err(Error::Refused("on purpose".into()))]);
-    new.store.import(Arrival::Claimed, broken.collect::<Vec<_>>().into_iter()).await.unwrap_err();
-    let census = new.store.census().await.unwrap();
-    assert!(census.is_empty() && census.claims == 3, "{census:?}");
+    new.store.import(BlobState::Claimed, broken.collect::<Vec<_>>().into_iter()).await.unwrap_err();
+    let counts = new.store.table_counts().await.unwrap();
+    assert!(counts.is_empty() && counts.uploads == 3, "{counts:?}");
 
-    let census = bring(before.clone()).await.unwrap();
-    assert_eq!((census.users, census.posts, census.photos, census.likes), (2, 2, 3, 2));
-    assert_eq!((census.sessions, census.keys, census.claims, census.removals), (2, 1, 0, 0));
-    assert_eq!(facts(&new.store).await, before);
-    let refused = bring(before).await.unwrap_err();
+    let counts = import(before.clone()).await.unwrap();
+    assert_eq!((counts.users, counts.posts, counts.photos, counts.likes), (2, 2, 3, 2));
+    assert_eq!((counts.sessions, counts.idempotency_keys, counts.uploads, counts.removals), (2, 1, 0, 0));
+    assert_eq!(export(&new.store, usize::MAX).await, before);
+    let refused = import(before).await.unwrap_err();
     assert!(refused.to_string().contains("not empty"), "{refused}");
 
     // Bytes that stay where they are need no claim.
     let beside = Case::on_sqlite().await;
-    let facts_again = facts(&old.store).await.into_iter().map(Ok);
-    assert_eq!(beside.store.import(Arrival::Unmoved, facts_again).await.unwrap(), census);
+    let rows = export(&old.store, usize::MAX).await.into_iter().map(Ok);
+    assert_eq!(beside.store.import(BlobState::InPlace, rows).await.unwrap(), counts);
 
-    // The id of the deleted post is not handed out again.
+    // The id of the deleted post is not used again.
     let ada = new.store.user(&"ada".parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(new.post(ada.id, 9).await.id, PostId(4));
     assert_eq!(new.user("carol").await.id, UserId(3));
 }
 
-pub(crate) async fn a_sink_that_has_enough_gets_no_more(case: Case) {
-    live(&case).await;
-    let few = case.store.export(Kept { facts: Vec::new(), enough: 2 }).await.unwrap().facts;
-    assert_eq!(few, facts(&case.store).await[..2]);
+/// A backup holds rows as JSON; an unknown column is refused, because it would be lost.
+pub(crate) async fn exported_rows_survive_json_and_nothing_else_does(case: Case) {
+    fill(&case).await;
+    for row in export(&case.store, usize::MAX).await {
+        let json = serde_json::to_value(&row).unwrap();
+        assert_eq!(row.table().deserialize(json.clone()).unwrap(), row);
+        for (column, value) in json.as_object().unwrap() {
+            let mut without = json.clone();
+            without.as_object_mut().unwrap().remove(column);
+            // A backup from before the column existed.
+            let restored = row.table().deserialize(without);
+            assert_eq!(
+                restored.is_ok(),
+                may_be_null(row.table(), column),
+                "{} without {column}",
+                row.table()
+            );
+            let mut broken = json.clone();
+            broken[column] = serde_json::json!([value]);
+            assert!(row.table().deserialize(broken).is_err(), "{column} of {}", row.table());
+        }
+        let mut more = json;
+        more["surprise"] = 1.into();
+        assert!(row.table().deserialize(more).is_err(), "an unknown column of {}", row.table());
+    }
 }
 
-pub(crate) async fn what_is_brought_in_again_is_not_to_be_removed(case: Case) {
+fn may_be_null(table: Table, column: &str) -> bool {
+    match table {
+        Table::Photos => ["original", "orientation", "alt"].contains(&column),
+        Table::Users => column == "photo_id",
+        Table::Posts => ["message", "alt"].contains(&column),
+        _ => false,
+    }
+}
+
+pub(crate) async fn an_export_ends_when_its_sink_breaks(case: Case) {
+    fill(&case).await;
+    assert_eq!(export(&case.store, 2).await, export(&case.store, usize::MAX).await[..2]);
+}
+
+pub(crate) async fn a_photo_that_is_claimed_again_is_not_deleted(case: Case) {
     let (author, later) = (case.user("ada").await.id, NOW.plus(Duration::from_secs(1)));
     let gone = case.post(author, 1).await.photo.id;
     case.store.delete_post(PostId(1), None, NOW).await.unwrap();
-    let collected = case.store.removals(later).await.unwrap();
+    let collected = case.store.pending_deletes(later).await.unwrap();
     assert_eq!(collected, [gone]);
-    assert!(case.store.still_to_remove(gone).await.unwrap());
+    assert!(case.store.is_delete_pending(gone).await.unwrap());
     // Before it is its turn, a restore claims it, and makes it a photo.
     case.store.claim_photos(collected, later).await.unwrap();
-    assert!(!case.store.still_to_remove(gone).await.unwrap());
+    assert!(!case.store.is_delete_pending(gone).await.unwrap());
     assert!(matches!(case.store.create_post(new_post(author, 1, None)).await.unwrap(), Created::New(_)));
-    assert!(!case.store.still_to_remove(gone).await.unwrap());
+    assert!(!case.store.is_delete_pending(gone).await.unwrap());
 
     // A note beside a row or a claim is wrong: what somebody has or brings is not taken away.
     case.store.claim_photo(photo(2).id, NOW).await.unwrap();
@@ -113,10 +154,10 @@ pub(crate) async fn what_is_brought_in_again_is_not_to_be_removed(case: Case) {
         "INSERT INTO removals (photo_id, since)
             SELECT id, 5 FROM photos UNION ALL SELECT photo_id, 5 FROM uploads",
     )();
-    let noted = case.store.removals(later).await.unwrap();
+    let noted = case.store.pending_deletes(later).await.unwrap();
     assert_eq!(noted.len(), 2);
     for photo in noted {
-        assert!(!case.store.still_to_remove(photo).await.unwrap(), "{photo}");
+        assert!(!case.store.is_delete_pending(photo).await.unwrap(), "{photo}");
     }
 }
 
@@ -133,20 +174,20 @@ pub(crate) async fn join(store: &Store, number: u16) -> i64 {
 /// Writes to the database in the middle of an export.
 struct Meddler<F> {
     meddle: F,
-    seen: Vec<Fact>,
+    seen: Vec<ExportRow>,
 }
 
 impl<F: FnMut() + Send + 'static> Sink for Meddler<F> {
-    fn take(&mut self, fact: Fact) -> ControlFlow<()> {
+    fn take(&mut self, row: ExportRow) -> ControlFlow<()> {
         if self.seen.is_empty() {
             (self.meddle)();
         }
-        self.seen.push(fact);
+        self.seen.push(row);
         ControlFlow::Continue(())
     }
 }
 
-pub(crate) async fn many_pages_of_facts_are_those_of_one_moment(case: Case) {
+pub(crate) async fn an_export_is_one_snapshot(case: Case) {
     let ada = case.user("ada").await.id;
     let mut members: Vec<i64> = join_all((0..600).map(|n| join(&case.store, n))).await;
     members.push(ada.0);
@@ -158,54 +199,52 @@ pub(crate) async fn many_pages_of_facts_are_those_of_one_moment(case: Case) {
     let other = Store::open_read_only(&case.place.database()).await.unwrap();
     let meddle = case.meddle("DELETE FROM likes; UPDATE posts SET like_count = 0");
     let seen = other.export(Meddler { meddle, seen: Vec::new() }).await.unwrap().seen;
-    let liked = seen.iter().filter_map(|fact| match fact {
-        Fact::Like(like) => Some(like.user_id),
+    let liked = seen.iter().filter_map(|row| match row {
+        ExportRow::Like(like) => Some(like.user_id.0),
         _ => None,
     });
     assert_eq!(liked.collect::<Vec<_>>(), members, "as it was when it began");
-    assert_eq!(other.census().await.unwrap().likes, 0, "a later look sees what came after");
+    assert_eq!(other.table_counts().await.unwrap().likes, 0, "a later snapshot sees what came after");
     let refused = other.like(ada, post, NOW).await.unwrap_err();
     assert!(matches!(refused, Error::ReadOnly), "{refused}");
 }
 
-pub(crate) async fn an_examination_finds_what_is_wrong_and_mends_what_it_can(case: Case) {
-    live(&case).await;
+pub(crate) async fn integrity_checks_find_what_is_wrong_and_fix_what_they_can(case: Case) {
+    fill(&case).await;
     let store = &case.store;
-    assert_eq!(store.complaints().await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.integrity_errors().await.unwrap(), Vec::<String>::new());
     assert_eq!(store.miscounted().await.unwrap(), []);
     assert_eq!(store.unshown_photos().await.unwrap(), []);
-    assert_eq!(store.exhausted_sequences().await.unwrap(), Vec::<&str>::new());
+    assert_eq!(store.lagging_sequences().await.unwrap(), Vec::<&str>::new());
     assert_eq!(store.newest().await.unwrap(), NOW);
     assert_eq!(Case::on_sqlite().await.store.newest().await.unwrap(), LONG_AGO);
     for (number, expected) in [(1, true), (3, true), (4, true), (77, false)] {
         assert_eq!(store.expects_bytes(photo(number).id).await.unwrap(), expected, "photo {number}");
     }
     let later = NOW.plus(Duration::from_secs(1));
-    let lingering = store.lingering(later, later).await.unwrap();
-    assert_eq!((lingering.claims, lingering.removals, lingering.sessions), (1, 1, 2));
-    let lingering = store.lingering(NOW, NOW).await.unwrap();
-    assert_eq!((lingering.claims, lingering.removals, lingering.sessions), (0, 0, 0));
+    assert_eq!(store.overdue(later, later).await.unwrap(), Overdue { uploads: 1, removals: 1, sessions: 2 });
+    assert_eq!(store.overdue(NOW, NOW).await.unwrap(), Overdue { uploads: 0, removals: 0, sessions: 0 });
 
     case.meddle("UPDATE posts SET like_count = 7 WHERE id = 1; UPDATE users SET photo_id = NULL")();
     case.turn_back_post_ids();
     let miscounted = store.miscounted().await.unwrap();
     assert_eq!((miscounted.len(), miscounted[0].post.0, miscounted[0].likes), (1, 1, 2));
     assert_eq!(store.unshown_photos().await.unwrap().len(), 1);
-    assert_eq!(store.exhausted_sequences().await.unwrap(), ["posts"]);
+    assert_eq!(store.lagging_sequences().await.unwrap(), ["posts"]);
     // Only SQLite lets its references be broken.
     if let Place::Folder(_) = case.place {
         case.meddle(
             "PRAGMA foreign_keys = OFF; INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1)",
         )();
-        let complaints = store.complaints().await.unwrap();
-        assert_eq!(complaints, ["1 rows of likes point to rows of posts that are not there"]);
+        let errors = store.integrity_errors().await.unwrap();
+        assert_eq!(errors, ["1 rows of likes point to rows of posts that are not there"]);
     }
     let clock = store.clock().await.unwrap();
     assert_eq!(clock.is_some(), matches!(case.place, Place::Server { .. }), "{clock:?}");
 
     assert_eq!(store.recount_likes().await.unwrap(), 1);
-    assert_eq!(store.mend_sequences().await.unwrap(), 1);
+    assert_eq!(store.fix_sequences().await.unwrap(), 1);
     assert_eq!(store.miscounted().await.unwrap(), []);
-    assert_eq!(store.exhausted_sequences().await.unwrap(), Vec::<&str>::new());
+    assert_eq!(store.lagging_sequences().await.unwrap(), Vec::<&str>::new());
     assert_eq!(store.post(PostId(1), None).await.unwrap().unwrap().like_count, 2);
 }

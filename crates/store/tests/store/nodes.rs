@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use model::{PostId, UserId};
-use store::{Access, Created, Like, Repeat};
+use store::{Access, Created, Like, Replay};
 
 use crate::case::{Case, NOW, join, new_photo, new_post, photo};
 use crate::moving;
@@ -132,7 +132,7 @@ async fn an_upload_that_comes_to_two_nodes_makes_one_post() {
         );
         let posts: Vec<PostId> = [here, there]
             .map(|made| match made.unwrap() {
-                Created::New(post) | Created::Repeated(Repeat::Here(post)) => post.id,
+                Created::New(post) | Created::Replayed(Replay::Post(post)) => post.id,
                 other => panic!("{other:?}"),
             })
             .into();

@@ -1,0 +1,59 @@
+//! Idempotency keys: which post an upload with a key created, so that a retry does not create another one.
+
+use model::{PostId, Timestamp, UserId};
+
+use crate::error::Error;
+use crate::statements::statements;
+use crate::table::table;
+use crate::tx::Tx;
+
+table! {
+    /// A row of `idempotency_keys`. It outlives its post, so that a late retry cannot create it again.
+    IdempotencyKeyRow = "idempotency_keys", key (user_id, key) {
+        user_id: UserId,
+        key: String,
+        post_id: PostId,
+        created_at: Timestamp,
+    }
+}
+
+statements! {
+    FIND = "SELECT post_id FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3";
+    // A second upload with the key waits here for the first, and then finds it taken, unless it has expired.
+    TAKE = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, 0, $3)
+        ON CONFLICT (user_id, key) DO UPDATE SET post_id = 0, created_at = excluded.created_at
+        WHERE idempotency_keys.created_at <= $4";
+    ASSIGN = "UPDATE idempotency_keys SET post_id = $1 WHERE user_id = $2 AND key = $3";
+    SWEEP = "DELETE FROM idempotency_keys WHERE created_at < $1";
+}
+
+/// The post that an upload with this key created after `since`.
+pub(crate) async fn find(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    key: &str,
+    since: Timestamp,
+) -> Result<Option<PostId>, Error> {
+    tx.first(FIND, &[user.into(), key.into(), since.into()], |row| row.post_id(0)).await
+}
+
+/// Takes a key before its post is created; `false` if it is taken, by an upload after `since`.
+pub(crate) async fn take(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    key: &str,
+    now: Timestamp,
+    since: Timestamp,
+) -> Result<bool, Error> {
+    Ok(tx.execute(TAKE, &[user.into(), key.into(), now.into(), since.into()]).await? > 0)
+}
+
+/// Assigns the created post to its key.
+pub(crate) async fn assign(tx: &mut Tx<'_>, user: UserId, key: &str, post: PostId) -> Result<(), Error> {
+    tx.execute(ASSIGN, &[post.into(), user.into(), key.into()]).await.map(drop)
+}
+
+/// Deletes keys created before `before`.
+pub(crate) async fn sweep(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
+    tx.execute(SWEEP, &[before.into()]).await
+}

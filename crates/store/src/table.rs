@@ -1,0 +1,156 @@
+//! What a table's module declares once: its columns. The row type, the statements that name every column, reading and
+//! writing derive from them.
+
+use crate::column::Column;
+use crate::error::Error;
+use crate::row::Row;
+use crate::value::Value;
+
+/// A row with all its columns.
+pub(crate) trait TableRow: Sized {
+    const TABLE: &'static str;
+    const COLUMNS: &'static [&'static str];
+    /// The columns for a statement that selects all of them.
+    const LIST: &'static str;
+    /// Selects the 500 rows behind a key.
+    const EXPORT: &'static str;
+    const INSERT: &'static str;
+    /// Inserts all columns but the first, for an id from the sequence.
+    const INSERT_NEW: &'static str;
+    /// Selects the largest id of a table whose ids come from a sequence.
+    const LARGEST_ID: Option<&'static str>;
+
+    /// Reads the columns, which are the first of the row.
+    fn read(row: &Row<'_, '_>) -> Result<Self, Error>;
+
+    /// The parameters of `INSERT`.
+    fn values(&self) -> Vec<Value<'_>>;
+
+    /// The parameters of `EXPORT` for the rows behind this one.
+    fn key(&self) -> Vec<Value<'_>>;
+
+    /// The parameters of `EXPORT` for the first rows.
+    fn least_key() -> Vec<Value<'static>>;
+}
+
+/// Rows that `EXPORT` selects at most.
+pub(crate) const EXPORT_PAGE: usize = 500;
+
+/// Declares a table: the name of its row type, its own name, its primary key, `sequence` if ids come from one (then
+/// `id` is the first column), and its columns in the order in which they are selected, inserted and exported.
+macro_rules! table {
+    (
+        $(#[$doc:meta])*
+        $Row:ident = $table:literal, key ($($key:ident),+) $(, $sequence:ident)? {
+            $first:ident: $First:ty,
+            $($column:ident: $Type:ty,)+
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $Row {
+            pub $first: $First,
+            $(pub $column: $Type,)+
+        }
+
+        impl $crate::table::TableRow for $Row {
+            const TABLE: &'static str = $table;
+            const COLUMNS: &'static [&'static str] = &[stringify!($first), $(stringify!($column)),+];
+            const LIST: &'static str = $crate::table::list!($first $($column)+);
+            const EXPORT: &'static str = concat!(
+                "SELECT ", $crate::table::list!($first $($column)+), " FROM ", $table,
+                " WHERE (", $crate::table::list!($($key)+), ") > (", $crate::table::parameters!($($key)+), ")",
+                " ORDER BY ", $crate::table::list!($($key)+), " LIMIT 500",
+            );
+            const INSERT: &'static str = concat!(
+                "INSERT INTO ", $table, " (", $crate::table::list!($first $($column)+), ")",
+                " VALUES (", $crate::table::parameters!($first $($column)+), ")",
+            );
+            const INSERT_NEW: &'static str = concat!(
+                "INSERT INTO ", $table, " (", $crate::table::list!($($column)+), ")",
+                " VALUES (", $crate::table::parameters!($($column)+), ")",
+            );
+            const LARGEST_ID: Option<&'static str> = $crate::table::largest_id!($table $($sequence)?);
+
+            fn read(row: &$crate::row::Row<'_, '_>) -> Result<Self, $crate::error::Error> {
+                let mut at = 0;
+                Ok(Self {
+                    $first: $crate::table::next(row, &mut at)?,
+                    $($column: $crate::table::next(row, &mut at)?,)+
+                })
+            }
+
+            fn values(&self) -> Vec<$crate::value::Value<'_>> {
+                use $crate::column::Column;
+                vec![self.$first.value(), $(self.$column.value()),+]
+            }
+
+            fn key(&self) -> Vec<$crate::value::Value<'_>> {
+                use $crate::column::Column;
+                vec![$(self.$key.value()),+]
+            }
+
+            fn least_key() -> Vec<$crate::value::Value<'static>> {
+                vec![$($crate::table::least(|row: &Self| &row.$key)),+]
+            }
+        }
+
+        impl serde::Serialize for $Row {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                use $crate::table::TableRow;
+                $crate::column::serialize(Self::COLUMNS, &self.values(), to)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Row {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let columns = <Self as $crate::table::TableRow>::COLUMNS;
+                let mut fields = $crate::column::Fields::deserialize(columns, from)?;
+                Ok(Self { $first: fields.next()?, $($column: fields.next()?,)+ })
+            }
+        }
+    };
+}
+
+/// Column names, separated by commas.
+macro_rules! list {
+    ($first:ident $($rest:ident)*) => {
+        concat!(stringify!($first) $(, ", ", stringify!($rest))*)
+    };
+}
+
+/// `$1, $2, …`, one for each name.
+macro_rules! parameters {
+    ($first:ident $($rest:ident)*) => {
+        concat!("$1", $crate::table::parameters!(
+            @ [", $2" ", $3" ", $4" ", $5" ", $6" ", $7" ", $8" ", $9" ", $10" ", $11" ", $12" ", $13" ", $14"]
+            $($rest)*
+        ))
+    };
+    (@ [$($unused:literal)*]) => { "" };
+    (@ [$next:literal $($later:literal)*] $name:ident $($rest:ident)*) => {
+        concat!($next, $crate::table::parameters!(@ [$($later)*] $($rest)*))
+    };
+}
+
+macro_rules! largest_id {
+    ($table:literal) => {
+        None
+    };
+    ($table:literal sequence) => {
+        Some(concat!("SELECT coalesce(max(id), 0) FROM ", $table))
+    };
+}
+
+pub(crate) use {largest_id, list, parameters, table};
+
+/// Reads the next column.
+pub(crate) fn next<T: Column>(row: &Row<'_, '_>, at: &mut usize) -> Result<T, Error> {
+    *at += 1;
+    T::read(row, *at - 1)
+}
+
+/// The least value of a column's type.
+pub(crate) fn least<R, T: Column>(_: fn(&R) -> &T) -> Value<'static> {
+    T::LEAST
+}

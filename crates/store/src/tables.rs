@@ -1,0 +1,211 @@
+//! The tables of a backup, and how many rows they have. Whoever adds a table adds a line to [`tables!`] below.
+//!
+//! Rows of `uploads` and `removals` are not exported: they are about files of one blob store.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::error::Error;
+use crate::idempotency_keys::IdempotencyKeyRow;
+use crate::likes::LikeRow;
+use crate::photos::PhotoRow;
+use crate::posts::PostRow;
+use crate::row::Row;
+use crate::sessions::SessionRow;
+use crate::statements::{sql, statements};
+use crate::table::TableRow;
+use crate::tx::Tx;
+use crate::users::UserRow;
+use crate::value::Value;
+
+macro_rules! tables {
+    ($($name:ident: $Table:ident, $Variant:ident($Row:ident);)*) => {
+        /// In an order in which every row comes after those it refers to.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Table {
+            $($Table,)*
+            /// The last ids of the sequences: those of deleted rows are not used again.
+            Sequences,
+        }
+
+        /// A row of a backup, with all its columns. It is written without the name of its table.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        pub enum ExportRow {
+            $($Variant($Row),)*
+            Sequence(SequenceRow),
+        }
+
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct TableCounts {
+            $(pub $name: u64,)*
+            /// Photos that are being uploaded, and photos that are being deleted.
+            pub uploads: u64,
+            pub removals: u64,
+        }
+
+        impl Table {
+            pub const ALL: [Self; [$(stringify!($name)),*].len() + 1] = [$(Self::$Table,)* Self::Sequences];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Table => $Row::TABLE,)*
+                    Self::Sequences => "sequences",
+                }
+            }
+
+            /// Reads a row of this table from a backup.
+            pub fn deserialize<'de, D: Deserializer<'de>>(self, from: D) -> Result<ExportRow, D::Error> {
+                match self {
+                    $(Self::$Table => $Row::deserialize(from).map(ExportRow::$Variant),)*
+                    Self::Sequences => SequenceRow::deserialize(from).map(ExportRow::Sequence),
+                }
+            }
+
+            /// `None` for the sequences, which are no table of the schema.
+            pub(crate) fn spec(self) -> Option<&'static TableSpec> {
+                match self {
+                    $(Self::$Table => Some(const { &TableSpec {
+                        name: $Row::TABLE,
+                        #[cfg(test)]
+                        columns: $Row::COLUMNS,
+                        export: $Row::EXPORT,
+                        insert: $Row::INSERT,
+                        largest_id: $Row::LARGEST_ID,
+                        least_key: $Row::least_key,
+                        read: |row| $Row::read(row).map(ExportRow::$Variant),
+                    } }),)*
+                    Self::Sequences => None,
+                }
+            }
+        }
+
+        impl ExportRow {
+            pub fn table(&self) -> Table {
+                match self {
+                    $(Self::$Variant(_) => Table::$Table,)*
+                    Self::Sequence(_) => Table::Sequences,
+                }
+            }
+
+            /// The parameters of the table's `insert`.
+            pub(crate) fn values(&self) -> Vec<Value<'_>> {
+                match self {
+                    $(Self::$Variant(row) => row.values(),)*
+                    Self::Sequence(row) => vec![row.table.as_str().into(), row.last.into()],
+                }
+            }
+
+            /// The parameters of the table's `export` for the rows behind this one.
+            pub(crate) fn key(&self) -> Vec<Value<'_>> {
+                match self {
+                    $(Self::$Variant(row) => row.key(),)*
+                    Self::Sequence(row) => vec![row.table.as_str().into()],
+                }
+            }
+        }
+
+        statements! {
+            TABLE_COUNTS = sql!(
+                "SELECT ", $("(SELECT count(*) FROM ", $Row::TABLE, "), ",)*
+                "(SELECT count(*) FROM uploads), (SELECT count(*) FROM removals)"
+            );
+        }
+
+        impl TableCounts {
+            /// Whether there is nothing to export.
+            pub fn is_empty(&self) -> bool {
+                $(self.$name == 0)&&*
+            }
+
+            pub(crate) async fn select(tx: &mut Tx<'_>) -> Result<Self, Error> {
+                let counts = tx.first(TABLE_COUNTS, &[], |row| {
+                    let mut counts = (0..).map(|at| row.unsigned(at));
+                    let mut next = || counts.next().unwrap_or(Ok(0));
+                    Ok(Self { $($name: next()?,)* uploads: next()?, removals: next()? })
+                });
+                counts.await?.ok_or_else(|| Error::Corrupt("a count returned no row".into()))
+            }
+        }
+    };
+}
+
+tables! {
+    photos: Photos, Photo(PhotoRow);
+    users: Users, User(UserRow);
+    sessions: Sessions, Session(SessionRow);
+    posts: Posts, Post(PostRow);
+    likes: Likes, Like(LikeRow);
+    idempotency_keys: IdempotencyKeys, IdempotencyKey(IdempotencyKeyRow);
+}
+
+/// What export, import and the integrity checks need to know of a table.
+pub(crate) struct TableSpec {
+    pub(crate) name: &'static str,
+    #[cfg(test)]
+    pub(crate) columns: &'static [&'static str],
+    pub(crate) export: &'static str,
+    pub(crate) insert: &'static str,
+    pub(crate) largest_id: Option<&'static str>,
+    pub(crate) least_key: fn() -> Vec<Value<'static>>,
+    pub(crate) read: fn(&Row<'_, '_>) -> Result<ExportRow, Error>,
+}
+
+/// The last id of a table's sequence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SequenceRow {
+    pub table: String,
+    pub last: i64,
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The tables whose ids come from a sequence, with the statement for the largest id.
+pub(crate) fn sequences() -> impl Iterator<Item = (&'static str, &'static str)> {
+    Table::ALL.into_iter().filter_map(Table::spec).filter_map(|table| Some((table.name, table.largest_id?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::sqlite::schema;
+
+    /// Tables that are not exported.
+    const NOT_EXPORTED: [&str; 2] = ["uploads", "removals"];
+
+    #[test]
+    fn every_table_and_column_of_the_schema_is_exported() {
+        let folder = tempfile::tempdir().unwrap();
+        let conn = schema::open(&folder.path().join("pinhole.db")).unwrap();
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+        let mut schema: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for table in column(&conn, tables) {
+            let columns = column(&conn, &format!("SELECT name FROM pragma_table_info('{table}')"));
+            schema.insert(table, columns.into_iter().collect());
+        }
+        for table in NOT_EXPORTED {
+            assert!(schema.remove(table).is_some(), "{table} is not in the schema");
+        }
+        let exported = Table::ALL.into_iter().filter_map(Table::spec).map(|table| {
+            (table.name.to_owned(), table.columns.iter().map(|column| (*column).to_owned()).collect())
+        });
+        assert_eq!(exported.collect::<BTreeMap<String, BTreeSet<String>>>(), schema);
+
+        let autoincrement = "SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'";
+        let sequences: BTreeSet<String> = sequences().map(|(table, _)| table.to_owned()).collect();
+        assert_eq!(column(&conn, autoincrement).into_iter().collect::<BTreeSet<_>>(), sequences);
+    }
+
+    fn column(conn: &rusqlite::Connection, sql: &str) -> Vec<String> {
+        let mut statement = conn.prepare(sql).unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+}
