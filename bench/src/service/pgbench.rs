@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use store::sql;
+
 use super::fill::{AUTHORS, READER, token};
 use super::histogram::Histogram;
 use super::load::{Answers, Running, Window};
@@ -22,8 +24,6 @@ const TERMS: &str = "-c jit=off -c max_parallel_workers_per_gather=0";
 
 /// Beyond the window, because pgbench knows whole seconds only and has to connect first.
 const SLACK: Duration = Duration::from_millis(200);
-
-const USER: &str = "u.id, u.username, u.created_at, up.id, up.width, up.height, up.placeholder, up.alt";
 
 #[derive(Clone)]
 pub(super) struct Script {
@@ -109,15 +109,21 @@ fn page(before: &str) -> String {
     let authors: String = (1..=20)
         .map(|turn| format!("\\set author{turn} 1 + (:before - {turn} - 1) * 2654435761 % {AUTHORS}\n"))
         .collect();
-    let list = (1..=20).map(|turn| format!(":author{turn}")).collect::<Vec<_>>().join(", ");
-    format!(
-        "\\set before {before}
-{authors}SELECT {USER}, s.last_used_at FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN photos up ON up.id = u.photo_id WHERE s.token_hash = '\\x{session}';
-SELECT p.id, p.message, p.like_count, p.created_at, FALSE, p.photo_id, p.width, p.height, p.placeholder, p.alt, p.user_id FROM posts p WHERE p.id < :before ORDER BY p.id DESC LIMIT 21;
-SELECT post_id FROM likes WHERE user_id = {READER} AND post_id BETWEEN :before - 20 AND :before - 1 ORDER BY post_id;
-SELECT {USER} FROM users u LEFT JOIN photos up ON up.id = u.photo_id WHERE u.id IN ({list});
-"
-    )
+    let list: Vec<String> = (1..=20).map(|turn| format!(":author{turn}")).collect();
+    let statements = [
+        bound(sql::SESSION, &[format!("'\\x{session}'")]),
+        bound(sql::FEED_PAGE, &[":before".into(), "21".into()]),
+        bound(sql::LIKES_BETWEEN, &[READER.to_string(), ":before - 20".into(), ":before - 1".into()]),
+        bound(sql::AUTHORS, &list),
+    ];
+    format!("\\set before {before}\n{authors}{}", statements.concat())
+}
+
+/// A statement of the service with values or variables of pgbench for its parameters. The last come first, because `$1`
+/// is the beginning of `$10`.
+fn bound(statement: &str, values: &[String]) -> String {
+    let numbered = values.iter().enumerate().rev();
+    numbered.fold(format!("{statement};\n"), |text, (at, value)| text.replace(&format!("${}", at + 1), value))
 }
 
 /// The first page.
@@ -141,15 +147,15 @@ pub(super) fn likes_on_one() -> String {
 }
 
 fn likes(post: &str) -> String {
+    let insert = bound(sql::INSERT_LIKE, &[":user".into(), "1".into(), ":post".into()]);
+    let count = bound(sql::COUNT_LIKE, &["1".into(), ":post".into()]);
     format!(
         "\\set number :turn * {CLIENTS} + :client_id
 \\set turn :turn + 1
 \\set user 1 + :number % {AUTHORS}
 \\set post {post}
 BEGIN;
-INSERT INTO likes (user_id, post_id, created_at) SELECT :user, id, 1 FROM posts WHERE id = :post ON CONFLICT (user_id, post_id) DO NOTHING;
-UPDATE posts SET like_count = like_count + 1 WHERE id = :post;
-COMMIT;
+{insert}{count}COMMIT;
 "
     )
 }
@@ -192,5 +198,10 @@ mod tests {
         let page = first_page();
         assert!(page.starts_with("\\set before 100001\n\\set author1 1 + (:before - 1 - 1) * 2654435761"));
         assert_eq!(page.matches("SELECT").count(), 4);
+        assert!(
+            page.contains("(:author1, :author2, ") && page.ends_with(":author19, :author20);\n"),
+            "{page}"
+        );
+        assert!(!(page + &spread_likes()).contains('$'), "a parameter without a value");
     }
 }

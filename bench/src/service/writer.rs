@@ -18,6 +18,7 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use clap::ValueEnum;
 use rusqlite::{Connection, TransactionBehavior, params};
+use store::sql::{COUNT_LIKE, INSERT_LIKE};
 use tokio::sync::oneshot;
 
 use super::Bench;
@@ -144,13 +145,9 @@ fn work(conn: &Connection, queue: &Receiver<Job>, commit: Commit) -> rusqlite::R
 
 /// Whether it is a new one.
 pub(super) fn insert(conn: &Connection, user: i64, post: i64) -> rusqlite::Result<bool> {
-    let mut like = conn.prepare_cached(
-        "INSERT INTO likes (user_id, post_id, created_at) SELECT ?1, id, 1 FROM posts WHERE id = ?2
-         ON CONFLICT (user_id, post_id) DO NOTHING",
-    )?;
-    let new = like.execute(params![user, post])? > 0;
+    let new = conn.prepare_cached(INSERT_LIKE)?.execute(params![user, 1, post])? > 0;
     if new {
-        conn.prepare_cached("UPDATE posts SET like_count = like_count + 1 WHERE id = ?1")?.execute([post])?;
+        conn.prepare_cached(COUNT_LIKE)?.execute([1, post])?;
     }
     Ok(new)
 }

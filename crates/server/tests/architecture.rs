@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("ops", &["model", "blobs", "store", "app"]),
     ("server", &["model", "app", "ops"]),
     ("e2e", &[]),
-    ("bench", &["model", "imaging"]),
+    ("bench", &["model", "imaging", "store"]),
 ];
 
 /// Libraries that a crate must not depend on.
