@@ -1,15 +1,13 @@
 //! Figures for operators, in the form Prometheus reads, named after the OpenTelemetry conventions.
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use app::Stats;
-use axum::extract::MatchedPath;
 use http::{Method, StatusCode};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -28,49 +26,8 @@ pub(crate) struct Metrics {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
     http_request_method: &'static str,
-    http_route: Route,
+    http_route: &'static str,
     http_response_status_code: u16,
-}
-
-/// What a request was for. Its name is shared, so a label costs no copy of it.
-#[derive(Debug, Clone)]
-pub(crate) enum Route {
-    /// As the router knows it.
-    Matched(MatchedPath),
-    Fixed(&'static str),
-}
-
-impl Route {
-    pub(crate) fn of(request: &axum::extract::Request) -> Self {
-        request.extensions().get().cloned().map_or(Self::Fixed("(none)"), Self::Matched)
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            Self::Matched(path) => path.as_str(),
-            Self::Fixed(name) => name,
-        }
-    }
-}
-
-impl PartialEq for Route {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-impl Eq for Route {}
-
-impl Hash for Route {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
-    }
-}
-
-impl EncodeLabelValue for Route {
-    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
-        self.as_str().encode(encoder)
-    }
 }
 
 type Labels = Vec<(&'static str, &'static str)>;
@@ -95,7 +52,7 @@ impl Metrics {
         Self { registry, requests, connections, refused_connections }
     }
 
-    pub(crate) fn request(&self, method: &Method, route: Route, status: StatusCode, took: Duration) {
+    pub(crate) fn request(&self, method: &Method, route: &'static str, status: StatusCode, took: Duration) {
         let labels = Request {
             http_request_method: method_label(method),
             http_route: route,
@@ -108,7 +65,7 @@ impl Metrics {
     pub(crate) fn reads(&self, route: &'static str) -> Histogram {
         let labels = Request {
             http_request_method: method_label(&Method::GET),
-            http_route: Route::Fixed(route),
+            http_route: route,
             http_response_status_code: StatusCode::OK.as_u16(),
         };
         self.requests.get_or_create_owned(&labels)

@@ -80,8 +80,8 @@ impl Service {
 
         let http = Http::new(app.clone(), clock, config, metrics.clone());
         let front = http.front();
-        let door = http::door(http);
-        let serving = listener::serve(listener, door, terms.clone(), metrics.clone(), stopping.clone());
+        let dispatcher = http::dispatcher(http);
+        let serving = listener::serve(listener, dispatcher, terms.clone(), metrics.clone(), stopping.clone());
         let mut listeners = vec![tokio::spawn(serving)];
         if let Some(listener) = admin_listener {
             let router = admin::router(app.clone(), metrics, front, config.admin_token.clone());

@@ -8,43 +8,59 @@ use model::Token;
 
 use super::Http;
 use super::error::Problem;
+use super::openapi::{Argument, Entry};
 use crate::config::Config;
 
 pub(crate) const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// A caller who must be signed in.
-pub(crate) struct SignedIn(pub(crate) app::Caller);
+/// The caller of an operation that requires a session.
+pub(crate) struct RequiredSession(pub(crate) app::Caller);
 
-/// A reader who may be anybody. A stale credential makes them nobody, not an error.
-pub(crate) struct Reader(pub(crate) Option<app::Caller>);
+/// The caller of an operation that anyone may use. An expired session counts as none.
+pub(crate) struct OptionalSession(pub(crate) Option<app::Caller>);
 
-impl FromRequestParts<Http> for SignedIn {
+impl FromRequestParts<Http> for RequiredSession {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        signed_in(http, &parts.headers).await.map(Self)
+        Self::of(http, &parts.headers).await
     }
 }
 
-impl FromRequestParts<Http> for Reader {
+impl FromRequestParts<Http> for OptionalSession {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        Ok(Self(caller(http, &parts.headers).await?))
+        Self::of(http, &parts.headers).await
     }
 }
 
-/// Whoever a request comes from, if they are signed in.
-pub(crate) async fn caller(http: &Http, headers: &HeaderMap) -> Result<Option<app::Caller>, Problem> {
-    match credential(headers, http.cookie.name).and_then(|text| text.parse().ok()) {
-        Some(token) => Ok(http.app.authenticate(&token).await?),
-        None => Ok(None),
+impl Argument for RequiredSession {
+    fn describe(entry: &mut Entry) {
+        entry.session(false);
     }
 }
 
-/// Whoever a request comes from, who must be signed in.
-pub(crate) async fn signed_in(http: &Http, headers: &HeaderMap) -> Result<app::Caller, Problem> {
-    caller(http, headers).await?.ok_or_else(Problem::unauthorized)
+impl Argument for OptionalSession {
+    fn describe(entry: &mut Entry) {
+        entry.session(true);
+    }
+}
+
+impl RequiredSession {
+    pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, Problem> {
+        let OptionalSession(caller) = OptionalSession::of(http, headers).await?;
+        caller.map(Self).ok_or_else(Problem::unauthorized)
+    }
+}
+
+impl OptionalSession {
+    pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, Problem> {
+        match credential(headers, http.cookie.name).and_then(|text| text.parse().ok()) {
+            Some(token) => Ok(Self(http.app.authenticate(&token).await?)),
+            None => Ok(Self(None)),
+        }
+    }
 }
 
 /// The session cookie. Its strictest form needs https.

@@ -1,29 +1,52 @@
-//! The contract, for machines at `/openapi.json` and for people at `/docs`.
+//! The contract, for programs at `/openapi.json` and for people at `/docs`.
 
-use axum::Router;
-use axum::routing::get;
-use bytes::Bytes;
-use http::header::CONTENT_SECURITY_POLICY;
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use tower::ServiceBuilder;
-use tower_http::set_header::SetResponseHeaderLayer;
-use utoipa::openapi::OpenApi;
-use utoipa_swagger_ui::{Config, SwaggerUi};
+use utoipa_swagger_ui::{Config, serve};
 
-use super::{Http, wire};
+use super::Http;
+use super::error::Problem;
+use super::wire::json_bytes;
 
-/// Swagger UI styles its elements in place; everything else comes from this server alone.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
-    connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+/// Swagger UI has inline styles; everything else comes from this server alone.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+     connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+);
 
-pub(super) fn router(document: &OpenApi) -> Router<Http> {
-    let pages: Router<Http> =
-        SwaggerUi::new("/docs").config(Config::from("/openapi.json").use_base_layout()).into();
-    let policy =
-        SetResponseHeaderLayer::overriding(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Written once, not at every request.
-    let written = serde_json::to_vec(document).expect("a document made of plain data can be written");
-    let written = Bytes::from(written);
-    let machine = get(move || std::future::ready(wire::json_bytes(StatusCode::OK, written.clone())));
-    pages.layer(ServiceBuilder::new().layer(policy)).route("/openapi.json", machine)
+static CONFIG: LazyLock<Arc<Config<'static>>> =
+    LazyLock::new(|| Arc::new(Config::from("/openapi.json").use_base_layout()));
+
+pub(crate) async fn openapi(State(http): State<Http>) -> Response {
+    json_bytes(StatusCode::OK, http.openapi.clone())
+}
+
+pub(crate) async fn redirect() -> impl IntoResponse {
+    ([(CONTENT_SECURITY_POLICY, POLICY)], Redirect::to("/docs/"))
+}
+
+pub(crate) async fn index() -> Result<Response, Problem> {
+    swagger_ui("")
+}
+
+pub(crate) async fn asset(Path(path): Path<String>) -> Result<Response, Problem> {
+    swagger_ui(&path)
+}
+
+fn swagger_ui(path: &str) -> Result<Response, Problem> {
+    let file = serve(path, CONFIG.clone()).map_err(|error| {
+        tracing::error!(%error, "Swagger UI could not be configured");
+        Problem::internal()
+    })?;
+    let file = file.ok_or_else(|| Problem::of_status(StatusCode::NOT_FOUND))?;
+    let mut response = ([(CONTENT_TYPE, file.content_type)], file.bytes).into_response();
+    if file.gzpipped {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY);
+    Ok(response)
 }

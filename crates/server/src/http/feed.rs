@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
@@ -11,35 +11,18 @@ use model::{Anchor, FeedStart, Limit, Whose};
 
 use super::Http;
 use super::address::Head;
-use super::auth::Reader;
+use super::auth::OptionalSession;
 use super::error::Problem;
 use super::front::{Form, Written};
-use super::wire::{FeedPage, json_bytes};
+use super::paging::PageHead;
+use super::wire::json_bytes;
 use super::written;
 
-/// Read the feed
-///
-/// Newest first. Whoever follows `paging.next` sees every post that was there at the start exactly once,
-/// whatever is posted or deleted meanwhile.
-#[utoipa::path(
-    get, path = "/feed", tag = "feed", operation_id = "feed",
-    params(
-        ("limit" = Option<i64>, Query, description = "Posts on a page; more than 100 counts as 100", example = 20,
-            minimum = 1, nullable = false),
-        ("offset" = Option<i64>, Query, description = "How many of the newest posts to skip", example = 0,
-            minimum = 0, nullable = false),
-        ("after" = Option<String>, Query, description = "A place in the feed, taken from `paging.next`; then \
-            `offset` only counts on in the next link", nullable = false),
-    ),
-    responses((status = 200, description = "A page of posts", body = FeedPage)),
-    security((), ("bearer" = []), ("cookie" = [])),
-)]
 pub(crate) async fn feed(
     State(http): State<Http>,
-    Reader(caller): Reader,
-    request: Request,
+    OptionalSession(caller): OptionalSession,
+    PageHead(parts): PageHead,
 ) -> Result<Response, Problem> {
-    let (parts, _) = request.into_parts();
     Ok(json_bytes(StatusCode::OK, read(&http, (&parts).into(), caller.as_ref()).await?))
 }
 

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::Router;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use axum::routing::Route;
@@ -18,28 +17,33 @@ use futures_util::future::BoxFuture;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use prometheus_client::metrics::histogram::Histogram;
-use tower::Service;
 use tower::layer::layer_fn;
+use tower::{Layer, Service};
 use tracing::Instrument;
 
 use super::address::Head;
 use super::error::Problem;
 use super::pages::Look;
+use super::route::Endpoint;
 use super::{Http, auth};
-use crate::metrics::Route as Label;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Puts the layer around a router.
-pub(super) fn around(router: Router, http: Http) -> Router {
-    router.layer(layer_fn(move |inner| Attended { http: http.clone(), inner }))
+/// The layer around the handlers of an endpoint.
+pub(super) fn middleware(
+    http: &Http,
+    endpoint: Endpoint,
+) -> impl Layer<Route, Service = Attended> + Clone + Send + Sync + 'static {
+    let http = http.clone();
+    layer_fn(move |inner| Attended { http: http.clone(), endpoint, inner })
 }
 
 /// A route with everything around it. One layer for all of it, and not a function that axum makes one of: each more
 /// would cost every request a few allocations.
 #[derive(Clone)]
-struct Attended {
+pub(super) struct Attended {
     http: Http,
+    endpoint: Endpoint,
     inner: Route,
 }
 
@@ -53,7 +57,8 @@ impl Service<Request> for Attended {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let attention = Attention::to(&self.http, (&request).into(), Label::of(&request), Look::of(&request));
+        let look = self.endpoint.has_error_pages.then(|| Look::of(&request)).flatten();
+        let attention = Attention::to(&self.http, (&request).into(), self.endpoint, look);
         let answer = match attention.guard(&self.http, (&request).into()) {
             Ok(()) => Ok(self.inner.call(request).map(|Ok(response)| response)),
             Err(problem) => Err(problem),
@@ -69,28 +74,26 @@ pub(super) struct Attention {
     id: RequestId,
     method: Method,
     client: IpAddr,
-    label: Label,
+    endpoint: Endpoint,
     look: Option<Look>,
 }
 
 impl Attention {
-    pub(super) fn to(http: &Http, head: Head<'_>, label: Label, look: Option<Look>) -> Self {
+    pub(super) fn to(http: &Http, head: Head<'_>, endpoint: Endpoint, look: Option<Look>) -> Self {
         Self {
             started: Instant::now(),
             id: RequestId::of(head.headers, &http.request_ids),
             method: head.method.clone(),
             client: http.client_address(head.ends, head.headers),
-            label,
+            endpoint,
             look,
         }
     }
 
     /// Turns away floods and writes that other sites started.
     pub(super) fn guard(&self, http: &Http, head: Head<'_>) -> Result<(), Problem> {
-        let Head { method, uri, headers, .. } = head;
-        // Whoever watches over us must not take a crowd for an outage.
-        let watcher = matches!(uri.path(), "/livez" | "/readyz");
-        if !watcher {
+        let Head { method, headers, .. } = head;
+        if self.endpoint.is_rate_limited {
             http.limits.request(self.client, &http.clock)?;
         }
         if http.addresses.is_foreign_write(method, headers, http.cookie.name)
@@ -109,7 +112,7 @@ impl Attention {
         counted: Option<&Histogram>,
         answer: Result<impl Future<Output = Response>, Problem>,
     ) -> Response {
-        let Self { started, id, method, client, label, look } = self;
+        let Self { started, id, method, client, endpoint, look } = self;
         let span = tracing::info_span!("request", id = id.as_str());
         let response = match answer {
             Ok(answer) => {
@@ -138,10 +141,10 @@ impl Attention {
         let (status, took) = (response.status(), started.elapsed());
         match counted {
             Some(reads) if status == StatusCode::OK => reads.observe(took.as_secs_f64()),
-            _ => http.metrics.request(&method, label.clone(), status, took),
+            _ => http.metrics.request(&method, endpoint.label, status, took),
         }
         let _in_span = span.enter();
-        let route = label.as_str();
+        let route = endpoint.label;
         let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
         // Reads that go well are the bulk and say little; whoever wants them asks for debug.
         match problem.as_ref().map(|problem| (problem.is_failure(), problem.code())) {
@@ -209,11 +212,11 @@ mod tests {
     use std::net::TcpStream;
     use std::sync::Arc;
 
-    use axum::routing::get;
     use model::Clock;
     use tokio::net::TcpListener;
     use tokio::sync::watch;
 
+    use super::super::route::{file, router};
     use super::*;
     use crate::config::{Config, Flags};
     use crate::listener::{Terms, serve};
@@ -229,20 +232,17 @@ mod tests {
         let (clock, metrics) = (Clock::system(), Arc::new(Metrics::new()));
         let app = app::App::open(settings(&config), clock.clone()).await.unwrap();
         let http = Http::new(app, clock, &config, metrics.clone());
-        let router = Router::new()
-            .route(
-                "/panic",
-                get(|| async {
-                    if true {
-                        panic!("a secret cause")
-                    }
-                }),
-            )
-            .route("/fine", get(|| async { "fine" }));
+        let panic = || async {
+            if true {
+                panic!("a secret cause")
+            }
+        };
+        let routes = [file(Method::GET, "/panic", panic), file(Method::GET, "/fine", || async { "fine" })];
+        let router = router(routes, &http);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (_stop, stopping) = watch::channel(false);
-        tokio::spawn(serve(listener, around(router, http), Terms::new(&config), metrics, stopping));
+        tokio::spawn(serve(listener, router, Terms::new(&config), metrics, stopping));
 
         let ask = move |path: &'static str| {
             let mut stream = TcpStream::connect(address).unwrap();

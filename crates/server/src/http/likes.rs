@@ -1,44 +1,55 @@
-//! Liking and unliking.
+//! Likes on posts.
 
 use axum::extract::State;
 use axum::response::Response;
+use bytes::Bytes;
 use http::StatusCode;
 use model::PostId;
 
 use super::Http;
-use super::auth::SignedIn;
+use super::auth::RequiredSession;
 use super::error::Problem;
 use super::path::PathId;
-use super::wire::{Empty, json};
+use super::wire::{EMPTY, json_bytes};
 
-/// Like a post
-#[utoipa::path(
-    post, path = "/posts/{post_id}/likes", tag = "likes", operation_id = "like",
-    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
-    responses((status = 201, description = "Liked", body = Empty)),
-    security(("bearer" = []), ("cookie" = [])),
-)]
-pub(crate) async fn like(
-    State(http): State<Http>,
-    SignedIn(caller): SignedIn,
-    PathId(id): PathId<PostId>,
-) -> Result<Response, Problem> {
-    http.app.like(&caller, id).await?;
-    Ok(json(StatusCode::CREATED, &Empty {}))
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Like,
+    Unlike,
 }
 
-/// Take a like back
-#[utoipa::path(
-    delete, path = "/posts/{post_id}/likes", tag = "likes", operation_id = "unlike",
-    params(("post_id" = i64, Path, description = "The post's id", example = 42)),
-    responses((status = 200, description = "No longer liked", body = Empty)),
-    security(("bearer" = []), ("cookie" = [])),
-)]
-pub(crate) async fn unlike(
+pub(crate) async fn like(
     State(http): State<Http>,
-    SignedIn(caller): SignedIn,
+    caller: RequiredSession,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, Problem> {
-    http.app.unlike(&caller, id).await?;
-    Ok(json(StatusCode::OK, &Empty {}))
+    let (status, json) = apply(&http, &caller, id, Change::Like).await?;
+    Ok(json_bytes(status, json))
+}
+
+pub(crate) async fn unlike(
+    State(http): State<Http>,
+    caller: RequiredSession,
+    PathId(id): PathId<PostId>,
+) -> Result<Response, Problem> {
+    let (status, json) = apply(&http, &caller, id, Change::Unlike).await?;
+    Ok(json_bytes(status, json))
+}
+
+pub(crate) async fn apply(
+    http: &Http,
+    RequiredSession(caller): &RequiredSession,
+    id: PostId,
+    change: Change,
+) -> Result<(StatusCode, Bytes), Problem> {
+    match change {
+        Change::Like => {
+            http.app.like(caller, id).await?;
+            Ok((StatusCode::CREATED, EMPTY))
+        }
+        Change::Unlike => {
+            http.app.unlike(caller, id).await?;
+            Ok((StatusCode::OK, EMPTY))
+        }
+    }
 }

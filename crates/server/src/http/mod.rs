@@ -6,7 +6,7 @@ mod answers;
 mod auth;
 mod docs;
 mod error;
-mod express;
+mod fast_path;
 mod feed;
 mod form;
 mod front;
@@ -16,10 +16,13 @@ mod likes;
 mod limits;
 mod openapi;
 mod pages;
+mod paging;
 mod path;
 mod photos;
 mod posts;
 mod profile;
+mod route;
+mod routes;
 mod upload;
 mod users;
 mod wire;
@@ -33,23 +36,22 @@ use std::sync::Arc;
 use app::App;
 use axum::body::Body;
 use axum::extract::FromRequestParts;
+use bytes::Bytes;
 use http::HeaderMap;
 use http::request::Parts;
 use model::Clock;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
+use utoipa::openapi::OpenApi;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
 use address::{Addresses, Ends};
 use answers::Answers;
 use auth::Cookie;
-pub(crate) use express::Door;
+pub(crate) use fast_path::Dispatcher;
 use form::{Bounds, FileSink, Form, FormError};
 pub(crate) use front::Front;
 use limits::Limits;
-
-pub use openapi::document as openapi_document;
+use openapi::Argument;
 
 /// What every handler can reach.
 #[derive(Clone)]
@@ -62,11 +64,12 @@ pub(crate) struct Shared {
     cookie: Cookie,
     limits: Limits,
     request_ids: layers::RequestIds,
-    counted: express::Counted,
     metrics: Arc<Metrics>,
     answers: Answers,
     assets: pages::Assets,
     front: Arc<Front>,
+    /// The OpenAPI document.
+    openapi: Bytes,
     small_body: Bounds,
     upload: Bounds,
 }
@@ -92,11 +95,11 @@ impl Http {
             cookie: Cookie::new(config),
             limits: Limits::new(config),
             request_ids: layers::RequestIds::new(),
-            counted: express::Counted::by(&metrics),
             metrics,
             answers: Answers::new(),
             assets: pages::Assets::new(),
             front: Arc::default(),
+            openapi: serde_json::to_vec(&openapi_document()).expect("plain data serializes to JSON").into(),
             small_body: bounds,
             upload: Bounds { total: config.upload_timeout, ..bounds },
         }))
@@ -127,30 +130,14 @@ impl Http {
 }
 
 /// Everything the service answers to.
-pub(crate) fn door(http: Http) -> Arc<Door> {
-    let (api, document) = api().split_for_parts();
-    let router =
-        api.merge(docs::router(&openapi::finish(document))).merge(pages::router()).with_state(http.clone());
-    Arc::new(Door { router: layers::around(router, http.clone()), http })
+pub(crate) fn dispatcher(http: Http) -> Arc<Dispatcher> {
+    let routes = routes::table();
+    Arc::new(Dispatcher::new(routes, http))
 }
 
-/// The operations of the contract, each with its entry in the OpenAPI document.
-fn api() -> OpenApiRouter<Http> {
-    OpenApiRouter::with_openapi(openapi::frame())
-        .routes(routes!(accounts::join))
-        .routes(routes!(accounts::login))
-        .routes(routes!(accounts::logout))
-        .routes(routes!(accounts::me))
-        .routes(routes!(profile::set, profile::delete))
-        .routes(routes!(users::get))
-        .routes(routes!(users::posts))
-        .routes(routes!(feed::feed))
-        .routes(routes!(posts::create))
-        .routes(routes!(posts::get, posts::edit, posts::delete))
-        .routes(routes!(likes::like, likes::unlike))
-        .routes(routes!(photos::image))
-        .routes(routes!(health::livez))
-        .routes(routes!(health::readyz))
+/// The contract of the API, as it is served and committed.
+pub fn openapi_document() -> OpenApi {
+    openapi::document(routes::table())
 }
 
 /// The address of whoever sent the request, as far as we can believe it.
@@ -163,6 +150,8 @@ impl FromRequestParts<Http> for ClientAddress {
         Ok(Self(http.client_address(parts.extensions.get().copied(), &parts.headers)))
     }
 }
+
+impl Argument for ClientAddress {}
 
 impl Shared {
     fn client_address(&self, ends: Option<Ends>, headers: &HeaderMap) -> IpAddr {

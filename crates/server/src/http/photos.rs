@@ -1,57 +1,32 @@
 //! Photos as square images.
 
 use app::{App, Format, Image, Picture};
-use axum::extract::{RawPathParams, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::{PhotoId, Size};
+use model::Size;
 
 use super::Http;
 use super::error::Problem;
+use super::path::ImagePath;
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
-/// Get an image
-///
-/// The centre of the photo as a square of exactly the size asked. JPEG, or WebP where `Accept` names it.
-#[utoipa::path(
-    get, path = "/photos/{photo_id}/{size}", tag = "photos", operation_id = "image",
-    params(
-        ("photo_id" = String, Path, description = "The photo's id", format = "uuid",
-            example = "0199b1c4-7e2a-7d10-9a55-3f1e6c0d2b48"),
-        ("size" = String, Path, description = "Rewritten by openapi.rs, which knows that it is two numbers"),
-        ("If-None-Match" = Option<String>, Header, description = "An ETag received before", nullable = false),
-    ),
-    responses(
-        (status = 200, description = "The image", content(
-            (String = "image/jpeg"), (String = "image/webp"),
-        ), headers(
-            ("ETag" = String, description = "Names these bytes"),
-            ("Cache-Control" = String, description = "Images never change: keep them"),
-            ("Vary" = String, description = "Always `Accept`"),
-        )),
-        (status = 304, description = "The caller has these bytes already"),
-    ),
-    security(()),
-)]
 pub(crate) async fn image(
     State(http): State<Http>,
-    path: Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
+    path: ImagePath,
     request: Request,
 ) -> Result<Response, Problem> {
-    let missing = || Problem::not_found("there is no such photo");
-    let path = path.map_err(|_| missing())?;
-    let part =
-        |wanted| path.iter().find_map(|(name, part)| (name == wanted).then_some(part)).unwrap_or_default();
-    let id: PhotoId = part("photo_id").parse().map_err(|_| missing())?;
-    let photo = http.app.photo(id).await?;
-    let size: Size = part("size").parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
-    let Found { head, image } = find(&http, &photo, size, request.headers()).await?;
+    let photo = http.app.photo(path.photo).await?;
+    let size: Size = path.size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
+    let found = find(&http, &photo, size, request.headers()).await?;
+    let status = found.status();
+    let Found { head, image } = found;
     Ok(match image {
-        Some(image) => (head, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
-        None => (StatusCode::NOT_MODIFIED, head).into_response(),
+        Some(image) => (status, head, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
+        None => (status, head).into_response(),
     })
 }
 
@@ -59,6 +34,12 @@ pub(crate) async fn image(
 pub(crate) struct Found {
     pub(crate) head: HeaderMap,
     pub(crate) image: Option<Image>,
+}
+
+impl Found {
+    pub(crate) fn status(&self) -> StatusCode {
+        if self.image.is_some() { StatusCode::OK } else { StatusCode::NOT_MODIFIED }
+    }
 }
 
 pub(crate) async fn find(

@@ -1,23 +1,25 @@
 //! An upload's form: the photo goes to the disk as it arrives, the rest is small.
 
 use app::{App, Removed, Spool, Upload};
-use axum::body::Body;
+use axum::extract::FromRequestParts;
 use axum::response::Response;
+use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderMap, HeaderValue};
+use http::request::Parts;
 use model::Alt;
+use utoipa::openapi::path::ParameterIn;
 
 use super::error::Problem;
-use super::form::{FileSink, Form, FormError};
+use super::form::{FileSink, Form, FormBody, FormError, FormSchema};
+use super::openapi::{Argument, Entry, parameter, string};
 use super::{Http, SMALL_BODY};
 
-/// Reads the photo and its description; what else is `known` stays in the form.
-pub(crate) async fn read_upload(
+/// Reads the photo and its alternative text; other parameters stay in the form.
+pub(crate) async fn read_upload<T: FormSchema>(
     http: &Http,
-    headers: &HeaderMap,
-    body: Body,
-    known: &[&'static str],
+    form: FormBody<T>,
 ) -> Result<(Upload, Form), Problem> {
+    let FormBody { headers, body, .. } = form;
     let max = http.app.max_upload();
     let too_large = || {
         let limit = if max.is_multiple_of(1 << 20) {
@@ -33,7 +35,7 @@ pub(crate) async fn read_upload(
         return Err(too_large());
     }
     let mut sink = PhotoSink { app: &http.app, max, spool: None, over: false, failed: None };
-    let form = http.upload_form(headers, body, known, &mut sink).await;
+    let form = http.upload_form(&headers, body, T::TEXT, &mut sink).await;
     if let Some(error) = sink.failed {
         return Err(error.into());
     }
@@ -63,15 +65,30 @@ pub(crate) fn tell_removed(response: &mut Response, removed: Removed) -> Result<
     Ok(())
 }
 
-/// The client's name for an upload, if it gave one.
-pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().unwrap_or_default();
-    if !(1..=255).contains(&key.len()) || !key.bytes().all(|b| b.is_ascii_graphic()) {
-        let rule = "an Idempotency-Key has 1 to 255 visible ASCII characters";
-        return Err(Problem::invalid("Idempotency-Key", rule));
+/// The `Idempotency-Key` header.
+pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
+
+impl FromRequestParts<Http> for IdempotencyKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, Problem> {
+        let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
+        let key = value.to_str().unwrap_or_default();
+        if !(1..=255).contains(&key.len()) || !key.bytes().all(|b| b.is_ascii_graphic()) {
+            let rule = "an Idempotency-Key has 1 to 255 visible ASCII characters";
+            return Err(Problem::invalid("Idempotency-Key", rule));
+        }
+        Ok(Self(Some(key.to_owned())))
     }
-    Ok(Some(key.to_owned()))
+}
+
+impl Argument for IdempotencyKey {
+    fn describe(entry: &mut Entry) {
+        let about = "Makes a retry safe: within 24 hours a request with the same key returns the post that the first \
+            one created. 1 to 255 visible ASCII characters.";
+        let key = string().min_length(Some(1)).max_length(Some(255)).pattern(Some("^[!-~]{1,255}$"));
+        entry.parameter(parameter("Idempotency-Key", ParameterIn::Header, about, key));
+    }
 }
 
 struct PhotoSink<'a> {

@@ -8,23 +8,26 @@ use base64::display::Base64Display;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{Alt, Message, PhotoId, Timestamp};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 use super::error::Problem;
 
-/// A member of the service.
+/// A user.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct User<'a> {
+    /// The user's id.
     #[schema(example = 1, minimum = 1)]
     id: i64,
-    /// Unique among users, whatever its case.
+    /// As its owner wrote it; unique regardless of case.
     #[schema(example = "ada", min_length = 1, max_length = 64)]
     username: &'a str,
     /// Profile photo; null when the user has none.
+    #[schema(required = true)]
     photo: Option<Photo<'a>>,
+    /// When the user joined, in UTC.
     #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
         pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
     created_at: Shown<Timestamp>,
@@ -33,6 +36,7 @@ pub(crate) struct User<'a> {
 /// A photo, served at `/photos/{id}/{width}x{height}`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Photo<'a> {
+    /// The photo's id.
     #[schema(value_type = String, example = "0199b1c4-7e2a-7d10-9a55-3f1e6c0d2b48", format = "uuid")]
     id: Shown<PhotoId>,
     /// Width of the upright original, in pixels.
@@ -41,10 +45,10 @@ pub(crate) struct Photo<'a> {
     /// Height of the upright original, in pixels.
     #[schema(example = 3024, minimum = 1)]
     height: u32,
-    /// A thumbhash, in base64: what to draw until the picture arrives.
+    /// A thumbhash in base64, to be drawn until the image arrives.
     #[schema(value_type = String, example = "1QcSHQRnh493V4dIh4eXh1h4kJUI")]
     placeholder: Shown<Base64Display<'a, 'static, GeneralPurpose>>,
-    /// What the photo shows, for those who do not see it; absent when nobody wrote it down.
+    /// Alternative text: what the photo shows; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<&'a str>,
@@ -53,19 +57,24 @@ pub(crate) struct Photo<'a> {
 /// A photo with an optional message.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Post<'a> {
+    /// The post's id.
     #[schema(example = 42, minimum = 1)]
     id: i64,
+    /// The photo of the post.
     photo: Photo<'a>,
     /// Absent when the post has no message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "First light", max_length = 5000, nullable = false)]
     message: Option<&'a str>,
+    /// The author.
     user: User<'a>,
+    /// When the post was created, in UTC.
     #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
         pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
     created_at: Shown<Timestamp>,
     /// Whether the caller has liked the post; false for an anonymous caller.
     is_liked: bool,
+    /// How many users like the post.
     #[schema(example = 3, minimum = 0)]
     like_count: i64,
 }
@@ -73,10 +82,13 @@ pub(crate) struct Post<'a> {
 /// A page of posts, newest first.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FeedPage<'a> {
+    /// The posts.
     pub(crate) data: Vec<Post<'a>>,
+    /// Where the list goes on.
     pub(crate) paging: Paging,
 }
 
+/// Links to other pages of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Paging {
     /// Absolute URL of the next page; absent on the last one.
@@ -89,18 +101,23 @@ pub(crate) struct Paging {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Empty {}
 
-/// What went wrong, and which parameter is to blame.
+/// [`Empty`] as JSON.
+pub(crate) const EMPTY: Bytes = Bytes::from_static(b"{}");
+
+/// The body of every error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Error {
+    /// What went wrong.
     pub(crate) error: ErrorDetail,
 }
 
+/// What went wrong, and which parameter caused it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
-    /// A sentence for people.
+    /// A sentence for people; it may change, unlike `X-Error-Code`.
     #[schema(nullable = false)]
     pub(crate) message: Option<String>,
-    /// The name of the offending parameter.
+    /// The name of the invalid parameter; absent when no single one is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) field: Option<String>,
@@ -165,10 +182,14 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
 
 /// JSON that is written already. Its length goes into the head so that HEAD can repeat it.
 pub(crate) fn json_bytes(status: StatusCode, json: Bytes) -> Response {
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (CONTENT_LENGTH, HeaderValue::from(json.len())),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
-    (status, headers, json).into_response()
+    (status, json_headers(Some(json.len())), json).into_response()
+}
+
+/// The headers of a JSON response, with room for those that the middleware adds.
+pub(crate) fn json_headers(length: Option<usize>) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(6);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.extend(length.map(|length| (CONTENT_LENGTH, HeaderValue::from(length))));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers
 }

@@ -1,5 +1,6 @@
 //! Form parameters, in either encoding, on any operation.
 
+mod body;
 mod multipart;
 mod source;
 
@@ -8,6 +9,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 
 use super::error::Problem;
+pub(crate) use body::{FormBody, FormSchema};
 use multipart::Multipart;
 pub(crate) use source::Bounds;
 use source::Source;

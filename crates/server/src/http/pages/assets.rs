@@ -153,7 +153,7 @@ impl File {
     }
 }
 
-pub(super) async fn file(
+pub(crate) async fn file(
     State(http): State<Http>,
     Path((version, name)): Path<(String, String)>,
     headers: HeaderMap,

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::request::Parts;
 
 use super::super::Http;
-use super::super::auth::Reader;
+use super::super::auth::OptionalSession;
 use super::super::error::Problem;
 use super::answer::{self, takes_gzip};
 use super::assets::Assets;
@@ -14,7 +14,7 @@ use super::cards::Face;
 use super::words::Words;
 
 /// Somebody who opens a page.
-pub(super) struct Visit {
+pub(crate) struct Visit {
     pub(super) caller: Option<app::Caller>,
     pub(super) query: String,
     words: &'static Words,
@@ -27,7 +27,7 @@ impl FromRequestParts<Http> for Visit {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        let Reader(caller) = Reader::from_request_parts(parts, http).await?;
+        let OptionalSession(caller) = OptionalSession::from_request_parts(parts, http).await?;
         Ok(Self {
             caller,
             query: parts.uri.query().unwrap_or_default().to_owned(),

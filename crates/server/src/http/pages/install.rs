@@ -14,7 +14,7 @@ use super::words::Words;
 /// Asked for anew each time: they say which version is in force.
 const FRESH: HeaderValue = HeaderValue::from_static("no-cache");
 
-pub(super) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
+pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
     let (words, assets) = (Words::for_reader(&headers), &http.assets);
     let icon = |file: &str, sizes: &str, kind: &str, purpose: &str| json!({ "src": format!("{assets}/{file}"), "sizes": sizes, "type": kind, "purpose": purpose });
     let manifest = json!({
@@ -55,7 +55,7 @@ pub(super) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Re
     Ok(response)
 }
 
-pub(super) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
+pub(crate) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
     let mut response =
         text("text/javascript; charset=utf-8", http.assets.worker().into(), takes_gzip(&headers))?;
     let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
@@ -65,12 +65,12 @@ pub(super) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Resu
 }
 
 /// Search engines may read the pages; the API's own paths would only show them the same again.
-pub(super) async fn robots() -> Response {
+pub(crate) async fn robots() -> Response {
     let rules = "User-agent: *\nDisallow: /feed\nDisallow: /posts/\nDisallow: /users/\n";
     ([(CONTENT_TYPE, "text/plain; charset=utf-8")], rules).into_response()
 }
 
 /// Asked for by browsers that read no page first.
-pub(super) async fn favicon(State(http): State<Http>) -> Response {
+pub(crate) async fn favicon(State(http): State<Http>) -> Response {
     http.assets.by_name("icon.svg")
 }

@@ -2,19 +2,17 @@
 //! on a page goes through the API itself.
 
 mod answer;
-mod assets;
+pub(super) mod assets;
 mod cards;
 mod frame;
 mod haze;
-mod install;
+pub(super) mod install;
 mod notice;
 mod templates;
 mod words;
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
 use model::{Anchor, FeedStart, Limit, PostId, Username, Whose};
 
 use super::Http;
@@ -25,34 +23,13 @@ use frame::Visit;
 use templates::{Compose, Enter, Feed, Person, Single};
 
 pub(super) use assets::Assets;
-pub(super) use notice::Look;
-
-/// The addresses of pages. Whatever goes wrong there is told as a page as well.
-const PAGES: [&str; 8] =
-    ["/", "/p/{post_id}", "/@{username}", "/join", "/login", "/new", "/share", "/offline"];
+pub(super) use notice::{Look, offline};
 
 /// Photos on a page of the feed, and on a page of one person: whole rows of three.
 const FEED_PAGE: &str = "20";
 const PERSON_PAGE: &str = "30";
 
-pub(super) fn router() -> Router<Http> {
-    Router::new()
-        .route("/", get(home))
-        .route("/p/{post_id}", get(single))
-        .route("/@{username}", get(person))
-        .route("/join", get(join))
-        .route("/login", get(login))
-        .route("/new", get(compose))
-        .route("/share", post(share))
-        .route("/offline", get(notice::offline))
-        .route("/web/{version}/{file}", get(assets::file))
-        .route("/sw.js", get(install::worker))
-        .route("/manifest.webmanifest", get(install::manifest))
-        .route("/robots.txt", get(install::robots))
-        .route("/favicon.ico", get(install::favicon))
-}
-
-async fn home(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
+pub(crate) async fn home(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
     let (after, limit) = (after(&visit)?, limit(FEED_PAGE));
     let page = http.app.feed(visit.caller.as_ref(), Whose::Everyones, start(after), limit).await?;
     let next_json = link(&page, |anchor| format!("/feed?limit={FEED_PAGE}&after={anchor}"));
@@ -62,7 +39,7 @@ async fn home(State(http): State<Http>, visit: Visit) -> Result<Response, Proble
     frame.answer(&visit, &Feed { frame: &frame, cards, blank, next_json, next_page, older: after.is_some() })
 }
 
-async fn single(
+pub(crate) async fn single(
     State(http): State<Http>,
     PathId(id): PathId<PostId>,
     visit: Visit,
@@ -74,7 +51,7 @@ async fn single(
     frame.answer(&visit, &Single { frame: &frame, p, title, description })
 }
 
-async fn person(
+pub(crate) async fn person(
     State(http): State<Http>,
     PathId(name): PathId<Username>,
     visit: Visit,
@@ -96,11 +73,11 @@ async fn person(
     )
 }
 
-async fn join(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
+pub(crate) async fn join(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
     enter(&http, &visit, true)
 }
 
-async fn login(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
+pub(crate) async fn login(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
     enter(&http, &visit, false)
 }
 
@@ -114,7 +91,7 @@ fn enter(http: &Http, visit: &Visit, joining: bool) -> Result<Response, Problem>
     frame.answer(visit, &Enter { frame: &frame, joining, min_password })
 }
 
-async fn compose(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
+pub(crate) async fn compose(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
     if visit.caller.is_none() {
         return Ok(Redirect::to("/login?next=/new").into_response());
     }
@@ -124,7 +101,7 @@ async fn compose(State(http): State<Http>, visit: Visit) -> Result<Response, Pro
 }
 
 /// The service worker takes what a phone shares. Without one the photo is lost, and the composer says so.
-async fn share() -> Redirect {
+pub(crate) async fn share() -> Redirect {
     Redirect::to("/new?shared")
 }
 

@@ -1,13 +1,12 @@
 //! Pages that say why there is no other: nothing here, something broke, no network.
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use http::header::ACCEPT;
 use http::{HeaderName, Method, StatusCode};
 
 use super::super::Http;
 use super::super::error::Problem;
-use super::PAGES;
 use super::answer::{self, takes_gzip};
 use super::frame::{Frame, Visit};
 use super::templates::Notice;
@@ -20,15 +19,13 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// `None` for the API's own paths and for programs: they get what the contract says.
+    /// `None` for programs: they get what the contract says.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-        let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         let accepted = request.headers().get_all(ACCEPT).iter();
         let by_browser =
             accepted.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"));
-        let is_page = route.is_none_or(|route| PAGES.contains(&route));
-        (reads && by_browser && is_page).then(|| Self {
+        (reads && by_browser).then(|| Self {
             words: Words::for_reader(request.headers()),
             gzip: takes_gzip(request.headers()),
         })
@@ -69,7 +66,7 @@ impl Look {
 }
 
 /// Kept by the service worker, for pages that were not.
-pub(super) async fn offline(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
+pub(crate) async fn offline(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
     let frame = Frame { nav: false, me: None, ..visit.frame(&http, None) };
     let words = &frame.words.page;
     let page =

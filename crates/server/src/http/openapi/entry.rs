@@ -1,0 +1,235 @@
+//! The OpenAPI entry of one operation: what its row in the route table says, and what follows from the arguments of its
+//! handler.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Request, State};
+use http::Method;
+use serde_json::json;
+use utoipa::ToSchema;
+use utoipa::openapi::content::Content;
+use utoipa::openapi::header::{Header, HeaderBuilder};
+use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::security::SecurityRequirement;
+use utoipa::openapi::{Ref, RefOr, Required, Response, ResponseBuilder};
+
+/// An argument of a handler. What it takes from the request is part of the operation, so it says so itself.
+pub(crate) trait Argument {
+    fn describe(_: &mut Entry) {}
+}
+
+impl<S> Argument for State<S> {}
+impl Argument for Request {}
+
+/// All arguments of a handler, in the form in which axum names them: a marker, then their types.
+pub(crate) trait Arguments {
+    fn describe(entry: &mut Entry);
+}
+
+macro_rules! arguments {
+    ($($argument:ident)*) => {
+        impl<M, $($argument: Argument),*> Arguments for (M, $($argument,)*) {
+            fn describe(_entry: &mut Entry) {
+                $($argument::describe(_entry);)*
+            }
+        }
+    };
+}
+
+arguments!();
+arguments!(A);
+arguments!(A B);
+arguments!(A B C);
+arguments!(A B C D);
+
+pub(crate) struct Entry {
+    operation: Operation,
+    /// Descriptions by status.
+    errors: BTreeMap<u16, &'static str>,
+    /// The schemas that the operation refers to.
+    schemas: Vec<(String, RefOr<Schema>)>,
+}
+
+impl Entry {
+    /// The entry of a handler with arguments `A`, with the errors that its method and its arguments imply.
+    pub(crate) fn of<A: Arguments>(method: &Method) -> Self {
+        let operation = OperationBuilder::new().securities(Some([])).build();
+        let mut entry = Self { operation, errors: BTreeMap::new(), schemas: Vec::new() };
+        entry.error(500, "An internal error; the log has its cause under the request id");
+        entry.error(503, "The service is busy, or a part of it is unavailable; retry after `Retry-After`");
+        entry.error(429, "The client exceeded a rate limit; retry after `Retry-After`");
+        if !method.is_safe() {
+            entry
+                .error(403, "The request carries the session cookie and comes from a page of another origin");
+        }
+        A::describe(&mut entry);
+        entry
+    }
+
+    pub(crate) fn describe(&mut self, id: &str, tag: &str, summary: &str, description: &str) {
+        self.operation.operation_id = Some(id.to_owned());
+        self.operation.tags = Some(vec![tag.to_owned()]);
+        self.operation.summary = Some(summary.to_owned());
+        self.operation.description = Some(description.to_owned());
+    }
+
+    /// Callers may authenticate; they must, unless it is `optional`.
+    pub(crate) fn session(&mut self, optional: bool) {
+        let no_scopes: [&str; 0] = [];
+        let anonymous = optional.then(SecurityRequirement::default);
+        let schemes = ["bearer", "cookie"].map(|scheme| SecurityRequirement::new(scheme, no_scopes));
+        self.operation.security = Some(anonymous.into_iter().chain(schemes).collect());
+        if !optional {
+            self.error(401, "The request carries no valid session");
+        }
+    }
+
+    pub(crate) fn parameter(&mut self, parameter: ParameterBuilder) {
+        let parameter: Parameter = parameter.build();
+        self.operation.parameters.get_or_insert_default().push(parameter.into());
+    }
+
+    /// A form, documented in one of the two encodings that are accepted: client generators expect a single one.
+    pub(crate) fn form<T: ToSchema>(&mut self, media_type: &str, required: bool, description: &str) {
+        let content = Content::new(Some(self.schema::<T>()));
+        let body = RequestBodyBuilder::new()
+            .description(Some(description))
+            .content(media_type, content)
+            .required(Some(if required { Required::True } else { Required::False }));
+        self.operation.request_body = Some(body.build().into());
+        self.error(400, "A parameter is missing or invalid");
+        self.error(408, "The body did not arrive in time");
+        self.error(413, "The body is too large");
+        self.error(415, "The body is in neither of the two form encodings");
+    }
+
+    pub(crate) fn json<T: ToSchema>(&mut self, status: u16, description: &str) {
+        let content = Content::new(Some(self.schema::<T>()));
+        let response = ResponseBuilder::new().description(description).content("application/json", content);
+        self.response(status, response);
+    }
+
+    pub(crate) fn binary(&mut self, status: u16, description: &str, media_types: &[&str]) {
+        let bytes = string().format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary))).build();
+        let response = media_types
+            .iter()
+            .fold(ResponseBuilder::new().description(description), |response, media_type| {
+                response.content(*media_type, Content::new(Some(bytes.clone())))
+            });
+        self.response(status, response);
+    }
+
+    pub(crate) fn empty(&mut self, status: u16, description: &str) {
+        self.response(status, ResponseBuilder::new().description(description));
+    }
+
+    /// A header of every response that is documented so far.
+    pub(crate) fn header(&mut self, name: &str, description: &str) {
+        for response in self.operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response {
+                response.headers.insert(name.to_owned(), header(description).into());
+            }
+        }
+    }
+
+    /// An error; a later description of the same status replaces the earlier one.
+    pub(crate) fn error(&mut self, status: u16, description: &'static str) {
+        self.errors.insert(status, description);
+    }
+
+    pub(crate) fn no_rate_limit(&mut self) {
+        self.errors.remove(&429);
+    }
+
+    pub(super) fn finish(mut self) -> (Operation, Vec<(String, RefOr<Schema>)>) {
+        for (status, description) in &self.errors {
+            let response = error(*status, description);
+            self.operation.responses.responses.insert(status.to_string(), response.into());
+        }
+        self.header("X-Request-Id", "Identifies this request in the log");
+        (self.operation, self.schemas)
+    }
+
+    fn response(&mut self, status: u16, response: ResponseBuilder) {
+        self.operation.responses.responses.insert(status.to_string(), response.build().into());
+    }
+
+    fn schema<T: ToSchema>(&mut self) -> Ref {
+        self.schemas.push((T::name().into_owned(), T::schema()));
+        T::schemas(&mut self.schemas);
+        Ref::from_schema_name(T::name())
+    }
+}
+
+/// A parameter with its schema.
+pub(crate) fn parameter(
+    name: &str,
+    parameter_in: ParameterIn,
+    description: &str,
+    schema: ObjectBuilder,
+) -> ParameterBuilder {
+    let required = if parameter_in == ParameterIn::Path { Required::True } else { Required::False };
+    let parameter = ParameterBuilder::new().name(name).parameter_in(parameter_in).required(required);
+    parameter.description(Some(description)).schema(Some(schema))
+}
+
+pub(crate) fn string() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+pub(crate) fn integer() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+}
+
+fn header(description: &str) -> Header {
+    let schema: Object = string().build();
+    HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build()
+}
+
+fn error(status: u16, description: &str) -> Response {
+    let mut content = Content::new(Some(Ref::from_schema_name("Error")));
+    content.example = Some(json!({"error": {"message": description}}));
+    let code = string().enum_values(Some(codes(status).iter().copied()));
+    let code =
+        HeaderBuilder::new().schema(Some(code)).description(Some("A stable name of the error")).build();
+    let mut response = ResponseBuilder::new()
+        .description(description)
+        .content("application/json", content)
+        .header("X-Error-Code", code);
+    if matches!(status, 429 | 503) {
+        response = response.header("Retry-After", header("Seconds to wait"));
+    }
+    if status == 429 {
+        response = response
+            .header(
+                "RateLimit",
+                header("The limit that was exceeded, what is left of it, and when it is full again"),
+            )
+            .header("RateLimit-Policy", header("How much that limit allows in how many seconds"));
+    }
+    if status == 401 {
+        response = response.header("WWW-Authenticate", header("Always `Bearer`"));
+    }
+    response.build()
+}
+
+/// The codes that go with a status.
+fn codes(status: u16) -> &'static [&'static str] {
+    match status {
+        400 => &["invalid_parameter", "wrong_credentials", "malformed_body"],
+        401 => &["unauthorized"],
+        403 => &["forbidden", "cross_site"],
+        404 => &["not_found"],
+        408 => &["timeout"],
+        409 => &["conflict"],
+        413 => &["payload_too_large"],
+        415 => &["unsupported_media_type"],
+        429 => &["rate_limited"],
+        503 => &["busy", "not_ready", "unavailable"],
+        _ => &["internal"],
+    }
+}

@@ -1,0 +1,87 @@
+//! The OpenAPI document: what stands around the operations, whose entries come from the route table.
+
+mod entry;
+
+use http::Method;
+use utoipa::openapi::path::HttpMethod;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::server::ServerBuilder;
+use utoipa::openapi::tag::TagBuilder;
+use utoipa::openapi::{Components, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::route::Route;
+use super::wire;
+pub(crate) use entry::{Argument, Arguments, Entry, integer, parameter, string};
+
+const DESCRIPTION: &str = "A photo-sharing service: people post photos with an optional message, like them, and \
+    scroll a feed.\n\n\
+    Parameters travel as forms, either `application/x-www-form-urlencoded` or `multipart/form-data`; an operation \
+    documents the one that suits it best and accepts both. Join or log in for a session; send it back as the cookie \
+    or as `Authorization: Bearer` with the token from `X-Auth-Token`. Every error carries an `error` object and a \
+    stable code in `X-Error-Code`; every response carries an `X-Request-Id`.";
+
+const TAGS: [(&str, &str); 7] = [
+    ("accounts", "Joining, logging in and out, one's own profile"),
+    ("people", "Users and their posts"),
+    ("posts", "Photos with a message"),
+    ("likes", "Likes on posts"),
+    ("feed", "All posts, newest first"),
+    ("photos", "Square images of any size"),
+    ("health", "Probes for monitoring"),
+];
+
+/// The document of these routes.
+pub(crate) fn document(routes: impl IntoIterator<Item = Route>) -> OpenApi {
+    let licence =
+        LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
+    let info = InfoBuilder::new()
+        .title("Pinhole")
+        .version("1")
+        .description(Some(DESCRIPTION))
+        .license(Some(licence))
+        .build();
+    let server = ServerBuilder::new().url("/").description(Some("The service that serves this document"));
+    let tags = TAGS.map(|(name, about)| TagBuilder::new().name(name).description(Some(about)).build());
+    let mut document =
+        OpenApiBuilder::new().info(info).servers(Some([server.build()])).tags(Some(tags)).build();
+    let mut components = components();
+    for route in routes {
+        let Route { method, path, documented_path, entry: Some(entry), .. } = route else { continue };
+        let (operation, schemas) = entry.finish();
+        document.paths.add_path_operation(
+            documented_path.unwrap_or(path),
+            vec![http_method(&method)],
+            operation,
+        );
+        components.schemas.extend(schemas);
+    }
+    document.components = Some(components);
+    document
+}
+
+fn components() -> Components {
+    let mut components = Components::default();
+    components.schemas.insert(wire::Error::name().into_owned(), wire::Error::schema());
+    let mut referenced = Vec::new();
+    wire::Error::schemas(&mut referenced);
+    components.schemas.extend(referenced);
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The token that join and login return in `X-Auth-Token`"));
+    components.add_security_scheme("bearer", SecurityScheme::Http(bearer.build()));
+    let about = "The cookie that join and login set; over https it is named `__Host-pinhole_session`";
+    let cookie = ApiKey::Cookie(ApiKeyValue::with_description("pinhole_session", about));
+    components.add_security_scheme("cookie", SecurityScheme::ApiKey(cookie));
+    components
+}
+
+fn http_method(method: &Method) -> HttpMethod {
+    match *method {
+        Method::POST => HttpMethod::Post,
+        Method::PUT => HttpMethod::Put,
+        Method::PATCH => HttpMethod::Patch,
+        Method::DELETE => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}

@@ -1,0 +1,275 @@
+//! The route table. A new operation is a row here and its handler; the router, the rate limit, the metrics and the
+//! OpenAPI document follow from the row and from the handler's arguments.
+
+use http::Method;
+
+use super::fast_path::FastRoute;
+use super::pages::{self, assets, install};
+use super::route::{Route, api, file, page};
+use super::wire::{Empty, FeedPage, Post, User};
+use super::{accounts, docs, feed, health, likes, photos, posts, profile, users};
+
+const REMOVED_METADATA: &str =
+    "The kinds of metadata that were removed from the photo, as in `gps, exif`; absent when there was none";
+
+pub(crate) fn table() -> Vec<Route> {
+    let mut routes = operations();
+    routes.extend(web_client());
+    routes
+}
+
+fn operations() -> Vec<Route> {
+    let session = |route: Route| {
+        route
+            .header("X-Auth-Token", "The session's token, to be sent as `Authorization: Bearer …`")
+            .header("Set-Cookie", "The same session as a cookie, for browsers")
+    };
+    let edit = |method: Method, id: &str| {
+        let about = "Replaces its message and its alternative text. PUT and PATCH do the same: a parameter that is \
+            not sent stays as it is, an empty one is removed.";
+        api(method, "/posts/{post_id}", posts::edit)
+            .about(id, "posts", "Edit a post", about)
+            .json::<Post>(200, "The post after the edit")
+            .error(
+                403,
+                "The post belongs to another user, or the request comes from a page of another origin",
+            )
+    };
+    vec![
+        session(
+            api(Method::POST, "/join/username", accounts::join)
+                .about("join", "accounts", "Create an account", "Creates a user and starts a session.")
+                .json::<User>(201, "The new user"),
+        )
+        .error(409, "The username is taken"),
+        session(
+            api(Method::POST, "/login/username", accounts::login)
+                .about("login", "accounts", "Log in", "Starts a session; other sessions of the user stay valid.")
+                .json::<User>(200, "The user"),
+        )
+        .error(400, "A parameter is missing, or the username or the password is wrong"),
+        api(Method::POST, "/logout", accounts::logout)
+            .about("logout", "accounts", "Log out", "Ends the session of the request, and only that one.")
+            .json::<Empty>(200, "The session has ended")
+            .header("Set-Cookie", "Clears the session cookie"),
+        api(Method::GET, "/me", accounts::me)
+            .about("me", "accounts", "Read the current user", "The user whose session the request carries.")
+            .json::<User>(200, "The current user"),
+        api(Method::PUT, "/me/photo", profile::set)
+            .about(
+                "set_profile_photo",
+                "accounts",
+                "Set the profile photo",
+                "Accepts what a post accepts, with the same limits. The previous photo and every image made of it \
+                 are deleted before the response is sent.",
+            )
+            .json::<User>(200, "The current user, with the photo")
+            .header("X-Removed-Metadata", REMOVED_METADATA),
+        api(Method::DELETE, "/me/photo", profile::delete)
+            .about(
+                "delete_profile_photo",
+                "accounts",
+                "Delete the profile photo",
+                "The photo and every image made of it are deleted before the response is sent. Succeeds if there is \
+                 none.",
+            )
+            .json::<Empty>(200, "The user has no profile photo"),
+        api(Method::GET, "/users/{username}", users::get)
+            .about("user", "people", "Read a user", "Usernames match regardless of case.")
+            .json::<User>(200, "The user"),
+        api(Method::GET, "/users/{username}/posts", users::posts)
+            .about("user_posts", "people", "Read a user's posts", "Newest first, in pages like those of the feed.")
+            .json::<FeedPage>(200, "A page of the user's posts"),
+        api(Method::GET, "/feed", feed::feed)
+            .fast(FastRoute::feed)
+            .about(
+                "feed",
+                "feed",
+                "Read the feed",
+                "Newest first. A client that follows `paging.next` sees every post that existed at its first \
+                 request exactly once, whatever is posted or deleted in the meantime.",
+            )
+            .json::<FeedPage>(200, "A page of posts"),
+        api(Method::POST, "/posts", posts::create)
+            .about(
+                "create_post",
+                "posts",
+                "Create a post",
+                "Metadata (EXIF, GPS, comments) is removed from the photo; orientation and colours are kept.",
+            )
+            .json::<Post>(201, "The new post")
+            .header("Idempotency-Replayed", "`true` when an earlier request with the same key created the post")
+            .header("X-Removed-Metadata", REMOVED_METADATA)
+            .error(409, "The post that this Idempotency-Key created has been deleted"),
+        api(Method::GET, "/posts/{post_id}", posts::get)
+            .fast(FastRoute::post)
+            .about("get_post", "posts", "Read a post", "`is_liked` tells whether the caller likes it.")
+            .json::<Post>(200, "The post"),
+        edit(Method::PUT, "edit_post"),
+        edit(Method::PATCH, "patch_post"),
+        api(Method::DELETE, "/posts/{post_id}", posts::delete)
+            .about(
+                "delete_post",
+                "posts",
+                "Delete a post",
+                "Its likes, its photo and every image made of it are deleted before the response is sent.",
+            )
+            .json::<Empty>(200, "The post is deleted")
+            .error(403, "The post belongs to another user, or the request comes from a page of another origin"),
+        api(Method::POST, "/posts/{post_id}/likes", likes::like)
+            .fast(FastRoute::like)
+            .about("like", "likes", "Like a post", "Adds the caller's like.")
+            .json::<Empty>(201, "The caller likes the post")
+            .error(409, "The caller likes the post already"),
+        api(Method::DELETE, "/posts/{post_id}/likes", likes::unlike)
+            .fast(FastRoute::unlike)
+            .about("unlike", "likes", "Unlike a post", "Removes the caller's like.")
+            .json::<Empty>(200, "The caller does not like the post")
+            .error(409, "The caller has not liked the post"),
+        api(Method::GET, "/photos/{photo_id}/{size}", photos::image)
+            .fast(FastRoute::image)
+            .documented_as("/photos/{photo_id}/{width}x{height}")
+            .about(
+                "image",
+                "photos",
+                "Read an image",
+                "The centre of the photo as a square of exactly the requested size: JPEG, or WebP where `Accept` \
+                 names it.",
+            )
+            .request_header("If-None-Match", "The `ETag` of an image that the client has")
+            .binary(200, "The image", &["image/jpeg", "image/webp"])
+            .empty(304, "The client has this image")
+            .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
+            .header("Vary", "Always `Accept`")
+            .header("ETag", "Identifies the bytes of the image"),
+        api(Method::GET, "/livez", health::livez)
+            .about("livez", "health", "Liveness probe", "Succeeds while the process runs.")
+            .json::<Empty>(200, "The process is alive")
+            .without_rate_limit(),
+        api(Method::GET, "/readyz", health::readyz)
+            .about("readyz", "health", "Readiness probe", "Checks the database and the blob storage.")
+            .json::<Empty>(200, "The service can handle requests")
+            .without_rate_limit(),
+    ]
+}
+
+fn web_client() -> Vec<Route> {
+    vec![
+        page(Method::GET, "/", pages::home),
+        page(Method::GET, "/p/{post_id}", pages::single),
+        page(Method::GET, "/@{username}", pages::person),
+        page(Method::GET, "/join", pages::join),
+        page(Method::GET, "/login", pages::login),
+        page(Method::GET, "/new", pages::compose),
+        page(Method::POST, "/share", pages::share),
+        page(Method::GET, "/offline", pages::offline),
+        file(Method::GET, "/web/{version}/{file}", assets::file),
+        file(Method::GET, "/sw.js", install::worker),
+        file(Method::GET, "/manifest.webmanifest", install::manifest),
+        file(Method::GET, "/robots.txt", install::robots),
+        file(Method::GET, "/favicon.ico", install::favicon),
+        file(Method::GET, "/openapi.json", docs::openapi),
+        file(Method::GET, "/docs", docs::redirect),
+        file(Method::GET, "/docs/", docs::index),
+        file(Method::GET, "/docs/{*rest}", docs::asset),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+    use utoipa::openapi::{RefOr, Schema};
+
+    use super::super::accounts::Credentials;
+    use super::super::form::FormSchema;
+    use super::super::openapi::document;
+    use super::super::posts::{Edit, NewPost};
+    use super::super::profile::ProfilePhoto;
+    use super::*;
+
+    #[test]
+    fn every_operation_has_a_complete_entry() {
+        let rows = operations();
+        for route in &rows {
+            assert!(route.entry.is_some(), "{} {} is not documented", route.method, route.path);
+        }
+        let count = rows.len();
+        let document = serde_json::to_value(document(rows)).unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        let operations: Vec<&Value> =
+            paths.values().flat_map(|item| item.as_object().unwrap().values()).collect();
+        let ids: BTreeSet<&str> =
+            operations.iter().map(|entry| entry["operationId"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), count, "operation ids are unique: {ids:?}");
+        let known: BTreeSet<&str> =
+            document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
+        for entry in operations {
+            let id = &entry["operationId"];
+            assert!(known.contains(entry["tags"][0].as_str().unwrap()), "{id} has an unknown tag");
+            assert!(entry["summary"].as_str().is_some_and(|text| !text.is_empty()), "{id} has no summary");
+            assert!(
+                entry["responses"].as_object().unwrap().keys().any(|status| status.starts_with('2')),
+                "{id}"
+            );
+            assert!(entry["security"].is_array(), "{id} does not say whether it needs a session");
+        }
+        let missing = without_description("", &document);
+        assert!(missing.is_empty(), "these have no description: {missing:#?}");
+    }
+
+    /// A nullable property carries its description in the schema that it may have.
+    fn described(member: &Value) -> bool {
+        let own = member["description"].as_str().is_some_and(|text| !text.is_empty());
+        own || member["oneOf"].as_array().is_some_and(|schemas| schemas.iter().any(described))
+    }
+
+    /// The pointers of all operations, parameters, headers, responses, schemas and properties without a description.
+    fn without_description(pointer: &str, value: &Value) -> Vec<String> {
+        let Some(members) = value.as_object() else { return Vec::new() };
+        let mut missing = Vec::new();
+        for (name, member) in members {
+            let pointer = format!("{pointer}/{name}");
+            match (name.as_str(), member) {
+                (
+                    "responses" | "headers" | "schemas" | "properties" | "securitySchemes",
+                    Value::Object(children),
+                ) => {
+                    missing.extend(
+                        children
+                            .iter()
+                            .filter(|(_, child)| !described(child))
+                            .map(|(name, _)| format!("{pointer}/{name}")),
+                    );
+                }
+                ("parameters", Value::Array(children)) => missing.extend(
+                    children
+                        .iter()
+                        .filter(|child| !described(child))
+                        .map(|child| format!("{pointer}/{}", child["name"])),
+                ),
+                ("get" | "put" | "post" | "patch" | "delete", operation) if !described(operation) => {
+                    missing.push(pointer.clone());
+                }
+                _ => {}
+            }
+            missing.extend(without_description(&pointer, member));
+        }
+        missing
+    }
+
+    #[test]
+    fn forms_read_what_they_document() {
+        fn check<T: FormSchema>() {
+            let RefOr::T(Schema::Object(object)) = T::schema() else { panic!("{} is no object", T::name()) };
+            let documented: BTreeSet<&str> = object.properties.keys().map(String::as_str).collect();
+            let read = T::TEXT.iter().copied().chain(T::HAS_PHOTO.then_some("photo")).collect();
+            assert_eq!(documented, read, "{}", T::name());
+        }
+        check::<Credentials>();
+        check::<NewPost>();
+        check::<Edit>();
+        check::<ProfilePhoto>();
+    }
+}
