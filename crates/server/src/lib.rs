@@ -1,24 +1,22 @@
-//! How the world reaches Pinhole: HTTP, the command line, configuration, the log.
+//! HTTP, the command line, configuration and telemetry.
 
 mod admin;
-mod announcement;
-pub mod cli;
+mod banner;
+mod cli;
+mod commands;
 pub mod config;
 mod demo;
-pub mod doctor;
-pub mod healthcheck;
 mod http;
 mod linger;
 mod listener;
 mod metrics;
-pub mod moving;
+mod process;
 mod progress;
 mod sent;
 mod service;
 mod stream;
-pub mod telemetry;
+mod telemetry;
 
-pub use announcement::announce;
-pub use demo::{Demo, DemoError, Guest};
+pub use cli::run;
 pub use http::openapi_document;
 pub use service::{Service, StartError};

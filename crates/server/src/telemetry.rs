@@ -9,8 +9,8 @@ use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::config::{Config, LogFormat};
 
-/// Whether the log is for people to read.
-pub fn is_for_people(config: &Config) -> bool {
+/// Whether the log is text, not JSON.
+pub(crate) fn is_text(config: &Config) -> bool {
     match config.log_format {
         LogFormat::Auto => stderr().is_terminal(),
         LogFormat::Text => true,
@@ -22,14 +22,14 @@ fn wants_colour() -> bool {
     stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 
-/// Whether the log filter makes sense.
-pub fn check(config: &Config) -> Result<(), ParseError> {
+/// Whether the log filter can be parsed.
+pub(crate) fn check(config: &Config) -> Result<(), ParseError> {
     EnvFilter::builder().parse(&config.log).map(drop)
 }
 
-pub fn start(config: &Config) -> Result<(), ParseError> {
+pub(crate) fn start(config: &Config) -> Result<(), ParseError> {
     let filter = EnvFilter::builder().parse(&config.log)?;
-    let lines = if is_for_people(config) {
+    let lines = if is_text(config) {
         fmt::layer().with_writer(stderr).with_target(false).with_ansi(wants_colour()).boxed()
     } else {
         fmt::layer()

@@ -59,7 +59,7 @@ fn an_instance_moves_while_it_runs_and_arrives_as_it_was() {
     service.terminate();
     service.assert_ends_well();
     let words = pinhole(old.path(), &with("--finish"));
-    assert_says(&words, &["1 of 4 photos copied", "rows brought in", &format!("PINHOLE_DATA_DIR={to}\n")]);
+    assert_says(&words, &["1 of 4 photos copied", "rows imported", &format!("PINHOLE_DATA_DIR={to}\n")]);
     assert_says(&pinhole(old.path(), &with("--finish")), &["0 of 4 photos copied", "rows there already"]);
     assert_says(&refused(old.path(), &with("--dry-run")), &["not empty", "3 members"]);
     assert_says(&pinhole(old.path(), &with("--verify")), &["4 photos", "the same"]);
@@ -99,7 +99,7 @@ fn only_the_database_or_only_the_photos_may_move() {
     let to_database = ["migrate", "--to-database", database.to_str().unwrap()];
     assert_says(&pinhole(&old, &to_database), &["no photos to copy", "--finish"]);
     let words = pinhole(&old, &[&to_database[..], &["--finish"]].concat());
-    assert_says(&words, &["rows brought in", "PINHOLE_DATA_DIR=", "has been moved to"]);
+    assert_says(&words, &["rows imported", "PINHOLE_DATA_DIR=", "has been moved to"]);
     assert!(!words.contains("photos copied"), "{words}");
     assert!(!database.join("photos").exists());
     // Put together again they are what they were.

@@ -82,7 +82,7 @@ fn a_move_does_not_end_while_a_forgotten_node_still_writes() {
 
     let before = Snapshot::take(&service, &people);
     stop(service);
-    assert_says(&pinhole(&node, &finish), &["rows brought in"]);
+    assert_says(&pinhole(&node, &finish), &["rows imported"]);
     let service = Service::start_in(&new, &[]);
     before.assert_lives_on_in(&service, &people);
 }
@@ -103,7 +103,7 @@ fn embedded_to_cluster_by_migrating_and_back_by_archive() {
     assert_says(&pinhole(&old, &migrate), &["0 of 4 photos copied"]);
     let before = Snapshot::take(&service, &people);
     stop(service);
-    assert_says(&pinhole(&old, &[&migrate[..], &["--finish"]].concat()), &["0 of 4", "rows brought in"]);
+    assert_says(&pinhole(&old, &[&migrate[..], &["--finish"]].concat()), &["0 of 4", "rows imported"]);
     assert_says(&pinhole(&old, &[&migrate[..], &["--finish"]].concat()), &["0 of 4"]);
 
     let service = Service::start_in(&node, &settings(&cluster));

@@ -1,10 +1,10 @@
-//! What can be wrong with a configuration, each in a sentence that says how to mend it.
+//! Errors of the configuration, each in a sentence that says how to fix it.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Every problem found, not only the first: an operator mends them in one go.
+/// Every problem, not only the first, so that all can be fixed at once.
 #[derive(Debug)]
 pub struct ConfigError {
     problems: Vec<Problem>,

@@ -3,17 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use toml::{Table, Value};
+use toml::Value;
 
 use super::error::Problem;
-use super::layers::{ReadFile, Values};
-use super::origin::{Layer, Origin};
-use super::setting::{Setting, keys};
-use super::settings::SETTINGS;
+use super::origin::{Layer, Origin, ReadFile, Values};
+use super::setting::{Setting, Table};
 use super::suggest::nearest_key;
 
-/// Read without being named, if it is there.
-const USUAL: &str = "pinhole.toml";
+/// Read if it exists, unless another file is named.
+const DEFAULT_PATH: &str = "pinhole.toml";
 
 pub(super) struct File {
     pub(super) path: PathBuf,
@@ -22,12 +20,13 @@ pub(super) struct File {
 
 /// `None` when there is no file, or none that can be used; the problems say which.
 pub(super) fn read(
+    table: Table,
     named: Option<PathBuf>,
     read_file: ReadFile<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<File> {
     let optional = named.is_none();
-    let path = named.unwrap_or_else(|| USUAL.into());
+    let path = named.unwrap_or_else(|| DEFAULT_PATH.into());
     let text = match read_file(&path) {
         Ok(text) => text,
         Err(cause) if optional && cause.kind() == io::ErrorKind::NotFound => return None,
@@ -36,8 +35,8 @@ pub(super) fn read(
             return None;
         }
     };
-    let table: Table = match toml::from_str(&text) {
-        Ok(table) => table,
+    let document: toml::Table = match toml::from_str(&text) {
+        Ok(document) => document,
         Err(error) => {
             problems.push(syntax(path, &text, &error));
             return None;
@@ -45,14 +44,14 @@ pub(super) fn read(
     };
 
     let mut values = Values::new();
-    for (key, value) in table {
-        if !keys().any(|known| known == key) {
-            let nearest = nearest_in(&key, &value);
+    for (key, value) in document {
+        if !table.keys().any(|known| known == key) {
+            let nearest = nearest_in(table, &key, &value);
             problems.push(Problem::UnknownKey { path: path.clone(), key, nearest });
             continue;
         }
         // The `…_file` of a secret is none of the settings, and takes one path.
-        let setting = SETTINGS.iter().find(|setting| setting.key == key);
+        let setting = table.find(&key);
         match raw(&value, setting.is_some_and(|setting| setting.list)) {
             Some(raw) => {
                 values.insert(key, raw);
@@ -71,13 +70,13 @@ fn syntax(path: PathBuf, text: &str, error: &toml::de::Error) -> Problem {
 }
 
 /// A section such as `[limits]` is most likely a way to group settings that are known without it.
-fn nearest_in(key: &str, value: &Value) -> Option<String> {
+fn nearest_in(table: Table, key: &str, value: &Value) -> Option<String> {
     match value {
         Value::Table(section) => {
-            let inside = section.keys().next().and_then(|key| nearest_key(key));
+            let inside = section.keys().next().and_then(|key| nearest_key(table, key));
             inside.map(|key| format!("{key}, outside of any [section]"))
         }
-        _ => nearest_key(key),
+        _ => nearest_key(table, key),
     }
 }
 

@@ -1,20 +1,13 @@
-//! The four layers laid over one another: for each setting the raw value that counts, and where it came from.
+//! Merges the four layers: for each setting the raw value in force, and where it came from.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use super::codec::Codec;
 use super::error::Problem;
-use super::form::Form;
-use super::origin::{Layer, Origin};
-use super::setting::Setting;
-use super::settings::SETTINGS;
-use super::{Flags, file, variables};
-
-/// Raw values by key, all of them keys that exist.
-pub(super) type Values = BTreeMap<String, String>;
-pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+use super::origin::{Layer, Origin, ReadFile, Values};
+use super::setting::{Setting, Table};
+use super::{file, variables};
 
 pub(super) struct Layers {
     /// In the order of the table.
@@ -31,17 +24,18 @@ struct Given {
 
 impl Layers {
     pub(super) fn gather(
-        flags: &Flags,
+        table: Table,
+        named: Option<PathBuf>,
+        flags: Values,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         read_file: ReadFile<'_>,
     ) -> Self {
         let mut problems = Vec::new();
-        let environment = variables::read(environment, &mut problems);
-        let named = flags.config.clone().or(environment.config);
-        let file = file::read(named, read_file, &mut problems);
+        let environment = variables::read(table, environment, &mut problems);
+        let file = file::read(table, named.or(environment.config), read_file, &mut problems);
 
         // The first layer that has a setting decides it.
-        let mut layers = vec![(Layer::Flag, flags.values.clone()), (Layer::Environment, environment.values)];
+        let mut layers = vec![(Layer::Flag, flags), (Layer::Environment, environment.values)];
         let mut path = None;
         if let Some(file) = file {
             path = Some(file.path.clone());
@@ -49,7 +43,7 @@ impl Layers {
         }
 
         let mut this = Self { given: Vec::new(), file: path, problems };
-        for setting in SETTINGS {
+        for setting in table.iter() {
             match pick(setting, &layers, read_file) {
                 Ok((raw, origin)) => this.given.push(Given { setting, raw, origin }),
                 Err(problem) => this.problems.push(problem),
@@ -59,10 +53,10 @@ impl Layers {
     }
 
     /// `None` when there is a problem, which is then among the problems.
-    pub(super) fn read<T, F: Form<T>>(&mut self, key: &str) -> Option<T> {
+    pub(super) fn read<T, C: Codec<T>>(&mut self, key: &str) -> Option<T> {
         let Given { setting, raw, origin } = self.given.iter().find(|given| given.setting.key == key)?;
-        // Nobody means the line break at the end of a secret's file, or a space around a value.
-        match F::read(raw.trim()) {
+        // Editors add a line break to the file of a secret, and people a space around a value.
+        match C::parse(raw.trim()) {
             Ok(value) => Some(value),
             Err(reason) => {
                 self.problems.push(Problem::Value {

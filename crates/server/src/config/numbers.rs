@@ -1,17 +1,17 @@
-//! Settings that count something: plain numbers, sizes and lengths of time.
+//! Numeric settings: counts, sizes and durations.
 
 use std::fmt::Display;
 use std::time::Duration;
 
-use super::form::{Form, quoted};
+use super::codec::{Codec, quoted};
 
 /// A whole number within bounds.
 pub(super) struct Count<const MIN: u64 = 1, const MAX: u64 = { u32::MAX as u64 }>;
 
-impl<T: TryFrom<u64> + Display, const MIN: u64, const MAX: u64> Form<T> for Count<MIN, MAX> {
+impl<T: TryFrom<u64> + Display, const MIN: u64, const MAX: u64> Codec<T> for Count<MIN, MAX> {
     const PLACEHOLDER: &'static str = "N";
 
-    fn read(raw: &str) -> Result<T, String> {
+    fn parse(raw: &str) -> Result<T, String> {
         let expected = || format!("expected a whole number from {MIN} to {MAX}");
         let number = digits(raw).ok_or_else(expected)?;
         if number == 0 && MIN > 0 {
@@ -21,7 +21,7 @@ impl<T: TryFrom<u64> + Display, const MIN: u64, const MAX: u64> Form<T> for Coun
         within.and_then(|number| T::try_from(number).ok()).ok_or_else(expected)
     }
 
-    fn write(value: &T) -> Option<String> {
+    fn to_toml(value: &T) -> Option<String> {
         Some(value.to_string())
     }
 }
@@ -34,10 +34,10 @@ const BINARY: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 
 const DECIMAL: [(&str, u64); 5] =
     [("", 1), ("B", 1), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
 
-impl<const MIN: u64> Form<u64> for Bytes<MIN> {
+impl<const MIN: u64> Codec<u64> for Bytes<MIN> {
     const PLACEHOLDER: &'static str = "SIZE";
 
-    fn read(raw: &str) -> Result<u64, String> {
+    fn parse(raw: &str) -> Result<u64, String> {
         let expected = "expected a number of bytes, or of KiB, MiB or GiB";
         let (number, unit) = number_and_unit(raw).ok_or(expected)?;
         let known = BINARY.iter().chain(&DECIMAL).find(|(name, _)| name.eq_ignore_ascii_case(unit));
@@ -49,7 +49,7 @@ impl<const MIN: u64> Form<u64> for Bytes<MIN> {
         }
     }
 
-    fn write(bytes: &u64) -> Option<String> {
+    fn to_toml(bytes: &u64) -> Option<String> {
         let exact = BINARY.iter().find(|(_, factor)| *bytes > 0 && bytes.is_multiple_of(*factor));
         Some(
             exact.map_or_else(
@@ -68,10 +68,10 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 /// A hundred years. Beyond it, adding a duration to a point in time can overflow.
 const LONGEST: u64 = 36_500 * 86_400_000;
 
-impl<const MIN: u64> Form<Duration> for Span<MIN> {
+impl<const MIN: u64> Codec<Duration> for Span<MIN> {
     const PLACEHOLDER: &'static str = "TIME";
 
-    fn read(raw: &str) -> Result<Duration, String> {
+    fn parse(raw: &str) -> Result<Duration, String> {
         let expected = "expected a number of ms, s, m, h or d";
         let (number, unit) = number_and_unit(raw).ok_or(expected)?;
         if number == 0 && MIN > 0 {
@@ -82,7 +82,7 @@ impl<const MIN: u64> Form<Duration> for Span<MIN> {
         length.map(Duration::from_millis).ok_or_else(|| "which is longer than a hundred years".into())
     }
 
-    fn write(span: &Duration) -> Option<String> {
+    fn to_toml(span: &Duration) -> Option<String> {
         let length = span.as_millis();
         let exact = UNITS.iter().find(|(_, factor)| length > 0 && length.is_multiple_of(u128::from(*factor)));
         let (unit, factor) = exact.unwrap_or(&("s", 1_000));
@@ -123,13 +123,13 @@ mod tests {
             ("5MB", 5_000_000, "5000000"),
         ];
         for (raw, bytes, written) in cases {
-            assert_eq!(Bytes::<0>::read(raw), Ok(bytes), "{raw}");
-            assert_eq!(Bytes::<0>::write(&bytes).as_deref(), Some(written));
+            assert_eq!(Bytes::<0>::parse(raw), Ok(bytes), "{raw}");
+            assert_eq!(Bytes::<0>::to_toml(&bytes).as_deref(), Some(written));
         }
         for raw in ["", "MiB", "-1", "+1", "1.5GiB", "1 Gi B", "32M", "99999999999999999999", "99999999TiB"] {
-            assert!(Bytes::<0>::read(raw).is_err(), "{raw:?} passed for a size");
+            assert!(Bytes::<0>::parse(raw).is_err(), "{raw:?} passed for a size");
         }
-        assert!(Bytes::<1>::read("0MiB").is_err_and(|reason| reason.contains("no limit")));
+        assert!(Bytes::<1>::parse("0MiB").is_err_and(|reason| reason.contains("no limit")));
     }
 
     #[test]
@@ -145,23 +145,23 @@ mod tests {
         ];
         for (raw, millis, written) in cases {
             let span = Duration::from_millis(millis);
-            assert_eq!(Span::<0>::read(raw), Ok(span), "{raw}");
-            assert_eq!(Span::<0>::write(&span).as_deref(), Some(written));
+            assert_eq!(Span::<0>::parse(raw), Ok(span), "{raw}");
+            assert_eq!(Span::<0>::to_toml(&span).as_deref(), Some(written));
         }
         for raw in ["", "10", "s", "1.5h", "-1s", "1w", "1h30m", "36501d", "99999999999999999999d"] {
-            assert!(Span::<0>::read(raw).is_err(), "{raw:?} passed for a duration");
+            assert!(Span::<0>::parse(raw).is_err(), "{raw:?} passed for a duration");
         }
-        assert!(Span::<1>::read("0ms").is_err_and(|reason| reason.contains("no limit")));
+        assert!(Span::<1>::parse("0ms").is_err_and(|reason| reason.contains("no limit")));
     }
 
     #[test]
     fn counts_keep_their_bounds() {
         type Megapixels = Count<1, 1000>;
         for (raw, number) in [("1", 1_u32), ("1000", 1000), ("0064", 64)] {
-            assert_eq!(Megapixels::read(raw), Ok(number));
+            assert_eq!(Megapixels::parse(raw), Ok(number));
         }
         for raw in ["", "0", "1001", "-1", "+1", "1.0", "ten", "4294967296"] {
-            assert!(<Megapixels as Form<u32>>::read(raw).is_err(), "{raw:?} passed for a count");
+            assert!(<Megapixels as Codec<u32>>::parse(raw).is_err(), "{raw:?} passed for a count");
         }
     }
 }

@@ -1,9 +1,16 @@
-//! Where a value came from, in the words an operator would look for.
+//! Where a value came from: the layer, and the key it had there.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::setting::{flag, variable};
+
+/// Raw values by key, all of them keys that exist.
+pub(super) type Values = BTreeMap<String, String>;
+
+pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// A layer, and the key the value had there: its own, or the `…_file` of a secret.
 #[derive(Debug, Clone)]

@@ -1,16 +1,15 @@
 //! `pinhole config`: the settings in force as a `pinhole.toml`, each with where it came from.
 
-use super::Loaded;
 use super::origin::{Layer, Origin};
 use super::setting::{Default, Group, Setting};
-use super::settings::SETTINGS;
+use super::settings::{Config, SETTINGS};
 
 /// A value that reaches further, such as a long list, does not push the remarks of all others to the right.
 const WIDEST: usize = 48;
 
-pub(super) fn to_toml(loaded: &Loaded) -> String {
-    let values = loaded.config.written();
-    let settings = SETTINGS.iter().zip(values).zip(&loaded.origins);
+pub(super) fn to_toml(config: &Config, origins: &[Origin]) -> String {
+    let values = config.to_toml_values();
+    let settings = SETTINGS.iter().zip(values).zip(origins);
     let lines: Vec<Line> = settings.map(|((setting, value), origin)| line(setting, value, origin)).collect();
     let widths = lines.iter().map(|line| line.left.chars().count());
     let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or(WIDEST);

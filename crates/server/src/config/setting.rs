@@ -1,10 +1,8 @@
-//! What a row of the table says, the names that follow from its key, and the macro that reads the rows.
+//! A row of the table of settings, and the names that follow from its key.
 
 use std::thread;
 
-use super::settings::SETTINGS;
-
-/// More threads than any machine has use for; a slip of the finger asks for more.
+/// More threads than any machine can use; a larger number is a typing error.
 pub(super) const MAX_THREADS: u64 = 1024;
 
 pub(super) struct Setting {
@@ -12,16 +10,20 @@ pub(super) struct Setting {
     pub(super) group: Group,
     pub(super) default: Default,
     pub(super) help: &'static str,
-    /// What stands for the value in the help: `<SIZE>`.
+    /// The name of the value in the help: `<SIZE>`.
     pub(super) placeholder: &'static str,
     pub(super) list: bool,
     pub(super) secret: bool,
 }
 
+/// All settings, in the order in which they are printed.
+#[derive(Clone, Copy)]
+pub(super) struct Table(pub(super) &'static [Setting]);
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
     Service,
-    Watching,
+    Observability,
     Limits,
     Rates,
     Tuning,
@@ -39,20 +41,16 @@ pub(super) enum Default {
 
 impl Group {
     pub(super) const ALL: [Self; 5] =
-        [Self::Service, Self::Watching, Self::Limits, Self::Rates, Self::Tuning];
+        [Self::Service, Self::Observability, Self::Limits, Self::Rates, Self::Tuning];
 
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Service => "Service",
-            Self::Watching => "Logs and metrics",
+            Self::Observability => "Logs and metrics",
             Self::Limits => "Limits",
             Self::Rates => "Rate limits",
             Self::Tuning => "Tuning",
         }
-    }
-
-    pub(super) fn settings(self) -> impl Iterator<Item = &'static Setting> {
-        SETTINGS.iter().filter(move |setting| setting.group == self)
     }
 }
 
@@ -76,8 +74,23 @@ impl Default {
 }
 
 fn cores() -> u64 {
-    // A platform that cannot tell how many it has gets one thread, which always works.
+    // A platform that cannot tell gets one thread, which always works.
     thread::available_parallelism().map_or(1, |cores| cores.get() as u64).min(MAX_THREADS)
+}
+
+impl Table {
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static Setting> {
+        self.0.iter()
+    }
+
+    pub(super) fn find(self, key: &str) -> Option<&'static Setting> {
+        self.iter().find(|setting| setting.key == key)
+    }
+
+    /// Every key that can be set, `…_file` of a secret included.
+    pub(super) fn keys(self) -> impl Iterator<Item = String> {
+        self.iter().flat_map(|setting| [Some(setting.key.to_owned()), setting.file_key()]).flatten()
+    }
 }
 
 impl Setting {
@@ -87,13 +100,8 @@ impl Setting {
     }
 }
 
-/// Every key by which something can be set, in the order of the table.
-pub(crate) fn keys() -> impl Iterator<Item = String> {
-    SETTINGS.iter().flat_map(|setting| [Some(setting.key.to_owned()), setting.file_key()]).flatten()
-}
-
 /// `max_upload` is set by `--max-upload` …
-pub(crate) fn flag(key: &str) -> String {
+pub(super) fn flag(key: &str) -> String {
     format!("--{}", key.replace('_', "-"))
 }
 
@@ -101,44 +109,3 @@ pub(crate) fn flag(key: &str) -> String {
 pub(super) fn variable(key: &str) -> String {
     format!("PINHOLE_{}", key.to_ascii_uppercase())
 }
-
-/// Makes `Config`, the list of its settings, and the two ways between `Config` and written values.
-macro_rules! settings {
-    ($( $group:ident { $(
-        #[doc = $help:literal]
-        $key:ident : $type:ty as $form:ty = $default:expr;
-    )* } )*) => {
-        /// Every setting, checked and typed. `Debug` shows no secret.
-        #[derive(Debug, Clone, PartialEq)]
-        pub struct Config {
-            $($( #[doc = $help] pub $key: $type, )*)*
-        }
-
-        pub(super) static SETTINGS: &[super::setting::Setting] = &[$($(
-            super::setting::Setting {
-                key: stringify!($key),
-                group: super::setting::Group::$group,
-                default: $default,
-                help: $help.trim_ascii(),
-                placeholder: <$form as super::form::Form<$type>>::PLACEHOLDER,
-                list: <$form as super::form::Form<$type>>::LIST,
-                secret: <$form as super::form::Form<$type>>::SECRET,
-            },
-        )*)*];
-
-        impl Config {
-            /// `None` when any value is bad. All are read before that is said, so that an operator hears of
-            /// every mistake at once.
-            pub(super) fn read(layers: &mut super::layers::Layers) -> Option<Self> {
-                $($( let $key = layers.read::<$type, $form>(stringify!($key)); )*)*
-                Some(Self { $($( $key: $key?, )*)* })
-            }
-
-            /// Each value as TOML, in the order of the table; `None` where nothing is set.
-            pub(super) fn written(&self) -> Vec<Option<String>> {
-                vec![$($( <$form as super::form::Form<$type>>::write(&self.$key), )*)*]
-            }
-        }
-    };
-}
-pub(super) use settings;

@@ -1,6 +1,6 @@
 //! The table of settings. Everything else about them is derived from these rows.
 //!
-//! A row is `/// help line`, then `field: type as the form it is written in = default`. A help line shares a line
+//! A row is `/// help line`, then `field: type as codec = default`. A help line shares a line
 //! of 100 columns with the flag and the variable, so it has about 35 characters; more is said in comments.
 
 use std::net::SocketAddr;
@@ -11,12 +11,16 @@ use app::{BucketUrl, DatabaseUrl};
 use ipnet::IpNet;
 use model::Username;
 
-use super::form::{List, Maybe};
+use super::codec::{List, Optional};
+use super::define::settings;
 use super::numbers::{Bytes, Count, Span};
+use super::public_url::PublicUrl;
+use super::secret::Secret;
 use super::setting::Default::{Cores, Is, Unset};
-use super::setting::{MAX_THREADS, settings};
-use super::words::{Address, Bucket, Choice, Database, Folder, Name, Network, Switch, Text, Token, Url};
-use super::{LogFormat, PublicUrl, Secret};
+use super::setting::MAX_THREADS;
+use super::text::{
+    Address, Bucket, Choice, Database, Folder, LogFormat, Name, Network, Switch, Text, Token, Url,
+};
 
 settings! {
     Service {
@@ -27,22 +31,22 @@ settings! {
         data_dir: PathBuf as Folder = Is("./pinhole-data");
         // Both hold passwords, so neither is ever printed. The second is asked only where it knows as much as the first.
         /// PostgreSQL, instead of a file there
-        database_url: Option<DatabaseUrl> as Maybe<Database> =
+        database_url: Option<DatabaseUrl> as Optional<Database> =
             Unset { means: "SQLite in the data folder", example: "postgres://pinhole:PASSWORD@db.example.org/pinhole" };
         /// A replica of it, to read from
-        database_read_url: Option<DatabaseUrl> as Maybe<Database> =
+        database_read_url: Option<DatabaseUrl> as Optional<Database> =
             Unset { means: "all reads go to the first", example: "postgres://pinhole:PASSWORD@replica.example.org/pinhole" };
         // Keys, region and endpoint come by the usual AWS_… variables. The data folder is still needed: uploads arrive
         // there, and finished images are kept there.
         /// S3 bucket to keep photos in
-        blobs_url: Option<BucketUrl> as Maybe<Bucket> =
+        blobs_url: Option<BucketUrl> as Optional<Bucket> =
             Unset { means: "photos are kept in data_dir", example: "s3://my-photos/pinhole" };
         // Costs the disk about as much as was sent, on top of the squares. Nothing reads it today: it is what future
         // formats and larger sizes will be made from, which squares of 2048 pixels cannot give.
         /// Keep uploads, for formats to come
         keep_originals: bool as Switch = Is("on");
         /// Public address, for links and cookies
-        public_url: Option<PublicUrl> as Maybe<Url> =
+        public_url: Option<PublicUrl> as Optional<Url> =
             Unset { means: "the address each request came to", example: "https://photos.example.org" };
         /// Who may delete any post
         admins: Vec<Username> as List<Name> = Unset { means: "nobody", example: "ada,grace" };
@@ -50,17 +54,17 @@ settings! {
         trusted_proxies: Vec<IpNet> as List<Network> =
             Unset { means: "forwarded addresses are ignored", example: "10.0.0.0/8,192.0.2.7" };
     }
-    Watching {
+    Observability {
         /// What to log, as tracing directives
         log: String as Text = Is("info");
         // Auto is text on a terminal and JSON elsewhere.
         /// text, json or auto
         log_format: LogFormat as Choice = Is("auto");
         /// Address for /metrics; off without it
-        admin_listen: Option<SocketAddr> as Maybe<Address> =
+        admin_listen: Option<SocketAddr> as Optional<Address> =
             Unset { means: "no metrics are served", example: "127.0.0.1:9090" };
         /// Bearer token that /metrics asks for
-        admin_token: Option<Secret> as Maybe<Token> =
+        admin_token: Option<Secret> as Optional<Token> =
             Unset { means: "metrics ask for no token", example: "the output of `openssl rand -hex 32`" };
     }
     Limits {

@@ -5,8 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::setting::variable;
+use super::setting::{flag, variable};
 use super::settings::SETTINGS;
+use super::suggest::nearest_key;
 use super::*;
 
 /// A machine with flags, an environment and files, none of them real.
@@ -407,7 +408,7 @@ fn what_is_printed_reads_back_to_the_same() {
 #[test]
 fn every_setting_is_printed_once_and_its_remarks_are_aligned() {
     let printed = Machine::default().load().unwrap().to_toml();
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter() {
         let lines = printed.lines().filter(|line| {
             line.trim_start_matches("# ").split_once(" =").is_some_and(|(key, _)| key == setting.key)
         });
@@ -423,7 +424,7 @@ fn names_follow_from_the_key() {
         (flag("max_upload").as_str(), variable("max_upload").as_str()),
         ("--max-upload", "PINHOLE_MAX_UPLOAD")
     );
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter() {
         assert!(!setting.help.is_empty() && !setting.help.ends_with('.'), "{}", setting.key);
     }
 }
@@ -433,4 +434,26 @@ fn a_user_of_a_value_can_refuse_it_too() {
     let loaded = Machine::default().variable("PINHOLE_LOG", "info,=").load().unwrap();
     let complaint = loaded.refuse("log", "invalid filter directive").to_string();
     assert_eq!(complaint, "log (variable PINHOLE_LOG): invalid filter directive");
+}
+
+#[test]
+fn the_nearest_key_is_found_for_typing_errors_and_related_names() {
+    let cases = [
+        ("max_uplod", Some("max_upload")),
+        ("max-upload", Some("max_upload")),
+        ("upload_max", Some("max_upload")),
+        ("MAX_UPLOAD_SIZE", Some("max_upload")),
+        ("lisetn", Some("listen")),
+        ("datadir", Some("data_dir")),
+        ("admin", Some("admins")),
+        ("admin_tokn_file", Some("admin_token_file")),
+        ("session_idel", Some("session_idle")),
+        ("log_level", Some("log")),
+        ("url", Some("public_url")),
+        ("colour", None),
+        ("zzz", None),
+    ];
+    for (unknown, meant) in cases {
+        assert_eq!(nearest_key(SETTINGS, unknown).as_deref(), meant, "{unknown}");
+    }
 }

@@ -1,12 +1,12 @@
-//! The environment: every variable that begins with `PINHOLE_` must mean something.
+//! The environment: every variable that begins with `PINHOLE_` must be a setting.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::error::Problem;
-use super::layers::Values;
-use super::setting::{keys, variable};
+use super::origin::Values;
+use super::setting::{Table, variable};
 use super::suggest::nearest_key;
 
 pub(super) struct Environment {
@@ -16,10 +16,11 @@ pub(super) struct Environment {
 }
 
 pub(super) fn read(
+    table: Table,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     problems: &mut Vec<Problem>,
 ) -> Environment {
-    let known: BTreeMap<String, String> = keys().map(|key| (variable(&key), key)).collect();
+    let known: BTreeMap<String, String> = table.keys().map(|key| (variable(&key), key)).collect();
     let mut environment = Environment { config: None, values: Values::new() };
     for (name, value) in variables {
         // A name that is not even text is none of ours.
@@ -36,7 +37,7 @@ pub(super) fn read(
             (Some(_), Err(_)) => problems.push(Problem::NotText { name: name.to_owned() }),
             (None, value) => {
                 if !is_foreign(rest, &value.unwrap_or_else(|raw| raw.to_string_lossy().into_owned())) {
-                    let nearest = nearest_key(rest).map(|key| variable(&key));
+                    let nearest = nearest_key(table, rest).map(|key| variable(&key));
                     problems.push(Problem::UnknownVariable { name: name.to_owned(), nearest });
                 }
             }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::error::DemoError;
 use super::photos::Embedded;
-use super::{DemoError, Guest};
 
 const CAST: &str = include_str!("../../../../demo/cast.toml");
 
@@ -36,6 +36,13 @@ pub(super) struct Post {
     #[serde(default)]
     pub(super) message: String,
     pub(super) likes: Vec<String>,
+}
+
+/// The account that visitors may log in to.
+#[derive(Debug, Clone)]
+pub(crate) struct Guest {
+    pub(crate) username: String,
+    pub(crate) password: String,
 }
 
 impl Cast {

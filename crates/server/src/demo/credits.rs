@@ -24,9 +24,9 @@ pub(crate) fn credits(heading: Style) -> String {
     let links = LICENSES.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
     let links = links.map(|(licence, address)| format!("  {licence:27}{address}\n"));
     format!(
-        "{heading}Photos of the demo{heading:#} (scaled down, saved anew)\n{}\n{heading}Their licences{heading:#}\n{}",
+        "{heading}Photos of the demo{heading:#} (scaled down, re-encoded)\n{}\n{heading}Their licences{heading:#}\n{}",
         rows.collect::<String>(),
-        links.collect::<String>(),
+        links.collect::<String>().trim_end(),
     )
 }
 

@@ -1,4 +1,4 @@
-//! Tells the story of the cast through the same use cases that real people go through.
+//! Fills the demo through the use cases that requests go through.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,11 +7,11 @@ use app::{App, Caller, Draft, Error, Posted, Upload};
 use futures_util::future::try_join_all;
 use model::{Alt, Clock, Message, PostId};
 
-use super::DemoError;
 use super::cast::{Cast, Person, Post};
+use super::error::DemoError;
 use super::photos::Embedded;
 
-/// How often something is tried again when a queue is full, and after how long: an operator may have made it short.
+/// How often an operation is retried while a queue is full, and after how long: the settings may make it short.
 const TRIES: usize = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -35,14 +35,15 @@ pub(super) async fn fill(app: &App, clock: &Clock, cast: &Cast) -> Result<(), De
 
 async fn join<'a>(app: &App, person: &'a Person, password: &str) -> Result<(&'a str, Caller), DemoError> {
     let name = person.username.as_str();
-    let entrance = patiently(|| format!("{name} joins"), async || app.join(name, password.to_owned()).await);
+    let entrance =
+        retry_while_busy(|| format!("{name} joins"), async || app.join(name, password.to_owned()).await);
     let token = entrance.await?.token;
-    let caller = patiently(
+    let caller = retry_while_busy(
         || format!("{name} comes in"),
         async || app.authenticate(&token).await?.ok_or(Error::WrongCredentials),
     );
     let caller = caller.await?;
-    patiently(
+    retry_while_busy(
         || format!("{name} shows a photo of themselves"),
         async || app.set_profile_photo(&caller, upload(app, person.photo, None).await?).await,
     )
@@ -51,8 +52,8 @@ async fn join<'a>(app: &App, person: &'a Person, password: &str) -> Result<(&'a 
 }
 
 async fn share(app: &App, author: &Caller, post: &Post) -> Result<PostId, DemoError> {
-    let deed = || format!("{} posts {}", post.author, post.photo.name);
-    let posted = patiently(deed, async || {
+    let operation = || format!("{} posts {}", post.author, post.photo.name);
+    let posted = retry_while_busy(operation, async || {
         let message = Message::parse(post.message.clone()).map_err(|rule| Error::invalid("message", rule))?;
         let alt = Alt::parse(post.alt.clone()).map_err(|rule| Error::invalid("alt", rule))?;
         let upload = upload(app, post.photo, alt).await?;
@@ -64,7 +65,7 @@ async fn share(app: &App, author: &Caller, post: &Post) -> Result<PostId, DemoEr
 }
 
 async fn like(app: &App, fan: &Caller, post: PostId) -> Result<(), DemoError> {
-    patiently(|| format!("{} likes", fan.user.username), async || app.like(fan, post).await).await
+    retry_while_busy(|| format!("{} likes", fan.user.username), async || app.like(fan, post).await).await
 }
 
 async fn upload(app: &App, photo: Embedded, alt: Option<Alt>) -> Result<Upload, Error> {
@@ -73,9 +74,9 @@ async fn upload(app: &App, photo: Embedded, alt: Option<Alt>) -> Result<Upload, 
     Ok(Upload { photo: spool.finish().await?, alt })
 }
 
-/// Tries again while the service is busy, which here can only be with ourselves.
-async fn patiently<T>(
-    deed: impl FnOnce() -> String,
+/// Retries while the service is busy, which here can only be with the demo itself.
+async fn retry_while_busy<T>(
+    operation: impl FnOnce() -> String,
     work: impl AsyncFn() -> Result<T, Error>,
 ) -> Result<T, DemoError> {
     let mut tries = 0;
@@ -85,7 +86,7 @@ async fn patiently<T>(
                 tries += 1;
                 tokio::time::sleep(PAUSE).await;
             }
-            outcome => return outcome.map_err(|cause| DemoError::Fill { deed: deed(), cause }),
+            outcome => return outcome.map_err(|cause| DemoError::Fill { operation: operation(), cause }),
         }
     }
 }

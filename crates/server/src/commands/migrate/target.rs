@@ -1,10 +1,10 @@
-//! Where a move leads: what is wrong there, and how the service is told of it, in the words of `migrate`.
+//! The destination of a migration: its errors in terms of `migrate`'s flags, and the settings to start it with.
 
 use app::OpenError;
 use ops::{InstanceLocation, StorageLocation};
 
-/// The settings that errors speak of, and what names the same for a move.
-const NAMES: [(&str, &str); 7] = [
+/// Settings as errors name them, and the flags of `migrate` for the same.
+const FLAGS: [(&str, &str); 7] = [
     ("--data-dir or PINHOLE_DATA_DIR", "--to-database or --to-blobs"),
     ("--data-dir, --database-url or their variables", "--to-database"),
     ("--blobs-url or PINHOLE_BLOBS_URL", "--to-blobs"),
@@ -14,30 +14,30 @@ const NAMES: [(&str, &str); 7] = [
     ("PINHOLE_BLOBS_URL", "--to-blobs"),
 ];
 
-/// What happened stays as it is; what to do about it names the flags that were given.
-pub(super) fn words(error: &OpenError) -> String {
+/// The first line is kept; the advice after it names the flags that were given.
+pub(super) fn message(error: &OpenError) -> String {
     if let OpenError::Missing(cause) = error {
         return format!(
             "{cause} yet\nRun this without --verify, or with --finish when the service is stopped."
         );
     }
-    let words = error.to_string();
-    let Some((what, advice)) = words.split_once('\n') else { return words };
-    let advice = NAMES.iter().fold(advice.to_owned(), |advice, (from, to)| advice.replace(from, to));
+    let message = error.to_string();
+    let Some((what, advice)) = message.split_once('\n') else { return message };
+    let advice = FLAGS.iter().fold(advice.to_owned(), |advice, (from, to)| advice.replace(from, to));
     format!("{what}\n{advice}")
 }
 
-/// What the service has to be told to run there. An address of a database may hold a password, so it is not repeated.
-pub(super) fn settings(places: &InstanceLocation) -> Vec<String> {
+/// The settings of a service that runs there. The URL of a database may hold a password, so it is not repeated.
+pub(super) fn settings(location: &InstanceLocation) -> Vec<String> {
     let data_dir = |path: &std::path::Path| format!("PINHOLE_DATA_DIR={}", path.display());
     let mut settings = Vec::new();
-    match &places.database {
+    match &location.database {
         StorageLocation::Folder(path) => settings.push(data_dir(path)),
         StorageLocation::Url(url) => {
-            settings.push(format!("PINHOLE_DATABASE_URL=…   the address that leads to {url}"));
+            settings.push(format!("PINHOLE_DATABASE_URL=…   the URL of {url}"));
         }
     }
-    match (&places.blobs, &places.database) {
+    match (&location.blobs, &location.database) {
         (StorageLocation::Url(url), _) => settings.push(format!("PINHOLE_BLOBS_URL={url}")),
         (StorageLocation::Folder(path), StorageLocation::Url(_)) => settings.push(data_dir(path)),
         (StorageLocation::Folder(photos), StorageLocation::Folder(rows)) if photos != rows => {
@@ -58,15 +58,15 @@ mod tests {
 
     use super::*;
 
-    fn places(database: &str, blobs: &str) -> InstanceLocation {
+    fn location(database: &str, blobs: &str) -> InstanceLocation {
         let (database, blobs) = (database.parse().unwrap(), blobs.parse().unwrap());
         InstanceLocation { database, blobs, account: Account::default() }
     }
 
     #[test]
-    fn the_service_is_told_of_every_pair_of_places() {
+    fn every_pair_of_locations_has_its_settings() {
         let db = "postgres://ada:s3cret@db/pinhole";
-        let told = "PINHOLE_DATABASE_URL=…   the address that leads to pinhole on db:5432";
+        let told = "PINHOLE_DATABASE_URL=…   the URL of pinhole on db:5432";
         for (database, blobs, expected) in [
             (db, "s3://bucket", vec![told, "PINHOLE_BLOBS_URL=s3://bucket"]),
             (db, "/new", vec![told, "PINHOLE_DATA_DIR=/new"]),
@@ -74,15 +74,15 @@ mod tests {
             ("/new", "/new", vec!["PINHOLE_DATA_DIR=/new"]),
             ("/new", "/old", vec!["PINHOLE_DATA_DIR=/new", "once /old/photos has been moved to /new/photos"]),
         ] {
-            assert_eq!(settings(&places(database, blobs)), expected, "{database} {blobs}");
+            assert_eq!(settings(&location(database, blobs)), expected, "{database} {blobs}");
         }
     }
 
     #[test]
-    fn advice_names_the_flags_of_a_move() {
+    fn advice_names_the_flags_of_migrate() {
         let locked = OpenError::Locked { path: "--data-dir".into() };
-        let words = words(&locked);
-        let (what, advice) = words.split_once('\n').unwrap();
+        let message = message(&locked);
+        let (what, advice) = message.split_once('\n').unwrap();
         assert!(what.ends_with("--data-dir"), "a folder of any name: {what}");
         assert!(advice.contains("--to-database or --to-blobs") && !advice.contains("--data-dir"), "{advice}");
     }

@@ -1,14 +1,16 @@
-//! The one thing everybody looks for: that the service is ready, and where.
+//! The startup banner: that the service is ready, and where.
 
 use crate::config::Config;
-use crate::{Guest, Service, telemetry};
+use crate::demo::Guest;
+use crate::service::Service;
+use crate::telemetry;
 
-/// Says so in the form of the log. `guest` is for a demo: whom to sign in as.
-pub fn announce(config: &Config, service: &Service, guest: Option<&Guest>) {
+/// Text for people, or an event where the log is JSON. `guest` is the account of a demo.
+pub(crate) fn announce(config: &Config, service: &Service, guest: Option<&Guest>) {
     let address = format!("http://{}", service.address());
     let metrics = service.admin_address().map(|address| format!("http://{address}/metrics"));
     let folder = config.data_dir.display();
-    if !telemetry::is_for_people(config) {
+    if !telemetry::is_text(config) {
         let (username, password) =
             guest.map(|guest| (guest.username.as_str(), guest.password.as_str())).unzip();
         tracing::info!(address, metrics, data_dir = %folder, username, password, "ready");

@@ -1,4 +1,4 @@
-//! Settings that name something: addresses, folders, people, networks, choices.
+//! Textual settings: addresses, folders, users, networks, choices.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -7,12 +7,13 @@ use app::{BucketUrl, DatabaseUrl};
 use ipnet::IpNet;
 use model::Username;
 
-use super::form::{Form, quoted};
-use super::{PublicUrl, Secret};
+use super::codec::{Codec, quoted};
+use super::public_url::PublicUrl;
+use super::secret::Secret;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Text where a person looks on, JSON elsewhere.
+    /// Text on a terminal, JSON elsewhere.
     Auto,
     Text,
     Json,
@@ -20,10 +21,10 @@ pub enum LogFormat {
 
 pub(super) struct Choice;
 
-impl Form<LogFormat> for Choice {
+impl Codec<LogFormat> for Choice {
     const PLACEHOLDER: &'static str = "FORMAT";
 
-    fn read(raw: &str) -> Result<LogFormat, String> {
+    fn parse(raw: &str) -> Result<LogFormat, String> {
         match raw {
             "auto" => Ok(LogFormat::Auto),
             "text" => Ok(LogFormat::Text),
@@ -32,7 +33,7 @@ impl Form<LogFormat> for Choice {
         }
     }
 
-    fn write(format: &LogFormat) -> Option<String> {
+    fn to_toml(format: &LogFormat) -> Option<String> {
         let word = match format {
             LogFormat::Auto => "auto",
             LogFormat::Text => "text",
@@ -44,10 +45,10 @@ impl Form<LogFormat> for Choice {
 
 pub(super) struct Switch;
 
-impl Form<bool> for Switch {
+impl Codec<bool> for Switch {
     const PLACEHOLDER: &'static str = "on|off";
 
-    fn read(raw: &str) -> Result<bool, String> {
+    fn parse(raw: &str) -> Result<bool, String> {
         match raw {
             "on" | "true" => Ok(true),
             "off" | "false" => Ok(false),
@@ -55,81 +56,81 @@ impl Form<bool> for Switch {
         }
     }
 
-    fn write(on: &bool) -> Option<String> {
+    fn to_toml(on: &bool) -> Option<String> {
         Some(on.to_string())
     }
 }
 
 pub(super) struct Address;
 
-impl Form<SocketAddr> for Address {
+impl Codec<SocketAddr> for Address {
     const PLACEHOLDER: &'static str = "ADDR";
 
-    fn read(raw: &str) -> Result<SocketAddr, String> {
+    fn parse(raw: &str) -> Result<SocketAddr, String> {
         raw.parse().map_err(|_| "expected an IP address and a port (port 0 picks a free one)".into())
     }
 
-    fn write(address: &SocketAddr) -> Option<String> {
+    fn to_toml(address: &SocketAddr) -> Option<String> {
         Some(quoted(&address.to_string()))
     }
 }
 
 pub(super) struct Folder;
 
-impl Form<PathBuf> for Folder {
+impl Codec<PathBuf> for Folder {
     const PLACEHOLDER: &'static str = "DIR";
 
-    fn read(raw: &str) -> Result<PathBuf, String> {
+    fn parse(raw: &str) -> Result<PathBuf, String> {
         if raw.is_empty() { Err("expected the path of a folder".into()) } else { Ok(raw.into()) }
     }
 
-    fn write(path: &PathBuf) -> Option<String> {
+    fn to_toml(path: &PathBuf) -> Option<String> {
         Some(quoted(&path.display().to_string()))
     }
 }
 
-/// Free text; whoever uses it knows its rules.
+/// Free text, checked by its user.
 pub(super) struct Text;
 
-impl Form<String> for Text {
+impl Codec<String> for Text {
     const PLACEHOLDER: &'static str = "FILTER";
 
-    fn read(raw: &str) -> Result<String, String> {
+    fn parse(raw: &str) -> Result<String, String> {
         if raw.is_empty() { Err("expected some text".into()) } else { Ok(raw.into()) }
     }
 
-    fn write(text: &String) -> Option<String> {
+    fn to_toml(text: &String) -> Option<String> {
         Some(quoted(text))
     }
 }
 
 pub(super) struct Name;
 
-impl Form<Username> for Name {
+impl Codec<Username> for Name {
     const PLACEHOLDER: &'static str = "NAME";
 
-    fn read(raw: &str) -> Result<Username, String> {
+    fn parse(raw: &str) -> Result<Username, String> {
         raw.parse().map_err(|reason| format!("expected a username: {reason}"))
     }
 
-    fn write(name: &Username) -> Option<String> {
+    fn to_toml(name: &Username) -> Option<String> {
         Some(quoted(name.as_str()))
     }
 }
 
 pub(super) struct Network;
 
-impl Form<IpNet> for Network {
+impl Codec<IpNet> for Network {
     const PLACEHOLDER: &'static str = "NETWORK";
 
-    fn read(raw: &str) -> Result<IpNet, String> {
+    fn parse(raw: &str) -> Result<IpNet, String> {
         let address = raw.parse::<IpAddr>().map(IpNet::from);
         // 10.1.2.3/8 means the network 10.0.0.0/8: that is what will be matched, so that is what is shown.
         let network = address.or_else(|_| raw.parse::<IpNet>().map(|network| network.trunc()));
         network.map_err(|_| "expected an IP address or a network".into())
     }
 
-    fn write(network: &IpNet) -> Option<String> {
+    fn to_toml(network: &IpNet) -> Option<String> {
         let alone = network.prefix_len() == network.max_prefix_len();
         Some(quoted(&if alone { network.addr().to_string() } else { network.to_string() }))
     }
@@ -137,60 +138,60 @@ impl Form<IpNet> for Network {
 
 pub(super) struct Url;
 
-impl Form<PublicUrl> for Url {
+impl Codec<PublicUrl> for Url {
     const PLACEHOLDER: &'static str = "URL";
 
-    fn read(raw: &str) -> Result<PublicUrl, String> {
+    fn parse(raw: &str) -> Result<PublicUrl, String> {
         raw.parse()
     }
 
-    fn write(url: &PublicUrl) -> Option<String> {
+    fn to_toml(url: &PublicUrl) -> Option<String> {
         Some(quoted(url.as_str()))
     }
 }
 
 pub(super) struct Bucket;
 
-impl Form<BucketUrl> for Bucket {
+impl Codec<BucketUrl> for Bucket {
     const PLACEHOLDER: &'static str = "URL";
 
-    fn read(raw: &str) -> Result<BucketUrl, String> {
+    fn parse(raw: &str) -> Result<BucketUrl, String> {
         raw.parse()
     }
 
-    fn write(url: &BucketUrl) -> Option<String> {
+    fn to_toml(url: &BucketUrl) -> Option<String> {
         Some(quoted(&url.to_string()))
     }
 }
 
 pub(super) struct Database;
 
-impl Form<DatabaseUrl> for Database {
+impl Codec<DatabaseUrl> for Database {
     const PLACEHOLDER: &'static str = "URL";
     const SECRET: bool = true;
 
-    fn read(raw: &str) -> Result<DatabaseUrl, String> {
+    fn parse(raw: &str) -> Result<DatabaseUrl, String> {
         raw.parse()
     }
 
     /// Never: there is a password in it.
-    fn write(_: &DatabaseUrl) -> Option<String> {
+    fn to_toml(_: &DatabaseUrl) -> Option<String> {
         None
     }
 }
 
 pub(super) struct Token;
 
-impl Form<Secret> for Token {
+impl Codec<Secret> for Token {
     const PLACEHOLDER: &'static str = "TOKEN";
     const SECRET: bool = true;
 
-    fn read(raw: &str) -> Result<Secret, String> {
+    fn parse(raw: &str) -> Result<Secret, String> {
         raw.parse()
     }
 
     /// Never: what is written here is printed.
-    fn write(_: &Secret) -> Option<String> {
+    fn to_toml(_: &Secret) -> Option<String> {
         None
     }
 }
@@ -209,11 +210,11 @@ mod tests {
         ];
         for (raw, network, written) in cases {
             let network: IpNet = network.parse().unwrap();
-            assert_eq!(Network::read(raw), Ok(network));
-            assert_eq!(Network::write(&network).as_deref(), Some(written));
+            assert_eq!(Network::parse(raw), Ok(network));
+            assert_eq!(Network::to_toml(&network).as_deref(), Some(written));
         }
         for raw in ["", "localhost", "10.0.0.0/33", "10.0.0", "10.0.0.0/8/8"] {
-            assert!(Network::read(raw).is_err(), "{raw:?} passed for a network");
+            assert!(Network::parse(raw).is_err(), "{raw:?} passed for a network");
         }
     }
 }

@@ -1,0 +1,114 @@
+//! `pinhole doctor`: runs all checks and prints their findings, for people or as JSON.
+
+mod settings;
+
+use std::process::ExitCode;
+
+use app::OpenError;
+use clap::Args;
+use model::Clock;
+use ops::{Examination, Finding, Instance, InstanceLocation, Level};
+
+use super::instance::location;
+use crate::config::Config;
+use crate::process::{block_on, fail, print};
+use crate::progress::{NoProgress, ProgressBar};
+
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct DoctorArgs {
+    /// Fix what can be fixed without losing anything
+    #[arg(long)]
+    fix: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+struct Report {
+    findings: Vec<Finding>,
+}
+
+impl DoctorArgs {
+    pub(super) fn run(self, config: &Config) -> ExitCode {
+        let report = match block_on(self.examine(config)) {
+            Ok(report) => report,
+            Err(error) => return fail(error),
+        };
+        let printed = print(&if self.json { report.to_json() } else { report.to_text() });
+        if report.is_healthy() { printed } else { ExitCode::FAILURE }
+    }
+
+    async fn examine(&self, config: &Config) -> Report {
+        let mut findings = settings::examine(config);
+        match open(&location(config), self.fix).await {
+            Ok(instance) => {
+                let examination = Examination {
+                    instance: &instance,
+                    data_dir: &config.data_dir,
+                    replica: config.database_read_url.as_ref(),
+                    now: Clock::system().now(),
+                    session_idle: config.session_idle,
+                    cache_disk: config.cache_disk,
+                    admins: &config.admins,
+                    fix: self.fix,
+                };
+                findings.extend(match self.json {
+                    true => examination.run(&NoProgress).await,
+                    false => examination.run(&ProgressBar::new()).await,
+                });
+            }
+            Err(error) => findings.push(unopened(&error)),
+        }
+        Report { findings }
+    }
+}
+
+/// Opened read-only first even for a fix: an instance that is missing must not be created.
+async fn open(location: &InstanceLocation, fix: bool) -> Result<Instance, OpenError> {
+    let read_only = Instance::open_read_only(location).await?;
+    if !fix {
+        return Ok(read_only);
+    }
+    drop(read_only);
+    Instance::open_exclusive(location).await
+}
+
+/// The first line says what is wrong, the others what to do.
+fn unopened(error: &OpenError) -> Finding {
+    let message = error.to_string();
+    let (what, advice) = message.split_once('\n').unwrap_or((&message, ""));
+    let finding = Finding::problem("open", what);
+    if advice.is_empty() { finding } else { finding.advice(advice.replace('\n', " ")) }
+}
+
+impl Report {
+    fn is_healthy(&self) -> bool {
+        !self.findings.iter().any(Finding::is_open)
+    }
+
+    /// One line for each finding, and one for all.
+    fn to_text(&self) -> String {
+        let mut text = String::new();
+        for finding in &self.findings {
+            let mark = match (finding.level, &finding.fixed) {
+                (Level::Ok, _) => "ok",
+                (_, Some(_)) => "fixed",
+                (Level::Note, None) => "note",
+                (Level::Problem, None) => "PROBLEM",
+            };
+            let rest = finding.fixed.as_ref().or(finding.advice.as_ref());
+            let rest = rest.map(|rest| format!(". {rest}")).unwrap_or_default();
+            text += &format!("{mark:7}  {:8}  {}{rest}\n", finding.check, finding.what);
+        }
+        let open = self.findings.iter().filter(|finding| finding.is_open()).count();
+        text += match open {
+            0 => "All is well.\n",
+            _ => "Not all is well: see what is marked PROBLEM.\n",
+        };
+        text
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::json!({ "healthy": self.is_healthy(), "findings": self.findings }).to_string() + "\n"
+    }
+}

@@ -1,0 +1,42 @@
+//! The macro that derives `Config` and its table from the rows of `settings.rs`.
+
+/// Defines `Config`, the table of its settings, and the conversions between `Config` and text.
+macro_rules! settings {
+    ($( $group:ident { $(
+        #[doc = $help:literal]
+        $key:ident : $type:ty as $codec:ty = $default:expr;
+    )* } )*) => {
+        /// Every setting, checked and typed. `Debug` shows no secret.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Config {
+            $($( #[doc = $help] pub $key: $type, )*)*
+        }
+
+        pub(super) static SETTINGS: super::setting::Table = super::setting::Table(&[$($(
+            super::setting::Setting {
+                key: stringify!($key),
+                group: super::setting::Group::$group,
+                default: $default,
+                help: $help.trim_ascii(),
+                placeholder: <$codec as super::codec::Codec<$type>>::PLACEHOLDER,
+                list: <$codec as super::codec::Codec<$type>>::LIST,
+                secret: <$codec as super::codec::Codec<$type>>::SECRET,
+            },
+        )*)*]);
+
+        impl Config {
+            /// `None` when any value is bad. All are read before it returns, so that every mistake is reported at
+            /// once.
+            pub(super) fn read(layers: &mut super::layers::Layers) -> Option<Self> {
+                $($( let $key = layers.read::<$type, $codec>(stringify!($key)); )*)*
+                Some(Self { $($( $key: $key?, )*)* })
+            }
+
+            /// Each value as TOML, in the order of the table; `None` where nothing is set.
+            pub(super) fn to_toml_values(&self) -> Vec<Option<String>> {
+                vec![$($( <$codec as super::codec::Codec<$type>>::to_toml(&self.$key), )*)*]
+            }
+        }
+    };
+}
+pub(super) use settings;
