@@ -20,6 +20,13 @@ pub struct Draft {
     pub key: Option<String>,
 }
 
+impl Draft {
+    /// Without text and without an idempotency key.
+    pub fn new(upload: Upload) -> Self {
+        Self { upload, message: None, key: None }
+    }
+}
+
 /// The post an upload made, now or before.
 #[derive(Debug)]
 pub enum Posted {
@@ -74,7 +81,7 @@ impl App {
         let Draft { upload, message, key } = draft;
         let Prepared { photo, files, removed, at } = self.prepare(upload).await?;
         let keys_since = at.minus(Settings::KEY_LIFE);
-        let new = NewPost { author: caller.user.id, photo, message, key, keys_since, created_at: at };
+        let new = NewPost { message, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
         let app = self.clone();
         let created = detached(async move {
             let made = |created: &Created| matches!(created, Created::New(_));

@@ -79,6 +79,13 @@ pub struct NewPost {
     pub created_at: Timestamp,
 }
 
+impl NewPost {
+    /// Without text and without an idempotency key.
+    pub fn new(author: UserId, photo: NewPhoto, created_at: Timestamp) -> Self {
+        Self { author, photo, message: None, key: None, keys_since: created_at, created_at }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     New(Post<UserId>),

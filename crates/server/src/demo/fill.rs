@@ -57,7 +57,7 @@ async fn share(app: &App, author: &Caller, post: &Post) -> Result<PostId, DemoEr
         let message = Message::parse(post.message.clone()).map_err(|rule| Error::invalid("message", rule))?;
         let alt = Alt::parse(post.alt.clone()).map_err(|rule| Error::invalid("alt", rule))?;
         let upload = upload(app, post.photo, alt).await?;
-        app.create_post(author, Draft { upload, message, key: None }).await
+        app.create_post(author, Draft { message, ..Draft::new(upload) }).await
     });
     match posted.await? {
         Posted::New { post, .. } | Posted::Before(post) => Ok(post.id),

@@ -132,6 +132,14 @@ impl Case {
         })();
     }
 
+    /// Whether SQLite's schema lets a column be null.
+    pub(crate) async fn is_nullable(&self, table: &str, column: &str) -> bool {
+        let nullable = format!(
+            "SELECT count(*) FROM pragma_table_info('{table}') WHERE name = '{column}' AND \"notnull\" = 0 AND pk = 0"
+        );
+        self.count(&nullable).await > 0
+    }
+
     /// Asks the database itself, past every function of the store.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         match &self.place {
@@ -207,11 +215,9 @@ pub(crate) fn new_photo(number: u8) -> NewPhoto {
 
 pub(crate) fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
     NewPost {
-        author,
-        photo: new_photo(number),
         message: Message::parse(format!("post {number}")).unwrap(),
         key: key.map(str::to_owned),
         keys_since: LONG_AGO,
-        created_at: NOW,
+        ..NewPost::new(author, new_photo(number), NOW)
     }
 }

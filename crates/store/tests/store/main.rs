@@ -155,16 +155,18 @@ async fn only_the_author_edits(case: Case) {
     let post = case.post(ada.id, 1).await.id;
     assert_eq!(case.store.post_author(post).await.unwrap(), Some(ada.id));
     let (text, words) = (Message::parse("new".into()).unwrap(), Alt::parse("swans".into()).unwrap());
-    let both = PostEdit { message: Some(text.clone()), alt: Some(words.clone()) };
+    let edit = PostEdit::default;
+    let both = PostEdit { message: Some(text.clone()), ..PostEdit { alt: Some(words.clone()), ..edit() } };
     assert_eq!(case.store.edit_post(post, bob.id, both.clone()).await.unwrap(), Access::Forbidden);
     assert_eq!(case.store.edit_post(PostId(999), ada.id, both.clone()).await.unwrap(), Access::Missing);
     let untouched = case.post(ada.id, 2).await;
 
     let edits = [
         (both, text.clone(), words.clone()),
-        (PostEdit { message: Some(None), alt: None }, None, words),
-        (PostEdit { message: Some(text.clone()), alt: Some(None) }, text.clone(), None),
-        (PostEdit::default(), text, None),
+        (PostEdit { message: Some(None), ..edit() }, None, words),
+        (PostEdit { alt: Some(None), ..edit() }, None, None),
+        (PostEdit { message: Some(text.clone()), ..edit() }, text.clone(), None),
+        (edit(), text, None),
     ];
     for (edit, message, alt) in edits {
         let Access::Granted(edited) = case.store.edit_post(post, ada.id, edit).await.unwrap() else {
