@@ -1,4 +1,4 @@
-//! The tables of a backup, and how many rows they have. Whoever adds a table adds a line to [`tables!`] below.
+//! The tables of a backup, and how many rows they have. A new table is a new line in [`tables!`] below.
 //!
 //! Rows of `uploads` and `removals` are not exported: they are about files of one blob store.
 

@@ -18,8 +18,8 @@ use crate::row::Row;
 use crate::sqlite::tx::SqliteTx;
 use crate::value::{Bound, Value};
 
-/// A borrowed transaction. It has no control methods: whoever began the transaction keeps the handle of its
-/// backend, and that ends it.
+/// A borrowed transaction. It has no control methods: the backend that began the transaction keeps its handle,
+/// and ends it.
 #[derive(Debug)]
 pub(crate) enum Tx<'c> {
     Sqlite(&'c mut SqliteTx),

@@ -81,7 +81,7 @@ pub(super) async fn expect_current(url: &DatabaseUrl, connector: Arc<Connector>)
     }
 }
 
-/// What we count on, in words for whoever has to mend it.
+/// Checks the server's version and settings; the error says what to change.
 async fn check_server(client: &Client) -> Result<(), String> {
     let asked = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
         current_setting('server_encoding'), current_schema()";

@@ -62,7 +62,7 @@ pub(crate) fn checkpoint(conn: &Connection) -> Result<bool, Error> {
 
 fn configure(conn: &Connection, cache: u64) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Keeps a prepared statement prepared: without it every cleared binding plans the query anew.
+    // Keeps a prepared statement prepared: without it every cleared binding plans the query again.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(128);
