@@ -5,6 +5,7 @@ mod banner;
 mod cli;
 mod commands;
 pub mod config;
+mod connection;
 mod demo;
 mod http;
 mod linger;
@@ -12,8 +13,9 @@ mod listener;
 mod metrics;
 mod process;
 mod progress;
-mod sent;
+mod response_body;
 mod service;
+mod settings;
 mod stream;
 mod telemetry;
 

@@ -1,4 +1,4 @@
-//! A request body that is drained when nobody reads it.
+//! Lingering close: a request body that is drained when the handler has not read it.
 //!
 //! An answer that comes before the whole body has been read (an error, mostly) must not be lost to a
 //! client that is still sending: closing on it would reset the connection and destroy the answer on its
@@ -19,16 +19,16 @@ const MAX_BYTES: u64 = 512 << 20;
 const MAX_TIME: Duration = Duration::from_secs(10);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-pub(crate) struct Lingering(Option<Incoming>);
+pub(crate) struct LingeringBody(Option<Incoming>);
 
-impl Lingering {
+impl LingeringBody {
     /// A client that waits for `100 Continue` is not sending yet: reading on would ask it to.
     pub(crate) fn new(body: Incoming, expects_continue: bool) -> Result<Self, Incoming> {
         if expects_continue { Err(body) } else { Ok(Self(Some(body))) }
     }
 }
 
-impl Body for Lingering {
+impl Body for LingeringBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -53,7 +53,7 @@ impl Body for Lingering {
     }
 }
 
-impl Drop for Lingering {
+impl Drop for LingeringBody {
     fn drop(&mut self) {
         if let Some(body) = self.0.take().filter(|body| !body.is_end_stream()) {
             tokio::spawn(timeout(MAX_TIME, drain(body)));

@@ -1,4 +1,4 @@
-//! Connections: accepted within bounds, timed, and let go gently.
+//! The listener: accepts connections within limits and serves HTTP on them.
 
 use std::convert::Infallible;
 use std::io;
@@ -7,12 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use app::{Crowd, Inside};
-use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
 use http::header::EXPECT;
-use http::request::Parts;
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -22,66 +18,46 @@ use hyper_util::server::graceful::GracefulShutdown;
 use ipnet::IpNet;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tower::Service;
 
 use crate::config::Config;
-use crate::http::address::{Ends, network};
-use crate::linger::Lingering;
+use crate::connection::{ConnectionAddrs, HandledResponse, RequestHandler, network};
+use crate::linger::LingeringBody;
 use crate::metrics::Metrics;
-use crate::sent::{Aside, Sent};
-use crate::stream::{Patience, Stream, Talk};
+use crate::response_body::{BodyOverride, ResponseBody};
+use crate::stream::{ConnectionState, Stream, Timeouts};
 
 /// What a connection may do, and how many there may be.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct ConnectionLimits {
     max: usize,
     max_per_address: usize,
-    /// Proxies bring many people over one address.
+    /// Trusted proxies, whose connections carry requests of many clients.
     exempt: Vec<IpNet>,
-    patience: Patience,
+    timeouts: Timeouts,
     shutdown_timeout: Duration,
 }
 
-impl Terms {
+impl ConnectionLimits {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             max: config.max_connections as usize,
             max_per_address: config.max_connections_per_address as usize,
             exempt: config.trusted_proxies.clone(),
-            patience: Patience { head: config.header_timeout, write: config.write_timeout },
+            timeouts: Timeouts { head: config.header_timeout, write: config.write_timeout },
             shutdown_timeout: config.shutdown_timeout,
         }
-    }
-}
-
-/// Whoever answers requests.
-pub(crate) trait Answer: Clone + Send + Sync + 'static {
-    fn answer(self, head: Parts, body: Body, ends: Ends) -> impl Future<Output = Answered> + Send;
-}
-
-/// An answer.
-pub(crate) struct Answered {
-    pub(crate) response: Response,
-    pub(crate) aside: Aside,
-}
-
-impl Answer for Router {
-    async fn answer(mut self, mut head: Parts, body: Body, ends: Ends) -> Answered {
-        head.extensions.insert(ends);
-        let Ok(response) = self.call(Request::from_parts(head, body)).await;
-        Answered { response, aside: Aside::default() }
     }
 }
 
 /// Serves until `stop` turns true, then lets running requests finish.
 pub(crate) async fn serve(
     listener: TcpListener,
-    answerer: impl Answer,
-    terms: Terms,
+    handler: impl RequestHandler,
+    limits: ConnectionLimits,
     metrics: Arc<Metrics>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let open = Crowd::new(terms.max, terms.max_per_address);
+    let open = Crowd::new(limits.max, limits.max_per_address);
     let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
@@ -97,19 +73,19 @@ pub(crate) async fn serve(
             }
         };
         let address = peer.ip().to_canonical();
-        let exempt = terms.exempt.iter().any(|net| net.contains(&address));
+        let exempt = limits.exempt.iter().any(|net| net.contains(&address));
         let place = if exempt { open.enter_freely(address) } else { open.enter(network(address)) };
         let Some(place) = place else {
             metrics.refused_connections.inc();
             refuse(&stream);
             continue;
         };
-        let place = Counted::new(place, &metrics);
-        match connection(stream, peer, answerer.clone(), &terms) {
+        let place = CountedConnection::new(place, &metrics);
+        match connection(stream, peer, handler.clone(), &limits) {
             Ok(connection) => {
                 let connection = graceful.watch(connection);
                 tokio::spawn(async move {
-                    // A broken connection is its client's business.
+                    // Clients may drop a connection at any time.
                     if let Err(error) = connection.await {
                         tracing::debug!(%error, %peer, "a connection ended badly");
                     }
@@ -120,55 +96,57 @@ pub(crate) async fn serve(
         }
     }
     drop(listener);
-    if tokio::time::timeout(terms.shutdown_timeout, graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(limits.shutdown_timeout, graceful.shutdown()).await.is_err() {
         tracing::warn!("some requests did not finish in time and were cut off");
     }
 }
 
-fn connection<A: Answer>(
+fn connection<H: RequestHandler>(
     stream: TcpStream,
     peer: SocketAddr,
-    answerer: A,
-    terms: &Terms,
-) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<A>> {
+    handler: H,
+    limits: &ConnectionLimits,
+) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<H>> {
     stream.set_nodelay(true)?;
-    let ends = Ends { peer, local: stream.local_addr()? };
-    let talk = Arc::new(Talk::default());
-    let stream = Stream::new(stream, terms.patience, talk.clone());
+    let addrs = ConnectionAddrs { peer, local: stream.local_addr()? };
+    let state = Arc::new(ConnectionState::default());
+    let stream = Stream::new(stream, limits.timeouts, state.clone());
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (parts, body) = request.into_parts();
-        let body = match Lingering::new(body, parts.headers.contains_key(EXPECT)) {
-            // Most requests have none, and an empty body costs nothing.
+        let body = match LingeringBody::new(body, parts.headers.contains_key(EXPECT)) {
+            // Most requests have no body, and an empty one costs nothing.
             Ok(lingering) if lingering.is_end_stream() => Body::empty(),
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
         };
-        let (talk, answerer) = (talk.clone(), answerer.clone());
-        talk.begin_answer();
+        let (state, handler) = (state.clone(), handler.clone());
+        state.begin_response();
         async move {
-            // Asked for in here: a future that is brought along would be copied to where it is awaited.
-            let Answered { response, aside: Aside { whole, in_file } } =
-                answerer.answer(parts, body, ends).await;
-            talk.end_answer(in_file);
-            Ok::<_, Infallible>(response.map(|made| whole.map_or(Sent::Made(made), Sent::Whole)))
+            // Created in here: a future that is passed in would be copied to where it is awaited.
+            let HandledResponse { response, body: BodyOverride { full, sendfile } } =
+                handler.handle(parts, body, addrs).await;
+            state.end_response(sendfile);
+            Ok::<_, Infallible>(
+                response.map(|stream| full.map_or(ResponseBody::Stream(stream), ResponseBody::Full)),
+            )
         }
     });
     Ok(http1::Builder::new()
-        // Slow heads and idle connections are the stream's business.
+        // The stream itself times slow heads and idle connections.
         .header_read_timeout(None)
-        // To look for a client's leaving while it is being answered would cost each request a buffer for nothing.
+        // Detecting a disconnect during a request would cost every request a buffer.
         .half_close(true)
         .max_buf_size(64 * 1024)
         .serve_connection(TokioIo::new(stream), service))
 }
 
-/// Says why in passing; a client we have no room for gets no more of our time.
+/// Sends an error without waiting for the client to read it.
 fn refuse(stream: &TcpStream) {
-    const ANSWER: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
+    const RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
         Content-Length: 93\r\nRetry-After: 1\r\nX-Error-Code: busy\r\nConnection: close\r\n\r\n\
         {\"error\":{\"message\":\"too many connections are open; close some, or try again in a moment\"}}\r\n";
-    if let Err(error) = stream.try_write(ANSWER) {
-        tracing::debug!(%error, "a refused client did not wait for the answer");
+    if let Err(error) = stream.try_write(RESPONSE) {
+        tracing::debug!(%error, "a refused client did not read the response");
     }
 }
 
@@ -179,19 +157,19 @@ async fn accept_failed(error: &io::Error) {
 }
 
 /// One open connection, as the metrics see it.
-struct Counted {
+struct CountedConnection {
     metrics: Arc<Metrics>,
     _place: Inside<IpAddr>,
 }
 
-impl Counted {
+impl CountedConnection {
     fn new(place: Inside<IpAddr>, metrics: &Arc<Metrics>) -> Self {
         metrics.connections.inc();
         Self { metrics: metrics.clone(), _place: place }
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.metrics.connections.dec();
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use app::{Account, App, Location};
+use app::App;
 use model::Clock;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -12,9 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
-use crate::http::Http;
-use crate::listener::{self, Terms};
+use crate::listener::{self, ConnectionLimits};
 use crate::metrics::Metrics;
+use crate::settings::app_settings;
 use crate::{admin, http};
 
 /// Why it did not start, in words that say what to do.
@@ -68,7 +68,7 @@ impl Service {
         let address = listener.local_addr().unwrap_or(config.listen);
         let admin_address = admin_listener.as_ref().and_then(|listener| listener.local_addr().ok());
 
-        let (settings, app_clock) = (settings(config), clock.clone());
+        let (settings, app_clock) = (app_settings(config), clock.clone());
         let runtime = Handle::current();
         let opened =
             tokio::task::spawn_blocking(move || runtime.block_on(App::open(settings, app_clock))).await;
@@ -76,17 +76,16 @@ impl Service {
         prepare(&app).await?;
         let metrics = Arc::new(Metrics::new());
         let (stop, stopping) = watch::channel(false);
-        let terms = Terms::new(config);
+        let limits = ConnectionLimits::new(config);
 
-        let http = Http::new(app.clone(), clock, config, metrics.clone());
-        let front = http.front();
-        let dispatcher = http::dispatcher(http);
-        let serving = listener::serve(listener, dispatcher, terms.clone(), metrics.clone(), stopping.clone());
+        let (dispatcher, front) = http::dispatcher(app.clone(), clock, config, metrics.clone());
+        let serving =
+            listener::serve(listener, dispatcher, limits.clone(), metrics.clone(), stopping.clone());
         let mut listeners = vec![tokio::spawn(serving)];
         if let Some(listener) = admin_listener {
             let router = admin::router(app.clone(), metrics, front, config.admin_token.clone());
             let own = Arc::new(Metrics::new());
-            listeners.push(tokio::spawn(listener::serve(listener, router, terms, own, stopping)));
+            listeners.push(tokio::spawn(listener::serve(listener, router, limits, own, stopping)));
         }
         let housekeeping = tokio::spawn(app.clone().keep_house());
         Ok(Self { address, admin_address, stop, listeners, housekeeping, app })
@@ -142,31 +141,4 @@ async fn bind(
         let suggestion = SocketAddr::new(ip, port);
         StartError::Listen { address, cause, flag, variable, suggestion }
     })
-}
-
-pub(crate) fn settings(config: &Config) -> app::Settings {
-    app::Settings {
-        data_dir: config.data_dir.clone(),
-        photos: match config.blobs_url.clone() {
-            Some(url) => Location::Bucket { url, account: Account::from_variables(std::env::vars_os()) },
-            None => Location::DataFolder,
-        },
-        database_url: config.database_url.clone(),
-        database_read_url: config.database_read_url.clone(),
-        admins: config.admins.clone(),
-        keep_originals: config.keep_originals,
-        max_upload: config.max_upload,
-        max_pixels: u64::from(config.max_megapixels) * 1_000_000,
-        min_password: config.min_password,
-        session_idle: config.session_idle,
-        read_connections: config.read_connections,
-        hash_threads: config.hash_threads,
-        hash_queue: config.hash_queue,
-        pixel_threads: config.pixel_threads,
-        pixel_queue: config.pixel_queue,
-        pixel_memory: config.pixel_memory,
-        decode_time: config.decode_time,
-        image_cache: config.image_cache,
-        cache_disk: config.cache_disk,
-    }
 }

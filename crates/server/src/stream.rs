@@ -15,37 +15,37 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// How long things may take.
+/// The timeouts of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// Until the head of a request is there, from when we began to wait for it.
+pub(crate) struct Timeouts {
+    /// From the start of the wait for a request to the end of its head.
     pub(crate) head: Duration,
-    /// For a client to take more of an answer.
+    /// From one write of a response to the next that makes progress.
     pub(crate) write: Duration,
 }
 
-/// A body whose bytes lie in a file as well.
+/// A body that is in a file as well.
 #[derive(Debug, Clone)]
-pub(crate) struct InFile {
-    /// Held, so that nothing else can come to lie at their place.
+pub(crate) struct SendfileSource {
+    /// Held, so that their memory is not reused while the file is sent.
     pub(crate) bytes: Bytes,
     pub(crate) file: Arc<ImageFile>,
 }
 
-/// What the one who answers tells the stream.
+/// The state that the request handler shares with the stream.
 #[derive(Debug, Default)]
-pub(crate) struct Talk {
-    /// Odd while a request is being answered.
+pub(crate) struct ConnectionState {
+    /// Odd while a request is handled.
     turn: AtomicU64,
-    next: Mutex<Option<InFile>>,
+    next: Mutex<Option<SendfileSource>>,
 }
 
-impl Talk {
-    pub(crate) fn begin_answer(&self) {
+impl ConnectionState {
+    pub(crate) fn begin_response(&self) {
         self.turn.fetch_add(1, Ordering::Release);
     }
 
-    pub(crate) fn end_answer(&self, body: Option<InFile>) {
+    pub(crate) fn end_response(&self, body: Option<SendfileSource>) {
         if body.is_some() {
             *self.next.lock().unwrap_or_else(PoisonError::into_inner) = body;
         }
@@ -55,32 +55,32 @@ impl Talk {
 
 pub(crate) struct Stream {
     tcp: TcpStream,
-    patience: Patience,
-    talk: Arc<Talk>,
+    timeouts: Timeouts,
+    state: Arc<ConnectionState>,
     /// When the client last took something, or came: the wait for its next request begins there.
     since: Instant,
     timer: Option<Pin<Box<Sleep>>>,
     /// Goes off when the client has taken nothing for too long.
     stalled: Option<Pin<Box<Sleep>>>,
-    in_file: Option<InFile>,
+    sendfile: Option<SendfileSource>,
 }
 
 impl Stream {
-    pub(crate) fn new(tcp: TcpStream, patience: Patience, talk: Arc<Talk>) -> Self {
+    pub(crate) fn new(tcp: TcpStream, timeouts: Timeouts, state: Arc<ConnectionState>) -> Self {
         let since = Instant::now();
-        Self { tcp, patience, talk, since, timer: None, stalled: None, in_file: None }
+        Self { tcp, timeouts, state, since, timer: None, stalled: None, sendfile: None }
     }
 
     /// Whether a head should have come by now. Nothing is due while a request is being answered, or its answer is on
     /// its way.
     fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
-        let waiting = self.talk.turn.load(Ordering::Acquire).is_multiple_of(2) && self.stalled.is_none();
-        let due = self.since + self.patience.head;
+        let waiting = self.state.turn.load(Ordering::Acquire).is_multiple_of(2) && self.stalled.is_none();
+        let due = self.since + self.timeouts.head;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
         while timer.as_mut().poll(cx).is_ready() {
             // It is set again and again, also while nothing is due: nobody asks once more when the answer has gone.
             if !waiting {
-                timer.as_mut().reset(Instant::now() + self.patience.head);
+                timer.as_mut().reset(Instant::now() + self.timeouts.head);
             } else if timer.deadline() < due {
                 timer.as_mut().reset(due);
             } else {
@@ -96,7 +96,7 @@ impl Stream {
             (self.stalled, self.since) = (None, Instant::now());
             return written;
         }
-        let limit = self.patience.write;
+        let limit = self.timeouts.write;
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(limit)));
         stalled.as_mut().poll(cx).map(|()| Err(ErrorKind::TimedOut.into()))
     }
@@ -107,10 +107,10 @@ impl Stream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Option<Poll<io::Result<usize>>> {
-        if let Some(next) = self.talk.next.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            self.in_file = Some(next);
+        if let Some(next) = self.state.next.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.sendfile = Some(next);
         }
-        let InFile { bytes, file } = self.in_file.as_ref()?;
+        let SendfileSource { bytes, file } = self.sendfile.as_ref()?;
         let place = |buf: &IoSlice<'_>| {
             let offset = (buf.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
             (offset + buf.len() <= bytes.len() && !buf.is_empty()).then_some(offset)
@@ -129,13 +129,13 @@ impl Stream {
         match sent {
             // A system that cannot do this can still copy; any other trouble comes back there.
             Poll::Ready(Err(_)) => {
-                self.in_file = None;
+                self.sendfile = None;
                 None
             }
             Poll::Ready(Ok(count)) => {
                 let before: usize = bufs[..index].iter().map(|buf| buf.len()).sum();
                 if count.checked_sub(before).is_some_and(|sent| offset + sent == bytes.len()) {
-                    self.in_file = None;
+                    self.sendfile = None;
                 }
                 Some(sent)
             }

@@ -1,4 +1,6 @@
-//! Joining, signing in and out, one's own profile.
+//! Accounts: join, login, logout, the current user.
+
+use std::net::IpAddr;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -6,10 +8,12 @@ use http::StatusCode;
 use utoipa::ToSchema;
 
 use super::auth::RequiredSession;
-use super::error::Problem;
-use super::form::{FormBody, FormSchema};
-use super::wire::{Empty, User, json};
-use super::{ClientAddress, Http};
+use super::client_address::ClientAddress;
+use super::error::ApiError;
+use super::form_body::{FormBody, FormSchema};
+use super::json::json;
+use super::state::Http;
+use super::wire::{Empty, User};
 
 /// A username and a password.
 #[derive(ToSchema)]
@@ -27,56 +31,67 @@ impl FormSchema for Credentials {
     const TEXT: &'static [&'static str] = &["username", "password"];
 }
 
+/// The two ways to a new session.
+#[derive(Clone, Copy)]
+enum Entry {
+    Join,
+    Login,
+}
+
 pub(crate) async fn join(
     State(http): State<Http>,
     ClientAddress(from): ClientAddress,
     form: FormBody<Credentials>,
-) -> Result<Response, Problem> {
-    let (username, password) = credentials(&http, form).await?;
-    let attempt = http.limits.join(from, http.clock.now())?;
-    let _room = http.limits.hashing(from)?;
-    let entrance = http.app.join(&username, password).await;
-    // Only an account that was made counts.
-    if entrance.is_err() {
-        attempt.forgive();
-    }
-    Ok(let_in(&http, StatusCode::CREATED, entrance?))
+) -> Result<Response, ApiError> {
+    start_session(&http, Entry::Join, from, form).await
 }
 
 pub(crate) async fn login(
     State(http): State<Http>,
     ClientAddress(from): ClientAddress,
     form: FormBody<Credentials>,
-) -> Result<Response, Problem> {
-    let (username, password) = credentials(&http, form).await?;
-    let attempt = http.limits.login(&username, from, http.clock.now())?;
-    let _room = http.limits.hashing(from)?;
-    let entrance = http.app.login(&username, password).await;
-    // Only a wrong guess counts against the guesser: not a right one, and not our own trouble.
-    if !matches!(entrance, Err(app::Error::WrongCredentials)) {
-        attempt.forgive();
-    }
-    Ok(let_in(&http, StatusCode::OK, entrance?))
+) -> Result<Response, ApiError> {
+    start_session(&http, Entry::Login, from, form).await
 }
 
 pub(crate) async fn logout(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, ApiError> {
     http.app.logout(&caller).await?;
-    Ok(([http.cookie.take_back()], json(StatusCode::OK, &Empty {})))
+    Ok(([http.cookie.clear_cookie()], json(StatusCode::OK, &Empty {})))
 }
 
 pub(crate) async fn me(RequiredSession(caller): RequiredSession) -> Response {
     json(StatusCode::OK, &User::from(&*caller.user))
 }
 
-async fn credentials(http: &Http, form: FormBody<Credentials>) -> Result<(String, String), Problem> {
+async fn start_session(
+    http: &Http,
+    entry: Entry,
+    from: IpAddr,
+    form: FormBody<Credentials>,
+) -> Result<Response, ApiError> {
     let mut form = form.read(http).await?;
-    Ok((form.required("username")?, form.required("password")?))
-}
-
-fn let_in(http: &Http, status: StatusCode, entrance: app::Entrance) -> Response {
-    let body = json(status, &User::from(&entrance.user));
-    (http.cookie.hand_over(&entrance.token), body).into_response()
+    let (username, password) = (form.required("username")?, form.required("password")?);
+    let now = http.clock.now();
+    let attempt = match entry {
+        Entry::Join => http.limits.join(from, now)?,
+        Entry::Login => http.limits.login(&username, from, now)?,
+    };
+    let _permit = http.limits.hashing(from)?;
+    let (status, session) = match entry {
+        Entry::Join => (StatusCode::CREATED, http.app.join(&username, password).await),
+        Entry::Login => (StatusCode::OK, http.app.login(&username, password).await),
+    };
+    // An attempt counts where it created an account or guessed a wrong password; internal errors do not.
+    let counts = match entry {
+        Entry::Join => session.is_ok(),
+        Entry::Login => matches!(session, Err(app::Error::WrongCredentials)),
+    };
+    if !counts {
+        attempt.refund();
+    }
+    let session = session?;
+    Ok((http.cookie.set_cookie(&session.token), json(status, &User::from(&session.user))).into_response())
 }

@@ -1,4 +1,4 @@
-//! Where a request comes from and where it believes to be: client address, public address, other sites.
+//! Addresses of a request: its client, the public URL it was sent to, and the origin of the page that sent it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,14 +8,9 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Uri};
 use ipnet::IpNet;
 
+use super::session_cookie::cookie_value;
 use crate::config::{Config, PublicUrl};
-
-/// The two ends of a connection, noted by the listener.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ends {
-    pub(crate) peer: SocketAddr,
-    pub(crate) local: SocketAddr,
-}
+use crate::connection::ConnectionAddrs;
 
 /// The head of a request, and the connection it came over.
 #[derive(Clone, Copy)]
@@ -23,20 +18,20 @@ pub(crate) struct Head<'a> {
     pub(crate) method: &'a Method,
     pub(crate) uri: &'a Uri,
     pub(crate) headers: &'a HeaderMap,
-    pub(crate) ends: Option<Ends>,
+    pub(crate) addrs: Option<ConnectionAddrs>,
 }
 
 impl<'a> From<&'a Parts> for Head<'a> {
     fn from(parts: &'a Parts) -> Self {
         let Parts { method, uri, headers, extensions, .. } = parts;
-        Self { method, uri, headers, ends: extensions.get().copied() }
+        Self { method, uri, headers, addrs: extensions.get().copied() }
     }
 }
 
 impl<'a> From<&'a Request> for Head<'a> {
     fn from(request: &'a Request) -> Self {
-        let ends = request.extensions().get().copied();
-        Self { method: request.method(), uri: request.uri(), headers: request.headers(), ends }
+        let addrs = request.extensions().get().copied();
+        Self { method: request.method(), uri: request.uri(), headers: request.headers(), addrs }
     }
 }
 
@@ -80,7 +75,7 @@ impl Addresses {
         match host.filter(|host| is_authority(host)) {
             Some(host) => format!("{scheme}://{host}"),
             None => {
-                let local = head.ends.map_or_else(|| "localhost".into(), |ends| ends.local.to_string());
+                let local = head.addrs.map_or_else(|| "localhost".into(), |addrs| addrs.local.to_string());
                 format!("{scheme}://{local}")
             }
         }
@@ -100,7 +95,7 @@ impl Addresses {
     /// The scheme and host that a request names, itself or through a proxy we trust.
     fn named<'a>(&self, head: Head<'a>) -> Named<'a> {
         let (mut scheme, mut host) = ("http", head.headers.get(HOST).and_then(|host| host.to_str().ok()));
-        if head.ends.is_some_and(|ends| self.trusts(ends.peer.ip().to_canonical())) {
+        if head.addrs.is_some_and(|addrs| self.trusts(addrs.peer.ip().to_canonical())) {
             if first(head.headers, "x-forwarded-proto")
                 .is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
             {
@@ -112,8 +107,8 @@ impl Addresses {
         Named { scheme, host: head.uri.authority().map(|authority| authority.as_str()).or(host) }
     }
 
-    /// Whether this is a write in somebody's name that a page of another site started.
-    pub(crate) fn is_foreign_write(&self, method: &Method, headers: &HeaderMap, cookie: &str) -> bool {
+    /// Cross-site request forgery: whether a page of another origin sent this write with a user's cookie.
+    pub(crate) fn is_cross_origin_write(&self, method: &Method, headers: &HeaderMap, cookie: &str) -> bool {
         if method.is_safe() || !has_cookie(headers, cookie) {
             return false;
         }
@@ -137,22 +132,14 @@ impl Addresses {
     }
 }
 
-/// Where a request says it goes to; nobody has looked at the host yet.
+/// The scheme and the host that a request names; the host is not validated yet.
 struct Named<'a> {
     scheme: &'static str,
     host: Option<&'a str>,
 }
 
-/// What counts as one address: an IPv6 household usually owns a /64.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
-        v4 => v4,
-    }
-}
-
 fn has_cookie(headers: &HeaderMap, name: &str) -> bool {
-    headers.get_all(COOKIE).iter().any(|value| super::auth::cookie_value(value, name).is_some())
+    headers.get_all(COOKIE).iter().any(|value| cookie_value(value, name).is_some())
 }
 
 fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -212,13 +199,5 @@ mod tests {
         for host in ["", "a b", "a/b", "a?b", "a#b", "user@host", "a\"b", "a<b", "a:b:c"] {
             assert!(!is_authority(host), "{host}");
         }
-    }
-
-    #[test]
-    fn a_household_counts_once() {
-        let same: [IpAddr; 2] = ["2001:db8::1".parse().unwrap(), "2001:db8::ffff:2".parse().unwrap()];
-        assert_eq!(network(same[0]), network(same[1]));
-        assert_ne!(network(same[0]), network("2001:db8:0:1::1".parse().unwrap()));
-        assert_eq!(network("::ffff:10.0.0.1".parse().unwrap()), "10.0.0.1".parse::<IpAddr>().unwrap());
     }
 }

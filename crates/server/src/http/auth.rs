@@ -1,17 +1,13 @@
-//! Who is calling, by cookie or by bearer token, and the cookie that carries a session.
+//! The user who sends a request.
 
 use axum::extract::FromRequestParts;
-use http::header::{AUTHORIZATION, COOKIE, SET_COOKIE};
+use http::HeaderMap;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue};
-use model::Token;
 
-use super::Http;
-use super::error::Problem;
+use super::error::ApiError;
 use super::openapi::{Argument, Entry};
-use crate::config::Config;
-
-pub(crate) const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+use super::session_cookie::credential;
+use super::state::Http;
 
 /// The caller of an operation that requires a session.
 pub(crate) struct RequiredSession(pub(crate) app::Caller);
@@ -20,17 +16,17 @@ pub(crate) struct RequiredSession(pub(crate) app::Caller);
 pub(crate) struct OptionalSession(pub(crate) Option<app::Caller>);
 
 impl FromRequestParts<Http> for RequiredSession {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         Self::of(http, &parts.headers).await
     }
 }
 
 impl FromRequestParts<Http> for OptionalSession {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         Self::of(http, &parts.headers).await
     }
 }
@@ -48,69 +44,17 @@ impl Argument for OptionalSession {
 }
 
 impl RequiredSession {
-    pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, ApiError> {
         let OptionalSession(caller) = OptionalSession::of(http, headers).await?;
-        caller.map(Self).ok_or_else(Problem::unauthorized)
+        caller.map(Self).ok_or_else(ApiError::unauthorized)
     }
 }
 
 impl OptionalSession {
-    pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, ApiError> {
         match credential(headers, http.cookie.name).and_then(|text| text.parse().ok()) {
             Some(token) => Ok(Self(http.app.authenticate(&token).await?)),
             None => Ok(Self(None)),
         }
     }
-}
-
-/// The session cookie. Its strictest form needs https.
-#[derive(Debug, Clone)]
-pub(crate) struct Cookie {
-    pub(crate) name: &'static str,
-    attributes: &'static str,
-}
-
-/// Longer than a session can go unused: the session ends it, not the browser. Browsers allow no more.
-const MAX_AGE: u32 = 400 * 24 * 60 * 60;
-
-impl Cookie {
-    pub(crate) fn new(config: &Config) -> Self {
-        let secure = config.public_url.as_ref().is_some_and(|url| url.is_https());
-        let (name, attributes) = if secure {
-            ("__Host-pinhole_session", "Path=/; HttpOnly; SameSite=Lax; Secure")
-        } else {
-            ("pinhole_session", "Path=/; HttpOnly; SameSite=Lax")
-        };
-        Self { name, attributes }
-    }
-
-    /// The headers that hand a session over: the cookie for browsers, the token for everyone else.
-    pub(crate) fn hand_over(&self, token: &Token) -> [(HeaderName, String); 2] {
-        let token = token.reveal();
-        let cookie = format!("{}={token}; {}; Max-Age={MAX_AGE}", self.name, self.attributes);
-        [(SET_COOKIE, cookie), (AUTH_TOKEN, token)]
-    }
-
-    /// The header that makes a browser forget it.
-    pub(crate) fn take_back(&self) -> (HeaderName, String) {
-        (SET_COOKIE, format!("{}=; {}; Max-Age=0", self.name, self.attributes))
-    }
-}
-
-/// The bearer token, which wins, or the cookie.
-fn credential<'a>(headers: &'a HeaderMap, cookie: &str) -> Option<&'a str> {
-    bearer(headers).or_else(|| headers.get_all(COOKIE).iter().find_map(|value| cookie_value(value, cookie)))
-}
-
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-}
-
-pub(crate) fn cookie_value<'a>(header: &'a HeaderValue, name: &str) -> Option<&'a str> {
-    // Cookies of others may be no text at all; ours is.
-    let pairs = header.as_bytes().split(|b| *b == b';').filter_map(|pair| std::str::from_utf8(pair).ok());
-    pairs
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(key, value)| (key == name).then_some(value))
 }

@@ -8,9 +8,9 @@ use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use utoipa_swagger_ui::{Config, serve};
 
-use super::Http;
-use super::error::Problem;
-use super::wire::json_bytes;
+use super::error::ApiError;
+use super::json::json_bytes;
+use super::state::Http;
 
 /// Swagger UI has inline styles; everything else comes from this server alone.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -29,20 +29,20 @@ pub(crate) async fn redirect() -> impl IntoResponse {
     ([(CONTENT_SECURITY_POLICY, POLICY)], Redirect::to("/docs/"))
 }
 
-pub(crate) async fn index() -> Result<Response, Problem> {
+pub(crate) async fn index() -> Result<Response, ApiError> {
     swagger_ui("")
 }
 
-pub(crate) async fn asset(Path(path): Path<String>) -> Result<Response, Problem> {
+pub(crate) async fn asset(Path(path): Path<String>) -> Result<Response, ApiError> {
     swagger_ui(&path)
 }
 
-fn swagger_ui(path: &str) -> Result<Response, Problem> {
+fn swagger_ui(path: &str) -> Result<Response, ApiError> {
     let file = serve(path, CONFIG.clone()).map_err(|error| {
         tracing::error!(%error, "Swagger UI could not be configured");
-        Problem::internal()
+        ApiError::internal()
     })?;
-    let file = file.ok_or_else(|| Problem::of_status(StatusCode::NOT_FOUND))?;
+    let file = file.ok_or_else(|| ApiError::of_status(StatusCode::NOT_FOUND))?;
     let mut response = ([(CONTENT_TYPE, file.content_type)], file.bytes).into_response();
     if file.gzpipped {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));

@@ -1,6 +1,6 @@
-//! Every error a client can see: the one place where a kind of failure gets its status and its words.
+//! Every error a client can see: the one place where a kind of error gets its status and its message.
 //!
-//! A [`Problem`] travels as an extension of an empty response. The outermost layer writes the body, so
+//! A [`ApiError`] travels as an extension of an empty response. The outermost layer writes the body, so
 //! that errors made by the router, a limit or a panic look exactly like our own.
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETR
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::form::FormError;
-use super::limits::Exceeded;
+use super::limits::RateLimited;
 use super::wire;
 
 pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
@@ -19,11 +19,11 @@ pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code"
 /// How long a client should wait when a queue was full.
 const BUSY_FOR: Duration = Duration::from_secs(1);
 
-/// How long a client should wait when something we depend on was away: a restart takes a few seconds.
-const AWAY_FOR: Duration = Duration::from_secs(2);
+/// How long a client should wait for an unavailable dependency: a restart takes a few seconds.
+const UNAVAILABLE_FOR: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
-pub(crate) struct Problem {
+pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: Cow<'static, str>,
@@ -31,16 +31,16 @@ pub(crate) struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Problem {
+impl ApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, code, message: message.into(), field: None, headers: Vec::new() }
     }
 
     pub(crate) fn invalid(field: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message).blaming(field)
+        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message).with_field(field)
     }
 
-    /// No single parameter is to blame when width and height do not go together.
+    /// Without a field: width and height are wrong together.
     pub(crate) fn bad_size(message: String) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
@@ -65,9 +65,9 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(BUSY_FOR)
     }
 
-    /// Something is away that should be back soon.
+    /// A dependency is unavailable.
     fn unavailable() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "").retry_after(AWAY_FOR)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "").retry_after(UNAVAILABLE_FOR)
     }
 
     pub(crate) fn not_ready() -> Self {
@@ -78,7 +78,7 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "")
     }
 
-    /// What a status says by itself, for errors that others made.
+    /// The error of a bare status, which the router or a library returned.
     pub(crate) fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::not_found("there is nothing at this address"),
@@ -100,7 +100,7 @@ impl Problem {
         self.code
     }
 
-    /// Something is broken, unlike a client's mistake or a queue that is full for a moment.
+    /// An internal error, unlike a mistake of the client or a full queue.
     pub(crate) fn is_failure(&self) -> bool {
         self.status.is_server_error() && self.status != StatusCode::SERVICE_UNAVAILABLE
     }
@@ -131,7 +131,7 @@ impl Problem {
         response
     }
 
-    fn blaming(mut self, field: &'static str) -> Self {
+    fn with_field(mut self, field: &'static str) -> Self {
         self.field = Some(field);
         self
     }
@@ -147,7 +147,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
         response.extensions_mut().insert(self);
@@ -155,7 +155,7 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<app::Error> for Problem {
+impl From<app::Error> for ApiError {
     fn from(error: app::Error) -> Self {
         match error {
             app::Error::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "forbidden", message),
@@ -167,45 +167,46 @@ impl From<app::Error> for Problem {
                 "the username or the password is wrong",
             ),
             app::Error::Conflict { field, message } => {
-                let problem = Self::new(StatusCode::CONFLICT, "conflict", message);
-                field.map_or(problem.clone(), |field| problem.blaming(field))
+                let error = Self::new(StatusCode::CONFLICT, "conflict", message);
+                field.map_or(error.clone(), |field| error.with_field(field))
             }
             app::Error::Busy(queue) => {
-                tracing::warn!(queue, "a queue is full; a request was sent away");
+                tracing::warn!(queue, "queue full; request rejected");
                 Self::busy()
             }
             app::Error::Overdue(threads) => {
-                tracing::warn!(threads, "a job took too long; its request was sent away");
+                tracing::warn!(threads, "job timed out; request rejected");
                 Self::busy()
             }
             app::Error::Unavailable(part, cause) => {
-                tracing::error!(part, %cause, "a request was sent away");
+                tracing::error!(part, %cause, "a dependency is unavailable; request rejected");
                 Self::unavailable()
             }
             app::Error::Internal(cause) => {
-                tracing::error!(%cause, "a request failed");
+                tracing::error!(%cause, "request failed");
                 Self::internal()
             }
         }
     }
 }
 
-impl From<FormError> for Problem {
+impl From<FormError> for ApiError {
     fn from(error: FormError) -> Self {
         match error {
-            FormError::Broken(what) => Self::new(StatusCode::BAD_REQUEST, "malformed_body", what),
+            FormError::InvalidParameter(field, message) => Self::invalid(field, message),
+            FormError::Malformed(what) => Self::new(StatusCode::BAD_REQUEST, "malformed_body", what),
             FormError::TooLarge => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",
                 "the body is too large for this operation; send large photos as multipart/form-data",
             ),
-            FormError::TooSlow => Self::new(
+            FormError::Timeout => Self::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",
                 "the body did not arrive in time; send it again over a better connection",
             )
             .with(CONNECTION, HeaderValue::from_static("close")),
-            FormError::UnknownType => Self::new(
+            FormError::UnsupportedMediaType => Self::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported_media_type",
                 "send parameters as application/x-www-form-urlencoded or multipart/form-data",
@@ -214,15 +215,15 @@ impl From<FormError> for Problem {
     }
 }
 
-impl From<Exceeded> for Problem {
-    fn from(exceeded: Exceeded) -> Self {
-        let mut problem = Self::new(
+impl From<RateLimited> for ApiError {
+    fn from(exceeded: RateLimited) -> Self {
+        let mut error = Self::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
             "that was too often; wait as long as the Retry-After header says",
         )
         .retry_after(exceeded.retry_after());
-        problem.headers.extend(exceeded.headers());
-        problem
+        error.headers.extend(exceeded.headers());
+        error
     }
 }

@@ -11,21 +11,24 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use model::{PhotoId, PostId, Size};
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::address::{Ends, Head};
+use super::address::Head;
+use super::answers::SMALL;
 use super::auth::{OptionalSession, RequiredSession};
-use super::error::Problem;
-use super::layers::Attention;
-use super::likes::Change;
+use super::endpoint::Endpoint;
+use super::error::ApiError;
+use super::fast_route::{FastRoute, ParseFast};
+use super::json::json_headers;
+use super::layers::RequestContext;
 use super::photos::Found;
-use super::route::{Endpoint, Route, router};
-use super::wire::json_headers;
-use super::{Http, answers, feed, likes, photos, posts};
-use crate::listener::{Answer, Answered};
-use crate::sent::Aside;
-use crate::stream::InFile;
+use super::route::Route;
+use super::router::router;
+use super::state::Http;
+use super::{feed, likes, photos, posts};
+use crate::connection::{ConnectionAddrs, HandledResponse, RequestHandler};
+use crate::response_body::BodyOverride;
+use crate::stream::SendfileSource;
 
 /// Handles every request, on the fast path or through the router.
 pub(crate) struct Dispatcher {
@@ -43,9 +46,6 @@ struct FastRow {
     /// The histogram of successful reads, looked up once.
     reads: Option<Histogram>,
 }
-
-/// Parses the parameters of a path, in their order.
-pub(crate) type ParseFast = fn([&str; 2]) -> Option<FastRoute>;
 
 impl Dispatcher {
     pub(crate) fn new(routes: Vec<Route>, http: Http) -> Self {
@@ -87,102 +87,76 @@ fn parameters<'a>(pattern: &str, path: &'a str) -> Option<[&'a str; 2]> {
     segments.next().is_none().then_some(parameters)
 }
 
-impl Answer for Arc<Dispatcher> {
-    async fn answer(self, head: Parts, body: Body, ends: Ends) -> Answered {
+impl RequestHandler for Arc<Dispatcher> {
+    async fn handle(self, head: Parts, body: Body, addrs: ConnectionAddrs) -> HandledResponse {
         match self.find(&head) {
             Some((row, route)) => {
-                route.run(&self.http, row, Head { ends: Some(ends), ..(&head).into() }).await
+                run(&self.http, row, route, Head { addrs: Some(addrs), ..(&head).into() }).await
             }
-            None => self.router.clone().answer(head, body, ends).await,
+            None => self.router.clone().handle(head, body, addrs).await,
         }
     }
 }
 
-/// A request on the fast path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FastRoute {
-    Feed,
-    Post(PostId),
-    Image(PhotoId, Size),
-    Like(PostId, Change),
+async fn run(http: &Http, row: &FastRow, route: FastRoute, head: Head<'_>) -> HandledResponse {
+    let context = RequestContext::new(http, head, row.endpoint, None);
+    let admitted = context.admit(http, head);
+    let mut body = BodyOverride::default();
+    let response = {
+        // Pinned here and passed by reference: every function that took it by value would copy it.
+        let response = pin!(handle(route, http, head, &mut body));
+        context.finish(http, row.reads.as_ref(), admitted.map(|()| response)).await
+    };
+    HandledResponse { response, body }
 }
 
-impl FastRoute {
-    pub(crate) fn feed(_: [&str; 2]) -> Option<Self> {
-        Some(Self::Feed)
+async fn handle(route: FastRoute, http: &Http, head: Head<'_>, body: &mut BodyOverride) -> Response {
+    match try_handle(route, http, head, body).await {
+        Ok(response) => response,
+        Err(error) => error.into_response(),
     }
+}
 
-    pub(crate) fn post([id, _]: [&str; 2]) -> Option<Self> {
-        Some(Self::Post(id.parse().ok()?))
-    }
-
-    pub(crate) fn image([id, size]: [&str; 2]) -> Option<Self> {
-        Some(Self::Image(id.parse().ok()?, size.parse().ok()?))
-    }
-
-    pub(crate) fn like([id, _]: [&str; 2]) -> Option<Self> {
-        Some(Self::Like(id.parse().ok()?, Change::Like))
-    }
-
-    pub(crate) fn unlike([id, _]: [&str; 2]) -> Option<Self> {
-        Some(Self::Like(id.parse().ok()?, Change::Unlike))
-    }
-
-    async fn run(self, http: &Http, row: &FastRow, head: Head<'_>) -> Answered {
-        let attention = Attention::to(http, head, row.endpoint, None);
-        let admitted = attention.guard(http, head);
-        let mut aside = Aside::default();
-        let response = {
-            // Pinned here and passed by reference: every function that took it by value would copy it.
-            let answer = pin!(self.answer(http, head, &mut aside));
-            attention.pay(http, row.reads.as_ref(), admitted.map(|()| answer)).await
-        };
-        Answered { response, aside }
-    }
-
-    async fn answer(self, http: &Http, head: Head<'_>, aside: &mut Aside) -> Response {
-        match self.try_answer(http, head, aside).await {
-            Ok(response) => response,
-            Err(problem) => problem.into_response(),
+async fn try_handle(
+    route: FastRoute,
+    http: &Http,
+    head: Head<'_>,
+    body: &mut BodyOverride,
+) -> Result<Response, ApiError> {
+    let (status, json) = match route {
+        FastRoute::Feed => {
+            let OptionalSession(caller) = OptionalSession::of(http, head.headers).await?;
+            (StatusCode::OK, feed::read(http, head, caller.as_ref()).await?)
         }
-    }
-
-    async fn try_answer(self, http: &Http, head: Head<'_>, aside: &mut Aside) -> Result<Response, Problem> {
-        let (status, json) = match self {
-            Self::Feed => {
-                let OptionalSession(caller) = OptionalSession::of(http, head.headers).await?;
-                (StatusCode::OK, feed::read(http, head, caller.as_ref()).await?)
-            }
-            Self::Post(id) => {
-                let OptionalSession(caller) = OptionalSession::of(http, head.headers).await?;
-                (StatusCode::OK, posts::read(http, caller.as_ref(), id).await?)
-            }
-            Self::Image(id, size) => {
-                let photo = http.app.photo(id).await?;
-                let found = photos::find(http, &photo, size, head.headers).await?;
-                let status = found.status();
-                let Found { head, image } = found;
-                let Some(image) = image else { return Ok(respond(status, head, Body::empty())) };
-                let bytes = image.bytes;
-                aside.in_file = image.file.map(|file| InFile { bytes: bytes.clone(), file });
-                return Ok(send(status, head, bytes, aside));
-            }
-            // Writes are boxed: a read must not carry the state of a write, which waits for the disk.
-            Self::Like(id, change) => {
-                let caller = RequiredSession::of(http, head.headers).await?;
-                Box::pin(likes::apply(http, &caller, id, change)).await?
-            }
-        };
-        Ok(send(status, json_headers(None), json, aside))
-    }
+        FastRoute::Post(id) => {
+            let OptionalSession(caller) = OptionalSession::of(http, head.headers).await?;
+            (StatusCode::OK, posts::read(http, caller.as_ref(), id).await?)
+        }
+        FastRoute::Image(id, size) => {
+            let photo = http.app.photo(id).await?;
+            let found = photos::find(http, &photo, size, head.headers).await?;
+            let status = found.status();
+            let Found { head, image } = found;
+            let Some(image) = image else { return Ok(respond(status, head, Body::empty())) };
+            let bytes = image.bytes;
+            body.sendfile = image.file.map(|file| SendfileSource { bytes: bytes.clone(), file });
+            return Ok(send(status, head, bytes, body));
+        }
+        // Writes are boxed: a read must not carry the state of a write, which waits for the disk.
+        FastRoute::Like(id, change) => {
+            let caller = RequiredSession::of(http, head.headers).await?;
+            Box::pin(likes::apply(http, &caller, id, change)).await?
+        }
+    };
+    Ok(send(status, json_headers(None), json, body))
 }
 
 /// A small body overrides that of the response; a large one is part of it, so that the response budget counts it.
-fn send(status: StatusCode, head: HeaderMap, bytes: Bytes, aside: &mut Aside) -> Response {
-    if bytes.len() > answers::SMALL {
+fn send(status: StatusCode, head: HeaderMap, bytes: Bytes, body: &mut BodyOverride) -> Response {
+    if bytes.len() > SMALL {
         return respond(status, head, bytes.into());
     }
-    aside.whole = Some(bytes);
+    body.full = Some(bytes);
     respond(status, head, Body::empty())
 }
 
@@ -201,12 +175,12 @@ mod tests {
 
     #[test]
     fn the_response_budget_counts_large_bodies() {
-        for (size, is_counted) in [(answers::SMALL, false), (answers::SMALL + 1, true)] {
-            let mut aside = Aside::default();
-            let response = send(StatusCode::OK, HeaderMap::new(), vec![7; size].into(), &mut aside);
+        for (size, is_counted) in [(SMALL, false), (SMALL + 1, true)] {
+            let mut body = BodyOverride::default();
+            let response = send(StatusCode::OK, HeaderMap::new(), vec![7; size].into(), &mut body);
             let counted = response.body().size_hint().exact();
             assert_eq!(counted, Some(if is_counted { size as u64 } else { 0 }), "{size}");
-            assert_eq!(aside.whole.map(|whole| whole.len()), (!is_counted).then_some(size), "{size}");
+            assert_eq!(body.full.map(|full| full.len()), (!is_counted).then_some(size), "{size}");
         }
     }
 

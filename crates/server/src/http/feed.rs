@@ -9,20 +9,20 @@ use bytes::Bytes;
 use http::StatusCode;
 use model::{Anchor, FeedStart, Limit, Whose};
 
-use super::Http;
 use super::address::Head;
 use super::auth::OptionalSession;
-use super::error::Problem;
+use super::error::ApiError;
 use super::front::{Form, Written};
+use super::json::json_bytes;
 use super::paging::PageHead;
-use super::wire::json_bytes;
+use super::state::Http;
 use super::written;
 
 pub(crate) async fn feed(
     State(http): State<Http>,
     OptionalSession(caller): OptionalSession,
     PageHead(parts): PageHead,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     Ok(json_bytes(StatusCode::OK, read(&http, (&parts).into(), caller.as_ref()).await?))
 }
 
@@ -31,7 +31,7 @@ pub(crate) async fn read(
     http: &Http,
     head: Head<'_>,
     caller: Option<&app::Caller>,
-) -> Result<Bytes, Problem> {
+) -> Result<Bytes, ApiError> {
     let ask = Ask::parse(head.uri.query().unwrap_or_default())?;
     // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
     if let Some(version) = http.app.feed_version().filter(|_| ask.is_front()) {
@@ -48,7 +48,7 @@ async fn front(
     caller: Option<&app::Caller>,
     ask: Ask,
     version: u64,
-) -> Result<Bytes, Problem> {
+) -> Result<Bytes, ApiError> {
     let asked = |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, head);
     let page = match http.front.find(version, asked) {
         Some(page) => page,
@@ -61,7 +61,7 @@ async fn front(
 }
 
 /// The newest posts as they are now.
-async fn written_anew(http: &Http, head: Head<'_>, ask: Ask, version: u64) -> Result<Arc<Written>, Problem> {
+async fn written_anew(http: &Http, head: Head<'_>, ask: Ask, version: u64) -> Result<Arc<Written>, ApiError> {
     let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(head) };
     let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
     let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
@@ -81,7 +81,7 @@ pub(crate) async fn page(
     whose: Whose,
     path: &str,
     ask: Ask,
-) -> Result<Bytes, Problem> {
+) -> Result<Bytes, ApiError> {
     let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
     let page = http.app.feed(caller, whose, start, ask.limit).await?;
     Ok(ask.answer(&page, &http.addresses.base_url(head), path))
@@ -112,7 +112,7 @@ impl Ask {
         written::page(page, next.as_deref())
     }
 
-    pub(crate) fn parse(query: &str) -> Result<Self, Problem> {
+    pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
         let (mut limit, mut offset, mut after) = (None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let first = match &*name {
@@ -123,7 +123,7 @@ impl Ask {
             };
             first.get_or_insert(value);
         }
-        let invalid = |name| move |rule: model::Invalid| Problem::invalid(name, rule.0);
+        let invalid = |name| move |rule: model::Invalid| ApiError::invalid(name, rule.0);
         Ok(Self {
             limit: limit.as_deref().map_or(Ok(Limit::default()), str::parse).map_err(invalid("limit"))?,
             limit_as_sent: limit.map(Cow::into_owned),
@@ -134,9 +134,9 @@ impl Ask {
 }
 
 /// An offset beyond all numbers is beyond all posts as well.
-fn parse_offset(raw: &str) -> Result<u64, Problem> {
+fn parse_offset(raw: &str) -> Result<u64, ApiError> {
     if raw.is_empty() || !raw.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Problem::invalid("offset", "offset must be 0 or a positive whole number"));
+        return Err(ApiError::invalid("offset", "offset must be 0 or a positive whole number"));
     }
     Ok(raw.parse().unwrap_or(u64::MAX))
 }

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use http::StatusCode;
 use model::PostId;
 
-use super::Http;
 use super::auth::RequiredSession;
-use super::error::Problem;
+use super::error::ApiError;
+use super::json::{EMPTY, json_bytes};
 use super::path::PathId;
-use super::wire::{EMPTY, json_bytes};
+use super::state::Http;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -22,7 +22,7 @@ pub(crate) async fn like(
     State(http): State<Http>,
     caller: RequiredSession,
     PathId(id): PathId<PostId>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let (status, json) = apply(&http, &caller, id, Change::Like).await?;
     Ok(json_bytes(status, json))
 }
@@ -31,7 +31,7 @@ pub(crate) async fn unlike(
     State(http): State<Http>,
     caller: RequiredSession,
     PathId(id): PathId<PostId>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let (status, json) = apply(&http, &caller, id, Change::Unlike).await?;
     Ok(json_bytes(status, json))
 }
@@ -41,7 +41,7 @@ pub(crate) async fn apply(
     RequiredSession(caller): &RequiredSession,
     id: PostId,
     change: Change,
-) -> Result<(StatusCode, Bytes), Problem> {
+) -> Result<(StatusCode, Bytes), ApiError> {
     match change {
         Change::Like => {
             http.app.like(caller, id).await?;

@@ -10,13 +10,13 @@ use app::{Crowd, Inside};
 use http::{HeaderName, HeaderValue};
 use model::{Clock, Timestamp};
 
-use super::address::network;
 use crate::config::Config;
+use crate::connection::network;
 
 /// Keys remembered by one limit at most. A key whose allowance is full again is forgotten first.
 const MAX_KEYS: usize = 100_000;
 
-pub(crate) struct Limits {
+pub(crate) struct RateLimits {
     logins: Limiter,
     joins: Limiter,
     requests: Limiter,
@@ -25,7 +25,7 @@ pub(crate) struct Limits {
     hashing: Arc<Crowd<IpAddr>>,
 }
 
-impl Limits {
+impl RateLimits {
     pub(crate) fn new(config: &Config) -> Self {
         let per_login = config.login_window / config.login_failures.max(1);
         let per_request = Duration::from_secs(1) / config.request_rate.max(1);
@@ -43,27 +43,27 @@ impl Limits {
         self.hashing.enter(network(from)).ok_or(app::Error::Busy("hash"))
     }
 
-    pub(crate) fn request(&self, from: IpAddr, clock: &Clock) -> Result<(), Exceeded> {
+    pub(crate) fn request(&self, from: IpAddr, clock: &Clock) -> Result<(), RateLimited> {
         if !self.on {
             return Ok(());
         }
         self.take(&self.requests, network(from), clock.now()).map(drop)
     }
 
-    /// Counts an account about to be made, unless forgiven because it was not.
-    pub(crate) fn join(&self, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, Exceeded> {
+    /// Counts an account about to be made, unless refunded because it was not.
+    pub(crate) fn join(&self, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, RateLimited> {
         let spent = self.take(&self.joins, network(from), now)?;
         Ok(Attempt { limiter: &self.joins, key: spent })
     }
 
-    /// Counts a wrong guess, unless forgiven because it was right.
-    pub(crate) fn login(&self, name: &str, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, Exceeded> {
+    /// Counts a wrong guess, unless refunded because it was right.
+    pub(crate) fn login(&self, name: &str, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, RateLimited> {
         let key = (name.to_ascii_lowercase(), network(from));
         let spent = self.take(&self.logins, key, now)?;
         Ok(Attempt { limiter: &self.logins, key: spent })
     }
 
-    fn take(&self, limiter: &Limiter, key: impl Hash, now: Timestamp) -> Result<u64, Exceeded> {
+    fn take(&self, limiter: &Limiter, key: impl Hash, now: Timestamp) -> Result<u64, RateLimited> {
         let key = limiter.keys.hash_one(key);
         if self.on {
             limiter.take(key, now)?;
@@ -72,28 +72,28 @@ impl Limits {
     }
 }
 
-/// An attempt that counts until forgiven.
+/// An attempt that counts until refunded.
 pub(crate) struct Attempt<'a> {
     limiter: &'a Limiter,
     key: u64,
 }
 
 impl Attempt<'_> {
-    pub(crate) fn forgive(self) {
-        self.limiter.give_back(self.key);
+    pub(crate) fn refund(self) {
+        self.limiter.refund(self.key);
     }
 }
 
-/// Too often: which policy said so, and when to come back.
+/// A limit is exceeded: which one, and when to retry.
 #[derive(Debug)]
-pub(crate) struct Exceeded {
+pub(crate) struct RateLimited {
     policy: &'static str,
     burst: u32,
     window: Duration,
     wait: Duration,
 }
 
-impl Exceeded {
+impl RateLimited {
     pub(crate) fn retry_after(&self) -> Duration {
         self.wait
     }
@@ -124,7 +124,7 @@ impl Limiter {
         Self { policy, burst, interval, keys: RandomState::new(), full_at: Mutex::default() }
     }
 
-    fn take(&self, key: u64, now: Timestamp) -> Result<(), Exceeded> {
+    fn take(&self, key: u64, now: Timestamp) -> Result<(), RateLimited> {
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if full_at.len() >= MAX_KEYS && !full_at.contains_key(&key) {
             full_at.retain(|_, moment| *moment > now);
@@ -139,13 +139,13 @@ impl Limiter {
         let spent = full_at.get(&key).map_or(now, |moment| (*moment).clamp(now, latest)).plus(self.interval);
         if spent.since(now) > window {
             let wait = spent.since(now) - window;
-            return Err(Exceeded { policy: self.policy, burst: self.burst, window, wait });
+            return Err(RateLimited { policy: self.policy, burst: self.burst, window, wait });
         }
         full_at.insert(key, spent);
         Ok(())
     }
 
-    fn give_back(&self, key: u64) {
+    fn refund(&self, key: u64) {
         let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(moment) = full_at.get_mut(&key) {
             *moment = moment.minus(self.interval);
@@ -168,7 +168,7 @@ mod tests {
         limiter.take(8, start).unwrap();
         limiter.take(7, start.plus(Duration::from_secs(10))).unwrap();
         limiter.take(7, start.plus(Duration::from_secs(10))).unwrap_err();
-        limiter.give_back(7);
+        limiter.refund(7);
         limiter.take(7, start.plus(Duration::from_secs(10))).unwrap();
         for _ in 0..3 {
             limiter.take(7, start.plus(Duration::from_secs(60))).unwrap();

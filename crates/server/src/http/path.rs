@@ -8,9 +8,9 @@ use model::{PhotoId, PostId, Username};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
-use super::Http;
-use super::error::Problem;
+use super::error::ApiError;
 use super::openapi::{Argument, Entry, integer, parameter, string};
+use super::state::Http;
 
 pub(crate) struct PathId<T>(pub(crate) T);
 
@@ -58,10 +58,10 @@ impl Named for PhotoId {
 }
 
 impl<T: Named> FromRequestParts<Http> for PathId<T> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        let missing = || Problem::not_found(T::MISSING);
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
+        let missing = || ApiError::not_found(T::MISSING);
         let Path(raw) = Path::<String>::from_request_parts(parts, http).await.map_err(|_| missing())?;
         raw.parse().map(Self).map_err(|_| missing())
     }
@@ -81,10 +81,10 @@ pub(crate) struct ImagePath {
 }
 
 impl FromRequestParts<Http> for ImagePath {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
-        let missing = || Problem::not_found(PhotoId::MISSING);
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
+        let missing = || ApiError::not_found(PhotoId::MISSING);
         let segments = Path::<(String, String)>::from_request_parts(parts, http).await;
         let Path((photo, size)) = segments.map_err(|_| missing())?;
         Ok(Self { photo: photo.parse().map_err(|_| missing())?, size })

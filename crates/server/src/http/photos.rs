@@ -8,9 +8,9 @@ use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF
 use http::{HeaderMap, HeaderValue, StatusCode};
 use model::Size;
 
-use super::Http;
-use super::error::Problem;
+use super::error::ApiError;
 use super::path::ImagePath;
+use super::state::Http;
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
@@ -18,9 +18,9 @@ pub(crate) async fn image(
     State(http): State<Http>,
     path: ImagePath,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let photo = http.app.photo(path.photo).await?;
-    let size: Size = path.size.parse().map_err(|rule: model::Invalid| Problem::bad_size(rule.0))?;
+    let size: Size = path.size.parse().map_err(|rule: model::Invalid| ApiError::bad_size(rule.0))?;
     let found = find(&http, &photo, size, request.headers()).await?;
     let status = found.status();
     let Found { head, image } = found;
@@ -47,18 +47,18 @@ pub(crate) async fn find(
     photo: &Picture,
     size: Size,
     headers: &HeaderMap,
-) -> Result<Found, Problem> {
+) -> Result<Found, ApiError> {
     let format = negotiate(headers);
 
     let about = |tag: Bytes| {
-        let tag = HeaderValue::from_maybe_shared(tag).map_err(|_| Problem::internal())?;
+        let tag = HeaderValue::from_maybe_shared(tag).map_err(|_| ApiError::internal())?;
         // With room for what is added on the way out, since to grow means to sort everything in anew; and for no more, since
         // the next larger one is beyond what the allocator has at hand.
         let mut head = HeaderMap::with_capacity(6);
         head.insert(ETAG, tag);
         head.insert(CACHE_CONTROL, FOR_EVER);
         head.insert(VARY, HeaderValue::from_static("Accept"));
-        Ok::<_, Problem>(head)
+        Ok::<_, ApiError>(head)
     };
     // Whoever has it already need not wait for it to be made.
     if headers.contains_key(IF_NONE_MATCH) {

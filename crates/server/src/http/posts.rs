@@ -8,13 +8,14 @@ use http::{HeaderValue, StatusCode};
 use model::{Message, PostEdit, PostId};
 use utoipa::ToSchema;
 
-use super::Http;
 use super::auth::{OptionalSession, RequiredSession};
-use super::error::Problem;
-use super::form::{FormBody, FormSchema};
+use super::error::ApiError;
+use super::form_body::{FormBody, FormSchema};
+use super::json::{json, json_bytes};
 use super::path::PathId;
-use super::upload::{IdempotencyKey, parse_alt, read_upload, tell_removed};
-use super::wire::{Empty, json, json_bytes};
+use super::state::Http;
+use super::upload::{IdempotencyKey, parse_alt, read_upload, set_removed_metadata_header};
+use super::wire::Empty;
 use super::written;
 
 /// A photo with an optional message.
@@ -60,7 +61,7 @@ pub(crate) async fn create(
     RequiredSession(caller): RequiredSession,
     IdempotencyKey(key): IdempotencyKey,
     form: FormBody<NewPost>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     if let Some(key) = &key
         && let Some(post) = http.app.repeated(&caller, key).await?
     {
@@ -72,7 +73,7 @@ pub(crate) async fn create(
     created(http.app.create_post(&caller, Draft { upload, message, key }).await?)
 }
 
-fn created(posted: Posted) -> Result<Response, Problem> {
+fn created(posted: Posted) -> Result<Response, ApiError> {
     match posted {
         Posted::Before(post) => {
             let mut response = json_bytes(StatusCode::CREATED, written::post(&post).into());
@@ -81,7 +82,7 @@ fn created(posted: Posted) -> Result<Response, Problem> {
         }
         Posted::New { post, removed } => {
             let mut response = json_bytes(StatusCode::CREATED, written::post(&post).into());
-            tell_removed(&mut response, removed)?;
+            set_removed_metadata_header(&mut response, removed)?;
             Ok(response)
         }
     }
@@ -91,12 +92,12 @@ pub(crate) async fn get(
     State(http): State<Http>,
     OptionalSession(caller): OptionalSession,
     PathId(id): PathId<PostId>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     Ok(json_bytes(StatusCode::OK, read(&http, caller.as_ref(), id).await?))
 }
 
 /// A post as somebody sees it, as JSON.
-pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, Problem> {
+pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
     let (json, is_liked) = http.app.written_post(caller, id, written::post).await?;
     Ok(if is_liked { written::liked(&json, written::unliked(&json)) } else { json })
 }
@@ -106,7 +107,7 @@ pub(crate) async fn edit(
     RequiredSession(caller): RequiredSession,
     PathId(id): PathId<PostId>,
     form: FormBody<Edit>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     // Whether the post is there and theirs comes before whether the form is any good.
     http.app.check_editable(&caller, id).await?;
     let mut form = form.read(&http).await?;
@@ -126,11 +127,11 @@ pub(crate) async fn delete(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
     PathId(id): PathId<PostId>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     http.app.delete_post(&caller, id).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
 
-fn parse_message(text: String) -> Result<Option<Message>, Problem> {
-    Message::parse(text).map_err(|rule| Problem::invalid("message", rule.0))
+fn parse_message(text: String) -> Result<Option<Message>, ApiError> {
+    Message::parse(text).map_err(|rule| ApiError::invalid("message", rule.0))
 }

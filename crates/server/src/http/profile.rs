@@ -5,12 +5,13 @@ use axum::response::Response;
 use http::StatusCode;
 use utoipa::ToSchema;
 
-use super::Http;
 use super::auth::RequiredSession;
-use super::error::Problem;
-use super::form::{FormBody, FormSchema};
-use super::upload::{read_upload, tell_removed};
-use super::wire::{Empty, User, json};
+use super::error::ApiError;
+use super::form_body::{FormBody, FormSchema};
+use super::json::json;
+use super::state::Http;
+use super::upload::{read_upload, set_removed_metadata_header};
+use super::wire::{Empty, User};
 
 /// A photo for the profile.
 #[derive(ToSchema)]
@@ -33,19 +34,19 @@ pub(crate) async fn set(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
     form: FormBody<ProfilePhoto>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let _room = http.app.begin_upload(&caller)?;
     let (upload, _) = read_upload(&http, form).await?;
     let (user, removed) = http.app.set_profile_photo(&caller, upload).await?;
     let mut response = json(StatusCode::OK, &User::from(&user));
-    tell_removed(&mut response, removed)?;
+    set_removed_metadata_header(&mut response, removed)?;
     Ok(response)
 }
 
 pub(crate) async fn delete(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     http.app.delete_profile_photo(&caller).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

@@ -1,15 +1,15 @@
-//! One route: everything that the router, the middleware, the metrics and the OpenAPI document know of it.
+//! A row of the route table, and how it is written.
 
-use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 use utoipa::ToSchema;
 use utoipa::openapi::path::ParameterIn;
 
-use super::fast_path::ParseFast;
+use super::endpoint::Endpoint;
+use super::fast_route::ParseFast;
 use super::openapi::{Arguments, Entry, parameter, string};
-use super::{Http, layers};
+use super::state::Http;
 
 /// A row of the route table.
 pub(crate) struct Route {
@@ -22,26 +22,7 @@ pub(crate) struct Route {
     pub(crate) endpoint: Endpoint,
     /// Set where the fast path handles the route, too.
     pub(crate) fast: Option<ParseFast>,
-    handler: MethodRouter<Http>,
-}
-
-/// What the middleware knows of the path that a request matched.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Endpoint {
-    /// The value of `http_route` in metrics and logs.
-    pub(crate) label: &'static str,
-    pub(crate) is_rate_limited: bool,
-    /// Whether a browser gets errors as a page.
-    pub(crate) has_error_pages: bool,
-}
-
-impl Endpoint {
-    /// No route matched.
-    pub(crate) const NONE: Self = Self { label: "(none)", is_rate_limited: true, has_error_pages: true };
-
-    pub(crate) const fn api(label: &'static str) -> Self {
-        Self { label, is_rate_limited: true, has_error_pages: false }
-    }
+    pub(crate) handler: MethodRouter<Http>,
 }
 
 /// An operation of the API. Its errors and parameters follow from the arguments of its handler.
@@ -125,13 +106,4 @@ impl Route {
         self.entry.as_mut().map(change);
         self
     }
-}
-
-/// A router of these routes, with the middleware around each and around what none of them matches.
-pub(crate) fn router(routes: impl IntoIterator<Item = Route>, http: &Http) -> Router {
-    let unmatched = Router::new().layer(layers::middleware(http, Endpoint::NONE));
-    let router = routes.into_iter().fold(unmatched, |router, route| {
-        router.route(route.path, route.handler.layer(layers::middleware(http, route.endpoint)))
-    });
-    router.with_state(http.clone())
 }

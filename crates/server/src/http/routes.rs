@@ -3,8 +3,8 @@
 
 use http::Method;
 
-use super::fast_path::FastRoute;
-use super::pages::{self, assets, install};
+use super::fast_route::FastRoute;
+use super::pages::{self, site_files};
 use super::route::{Route, api, file, page};
 use super::wire::{Empty, FeedPage, Post, User};
 use super::{accounts, docs, feed, health, likes, photos, posts, profile, users};
@@ -163,11 +163,11 @@ fn web_client() -> Vec<Route> {
         page(Method::GET, "/new", pages::compose),
         page(Method::POST, "/share", pages::share),
         page(Method::GET, "/offline", pages::offline),
-        file(Method::GET, "/web/{version}/{file}", assets::file),
-        file(Method::GET, "/sw.js", install::worker),
-        file(Method::GET, "/manifest.webmanifest", install::manifest),
-        file(Method::GET, "/robots.txt", install::robots),
-        file(Method::GET, "/favicon.ico", install::favicon),
+        file(Method::GET, "/web/{version}/{file}", site_files::asset),
+        file(Method::GET, "/sw.js", site_files::worker),
+        file(Method::GET, "/manifest.webmanifest", site_files::manifest),
+        file(Method::GET, "/robots.txt", site_files::robots),
+        file(Method::GET, "/favicon.ico", site_files::favicon),
         file(Method::GET, "/openapi.json", docs::openapi),
         file(Method::GET, "/docs", docs::redirect),
         file(Method::GET, "/docs/", docs::index),
@@ -183,7 +183,7 @@ mod tests {
     use utoipa::openapi::{RefOr, Schema};
 
     use super::super::accounts::Credentials;
-    use super::super::form::FormSchema;
+    use super::super::form_body::FormSchema;
     use super::super::openapi::document;
     use super::super::posts::{Edit, NewPost};
     use super::super::profile::ProfilePhoto;

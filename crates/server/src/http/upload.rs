@@ -9,16 +9,17 @@ use http::request::Parts;
 use model::Alt;
 use utoipa::openapi::path::ParameterIn;
 
-use super::error::Problem;
-use super::form::{FileSink, Form, FormBody, FormError, FormSchema};
+use super::error::ApiError;
+use super::form::{FileSink, Form, FormError};
+use super::form_body::{FormBody, FormSchema};
 use super::openapi::{Argument, Entry, parameter, string};
-use super::{Http, SMALL_BODY};
+use super::state::{Http, SMALL_BODY};
 
 /// Reads the photo and its alternative text; other parameters stay in the form.
 pub(crate) async fn read_upload<T: FormSchema>(
     http: &Http,
     form: FormBody<T>,
-) -> Result<(Upload, Form), Problem> {
+) -> Result<(Upload, Form), ApiError> {
     let FormBody { headers, body, .. } = form;
     let max = http.app.max_upload();
     let too_large = || {
@@ -27,7 +28,7 @@ pub(crate) async fn read_upload<T: FormSchema>(
         } else {
             format!("{} KiB", max >> 10)
         };
-        Problem::invalid("photo", format!("the photo is too large; up to {limit} are accepted"))
+        ApiError::invalid("photo", format!("the photo is too large; up to {limit} are accepted"))
     };
     // What is announced as too large is refused before a byte of it is read.
     let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -45,21 +46,21 @@ pub(crate) async fn read_upload<T: FormSchema>(
     };
     let spool = sink.spool.filter(|spool| spool.written() > 0);
     let Some(spool) = spool else {
-        return Err(Problem::invalid("photo", "the parameter photo is missing: send an image file"));
+        return Err(ApiError::invalid("photo", "the parameter photo is missing: send an image file"));
     };
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
     let upload = Upload { photo: spool.finish().await.map_err(app::Error::from)?, alt };
     Ok((upload, form))
 }
 
-pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, Problem> {
-    Alt::parse(text).map_err(|rule| Problem::invalid("alt", rule.0))
+pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, ApiError> {
+    Alt::parse(text).map_err(|rule| ApiError::invalid("alt", rule.0))
 }
 
-/// Tells what was taken out of the photo, if anything was.
-pub(crate) fn tell_removed(response: &mut Response, removed: Removed) -> Result<(), Problem> {
+/// Names the kinds of metadata that were removed from the photo, if any.
+pub(crate) fn set_removed_metadata_header(response: &mut Response, removed: Removed) -> Result<(), ApiError> {
     if !removed.is_empty() {
-        let kinds = HeaderValue::try_from(removed.to_string()).map_err(|_| Problem::internal())?;
+        let kinds = HeaderValue::try_from(removed.to_string()).map_err(|_| ApiError::internal())?;
         response.headers_mut().insert("x-removed-metadata", kinds);
     }
     Ok(())
@@ -69,14 +70,14 @@ pub(crate) fn tell_removed(response: &mut Response, removed: Removed) -> Result<
 pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
 
 impl FromRequestParts<Http> for IdempotencyKey {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, ApiError> {
         let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
         let key = value.to_str().unwrap_or_default();
         if !(1..=255).contains(&key.len()) || !key.bytes().all(|b| b.is_ascii_graphic()) {
             let rule = "an Idempotency-Key has 1 to 255 visible ASCII characters";
-            return Err(Problem::invalid("Idempotency-Key", rule));
+            return Err(ApiError::invalid("Idempotency-Key", rule));
         }
         Ok(Self(Some(key.to_owned())))
     }
@@ -120,7 +121,7 @@ impl FileSink for PhotoSink<'_> {
             Ok(_) => Ok(()),
             Err(error) => {
                 self.failed = Some(error);
-                Err(FormError::Broken("the photo could not be stored".into()))
+                Err(FormError::Malformed("the photo could not be stored".into()))
             }
         }
     }

@@ -7,16 +7,18 @@ use model::{Username, Whose};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::auth::OptionalSession;
-use super::error::Problem;
+use super::error::ApiError;
+use super::feed;
+use super::json::{json, json_bytes};
 use super::paging::PageHead;
 use super::path::PathId;
-use super::wire::{User, json, json_bytes};
-use super::{Http, feed};
+use super::state::Http;
+use super::wire::User;
 
 pub(crate) async fn get(
     State(http): State<Http>,
     PathId(username): PathId<Username>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     Ok(json(StatusCode::OK, &User::from(&http.app.user(&username).await?)))
 }
 
@@ -25,7 +27,7 @@ pub(crate) async fn posts(
     OptionalSession(caller): OptionalSession,
     PathId(username): PathId<Username>,
     PageHead(parts): PageHead,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     // Whether there is such a user comes before whether the page asked for makes sense.
     let user = http.app.user(&username).await?;
     let ask = feed::Ask::parse(parts.uri.query().unwrap_or_default())?;

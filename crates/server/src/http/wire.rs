@@ -3,17 +3,11 @@
 
 use std::fmt::Display;
 
-use axum::response::{IntoResponse, Response};
 use base64::display::Base64Display;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
-use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{Alt, Message, PhotoId, Timestamp};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
-
-use super::error::Problem;
 
 /// A user.
 #[derive(Serialize, ToSchema)]
@@ -101,9 +95,6 @@ pub(crate) struct Paging {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Empty {}
 
-/// [`Empty`] as JSON.
-pub(crate) const EMPTY: Bytes = Bytes::from_static(b"{}");
-
 /// The body of every error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Error {
@@ -167,29 +158,4 @@ impl<'a> From<&'a model::Post> for Post<'a> {
             like_count: post.like_count,
         }
     }
-}
-
-/// A JSON answer.
-pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
-    match serde_json::to_vec(body) {
-        Ok(json) => json_bytes(status, json.into()),
-        Err(error) => {
-            tracing::error!(%error, "an answer could not be written");
-            Problem::internal().into_response()
-        }
-    }
-}
-
-/// JSON that is written already. Its length goes into the head so that HEAD can repeat it.
-pub(crate) fn json_bytes(status: StatusCode, json: Bytes) -> Response {
-    (status, json_headers(Some(json.len())), json).into_response()
-}
-
-/// The headers of a JSON response, with room for those that the middleware adds.
-pub(crate) fn json_headers(length: Option<usize>) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(6);
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.extend(length.map(|length| (CONTENT_LENGTH, HeaderValue::from(length))));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers
 }

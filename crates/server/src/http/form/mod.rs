@@ -1,6 +1,6 @@
 //! Form parameters, in either encoding, on any operation.
 
-mod body;
+mod error;
 mod multipart;
 mod source;
 
@@ -8,23 +8,13 @@ use axum::body::Body;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 
-use super::error::Problem;
-pub(crate) use body::{FormBody, FormSchema};
+pub(crate) use error::FormError;
 use multipart::Multipart;
-pub(crate) use source::Bounds;
+pub(crate) use source::BodyLimits;
 use source::Source;
 
 /// The longest text parameter we look at; longer than any rule allows.
 const MAX_TEXT: usize = 64 * 1024;
-
-/// What can be wrong with a form as such.
-#[derive(Debug)]
-pub(crate) enum FormError {
-    Broken(String),
-    TooLarge,
-    TooSlow,
-    UnknownType,
-}
 
 /// The parameters an operation knows; all others are ignored.
 pub(crate) struct Form {
@@ -36,11 +26,11 @@ impl Form {
     pub(crate) async fn read(
         headers: &HeaderMap,
         body: Body,
-        bounds: Bounds,
+        limits: BodyLimits,
         known: &[&'static str],
         file: &mut impl FileSink,
     ) -> Result<Self, FormError> {
-        let mut source = Source::new(body, bounds);
+        let mut source = Source::new(body, limits);
         let mut form = Self { fields: Vec::new() };
         match Encoding::of(headers)? {
             Encoding::Url => form.read_urlencoded(&source.collect().await?, known, file).await?,
@@ -48,27 +38,31 @@ impl Form {
                 form.read_multipart(Multipart::new(source, &boundary), known, file).await?;
             }
             // Without a body there is nothing whose type could be wrong.
-            Encoding::Other if source.next().await?.is_some() => return Err(FormError::UnknownType),
+            Encoding::Other if source.next().await?.is_some() => return Err(FormError::UnsupportedMediaType),
             Encoding::Other => {}
         }
         Ok(form)
     }
 
     /// The first value given for a parameter.
-    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, FormError> {
         let Some(at) = self.fields.iter().position(|(field, _)| *field == name) else { return Ok(None) };
         let (_, value) = self.fields.swap_remove(at);
         if value.len() > MAX_TEXT {
-            return Err(Problem::invalid(name, format!("{name} is too long: it has more than 64 KiB")));
+            return Err(FormError::InvalidParameter(
+                name,
+                format!("{name} is too long: it has more than 64 KiB"),
+            ));
         }
         match String::from_utf8(value) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(Problem::invalid(name, format!("{name} is not UTF-8 text"))),
+            Err(_) => Err(FormError::InvalidParameter(name, format!("{name} is not UTF-8 text"))),
         }
     }
 
-    pub(crate) fn required(&mut self, name: &'static str) -> Result<String, Problem> {
-        self.text(name)?.ok_or_else(|| Problem::invalid(name, format!("the parameter {name} is missing")))
+    pub(crate) fn required(&mut self, name: &'static str) -> Result<String, FormError> {
+        self.text(name)?
+            .ok_or_else(|| FormError::InvalidParameter(name, format!("the parameter {name} is missing")))
     }
 
     async fn read_urlencoded(
@@ -175,7 +169,7 @@ impl Encoding {
         } else if media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             Ok(Self::Url)
         } else if media_type.eq_ignore_ascii_case("multipart/form-data") {
-            let missing = || FormError::Broken("the Content-Type names no boundary".into());
+            let missing = || FormError::Malformed("the Content-Type names no boundary".into());
             Ok(Self::Multipart(multipart::boundary(content_type).ok_or_else(missing)?))
         } else {
             Ok(Self::Other)

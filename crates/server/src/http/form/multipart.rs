@@ -7,7 +7,7 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
 
-use super::FormError;
+use super::error::FormError;
 use super::source::Source;
 
 /// The longest block of headers a part may have, and the longest preamble before the first part.
@@ -63,7 +63,7 @@ impl Multipart {
         }
         self.parts += 1;
         if self.parts > MAX_PARTS {
-            return Err(FormError::Broken(format!("the form has more than {MAX_PARTS} parts")));
+            return Err(FormError::Malformed(format!("the form has more than {MAX_PARTS} parts")));
         }
         let name = self.headers().await?;
         self.place = Place::Content;
@@ -100,7 +100,7 @@ impl Multipart {
         // The rest of the delimiter's line may be padded with blanks.
         let line_end = self.find(b"\r\n", MAX_HEADERS).await?;
         if !self.buffer[..line_end].iter().all(|b| matches!(b, b' ' | b'\t')) {
-            return Err(FormError::Broken("a boundary is followed by other text".into()));
+            return Err(FormError::Malformed("a boundary is followed by other text".into()));
         }
         // The line's own end counts, so that a part without headers is found as well.
         self.skip(line_end);
@@ -109,13 +109,13 @@ impl Multipart {
         let mut headers = [httparse::EMPTY_HEADER; 16];
         let parsed = httparse::parse_headers(&block[2..], &mut headers);
         let Ok(httparse::Status::Complete((_, headers))) = parsed else {
-            return Err(FormError::Broken("a part's headers are not readable".into()));
+            return Err(FormError::Malformed("a part's headers are not readable".into()));
         };
         let disposition = headers.iter().find(|h| h.name.eq_ignore_ascii_case("content-disposition"));
         disposition
             // A file's name may be in any encoding; ours are plain.
             .and_then(|header| name_of(&String::from_utf8_lossy(header.value)))
-            .ok_or_else(|| FormError::Broken("a part has no name".into()))
+            .ok_or_else(|| FormError::Malformed("a part has no name".into()))
     }
 
     /// Where `pattern` begins, reading on until it is there, within `max` bytes.
@@ -124,7 +124,11 @@ impl Multipart {
             match memmem::find(&self.buffer, pattern) {
                 Some(found) if found <= max => return Ok(found),
                 None if self.buffer.len() <= max => self.more().await?,
-                _ => return Err(FormError::Broken(format!("a part's headers are longer than {max} bytes"))),
+                _ => {
+                    return Err(FormError::Malformed(format!(
+                        "a part's headers are longer than {max} bytes"
+                    )));
+                }
             }
         }
     }
@@ -139,7 +143,7 @@ impl Multipart {
     async fn more(&mut self) -> Result<(), FormError> {
         let piece = self.source.next().await?;
         let piece =
-            piece.ok_or_else(|| FormError::Broken("the form ends before its last boundary".into()))?;
+            piece.ok_or_else(|| FormError::Malformed("the form ends before its last boundary".into()))?;
         self.buffer.extend_from_slice(&piece);
         Ok(())
     }

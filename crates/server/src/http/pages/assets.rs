@@ -4,19 +4,16 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bytes::Bytes;
 use flate2::Compression;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
-use http::{HeaderMap, HeaderValue};
 use sha2::{Digest, Sha256};
 
-use super::super::Http;
-use super::super::error::Problem;
-use super::answer::{pack, packed_text, takes_gzip};
+use super::response::{pack, packed_text};
 
-const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
 macro_rules! embedded {
     ($($path:literal),* $(,)?) => {
@@ -153,21 +150,8 @@ impl File {
     }
 }
 
-pub(crate) async fn file(
-    State(http): State<Http>,
-    Path((version, name)): Path<(String, String)>,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    // Another version's files are not ours to give: a page of that version must be loaded anew.
-    let file = http.assets.files.iter().find(|file| file.name == name && http.assets.version == version);
-    let file = file.ok_or_else(|| Problem::not_found("there is no such file"))?;
-    let mut response = file.answer(takes_gzip(&headers));
-    response.headers_mut().insert(CACHE_CONTROL, FOR_EVER);
-    Ok(response)
-}
-
 impl File {
-    fn answer(&self, gzip: bool) -> Response {
+    fn respond(&self, gzip: bool) -> Response {
         let packed = self.packed.as_ref().filter(|_| gzip);
         let body = packed.unwrap_or(&self.plain).clone();
         let mut response = packed_text(self.media_type, body, packed.is_some());
@@ -179,13 +163,15 @@ impl File {
 }
 
 impl Assets {
-    /// One of the files by its name, for addresses that browsers ask for by themselves.
-    pub(super) fn by_name(&self, name: &str) -> Response {
-        let file = self.files.iter().find(|file| file.name == name);
-        file.map_or_else(
-            || Problem::not_found("there is no such file").into_response(),
-            |file| file.answer(false),
-        )
+    /// A file of this version. Pages of another version must be reloaded, so its files are not found.
+    pub(super) fn versioned(&self, version: &str, name: &str, gzip: bool) -> Option<Response> {
+        let mut response = self.by_name(name, gzip).filter(|_| self.version == version)?;
+        response.headers_mut().insert(CACHE_CONTROL, IMMUTABLE);
+        Some(response)
+    }
+
+    pub(super) fn by_name(&self, name: &str, gzip: bool) -> Option<Response> {
+        self.files.iter().find(|file| file.name == name).map(|file| file.respond(gzip))
     }
 }
 

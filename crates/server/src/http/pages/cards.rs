@@ -2,8 +2,8 @@
 
 use model::{Post, User};
 
-use super::haze;
-use super::words::{Words, fill};
+use super::locale::{Words, fill};
+use super::placeholder;
 
 /// The widths a browser may choose from. One URL each for everybody, so that few images are made and many are shared.
 const WIDTHS: [u32; 7] = [160, 320, 480, 640, 960, 1280, 2048];
@@ -14,14 +14,14 @@ const DESCRIPTION: usize = 200;
 
 /// A person in small.
 #[derive(Debug, Clone)]
-pub(super) struct Face {
+pub(super) struct Avatar {
     pub(super) name: String,
     pub(super) url: String,
     pub(super) photo: Option<String>,
     pub(super) initial: String,
 }
 
-impl Face {
+impl Avatar {
     pub(super) fn of(user: &User) -> Self {
         let name = user.username.to_string();
         Self {
@@ -38,9 +38,9 @@ impl Face {
 pub(super) struct Card {
     pub(super) id: String,
     pub(super) url: String,
-    pub(super) by: Face,
+    pub(super) by: Avatar,
     pub(super) photo: String,
-    pub(super) haze: String,
+    pub(super) placeholder: String,
     pub(super) alt: String,
     pub(super) message: String,
     pub(super) time: String,
@@ -53,14 +53,14 @@ pub(super) struct Card {
 
 impl Card {
     pub(super) fn new(post: &Post, words: &Words, first: bool) -> Self {
-        let by = Face::of(&post.user);
+        let by = Avatar::of(&post.user);
         let time = post.created_at.to_string();
         let alt = post.photo.alt.as_ref().map(ToString::to_string);
         Self {
             id: post.id.to_string(),
             url: format!("/p/{}", post.id),
             photo: post.photo.id.to_string(),
-            haze: haze::data_url(&post.photo.placeholder),
+            placeholder: placeholder::data_url(&post.photo.placeholder),
             alt: alt.unwrap_or_else(|| fill(&words.page.photo_by, "name", &by.name)),
             message: post.message.as_ref().map(ToString::to_string).unwrap_or_default(),
             date: time.chars().take("2026-11-14".len()).collect(),
@@ -78,14 +78,14 @@ impl Card {
 
     /// What scripts fill in for posts that come later.
     pub(super) fn blank() -> Self {
-        let by = Face { name: String::new(), url: String::new(), photo: None, initial: String::new() };
+        let by = Avatar { name: String::new(), url: String::new(), photo: None, initial: String::new() };
         let empty = String::new;
         Self {
             id: empty(),
             url: empty(),
             by,
             photo: empty(),
-            haze: empty(),
+            placeholder: empty(),
             alt: empty(),
             message: empty(),
             time: empty(),

@@ -3,14 +3,14 @@
 use askama::Template;
 use model::User;
 
-use super::cards::{Card, Face};
-use super::frame::Frame;
-use super::words::fill;
+use super::cards::{Avatar, Card};
+use super::layout::Layout;
+use super::locale::fill;
 
 #[derive(Template)]
 #[template(path = "feed.html")]
 pub(super) struct Feed<'a> {
-    pub(super) frame: &'a Frame<'a>,
+    pub(super) layout: &'a Layout<'a>,
     pub(super) cards: Vec<Card>,
     pub(super) blank: Card,
     /// Where scripts find the next posts, and where readers without them do; empty at the end.
@@ -23,7 +23,7 @@ pub(super) struct Feed<'a> {
 #[derive(Template)]
 #[template(path = "post.html")]
 pub(super) struct Single<'a> {
-    pub(super) frame: &'a Frame<'a>,
+    pub(super) layout: &'a Layout<'a>,
     pub(super) p: Card,
     pub(super) title: String,
     pub(super) description: String,
@@ -32,8 +32,8 @@ pub(super) struct Single<'a> {
 #[derive(Template)]
 #[template(path = "person.html")]
 pub(super) struct Person<'a> {
-    pub(super) frame: &'a Frame<'a>,
-    pub(super) person: Face,
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) person: Avatar,
     pub(super) user: User,
     pub(super) own: bool,
     pub(super) cards: Vec<Card>,
@@ -45,20 +45,20 @@ pub(super) struct Person<'a> {
 
 impl Person<'_> {
     fn photos_by(&self) -> String {
-        fill(&self.frame.words.page.posts_of, "name", &self.person.name)
+        fill(&self.layout.words.page.posts_of, "name", &self.person.name)
     }
 
-    fn face_alt(&self) -> String {
-        fill(&self.frame.words.page.profile_photo, "name", &self.person.name)
+    fn avatar_alt(&self) -> String {
+        fill(&self.layout.words.page.profile_photo, "name", &self.person.name)
     }
 
     fn nothing(&self) -> String {
-        fill(&self.frame.words.page.person_empty, "name", &self.person.name)
+        fill(&self.layout.words.page.person_empty, "name", &self.person.name)
     }
 
     /// What stands before and behind the day they joined.
     fn since(&self) -> (&str, &str) {
-        self.frame.words.page.since.split_once("{date}").unwrap_or_default()
+        self.layout.words.page.since.split_once("{date}").unwrap_or_default()
     }
 
     fn joined(&self) -> String {
@@ -69,39 +69,39 @@ impl Person<'_> {
 #[derive(Template)]
 #[template(path = "enter.html")]
 pub(super) struct Enter<'a> {
-    pub(super) frame: &'a Frame<'a>,
+    pub(super) layout: &'a Layout<'a>,
     pub(super) joining: bool,
     pub(super) min_password: usize,
 }
 
 impl Enter<'_> {
     fn title(&self) -> &str {
-        let words = &self.frame.words.page;
+        let words = &self.layout.words.page;
         if self.joining { &words.join_title } else { &words.login_title }
     }
 
     fn password_hint(&self) -> String {
-        fill(&self.frame.words.page.password_hint, "min", &self.min_password.to_string())
+        fill(&self.layout.words.page.password_hint, "min", &self.min_password.to_string())
     }
 }
 
 #[derive(Template)]
 #[template(path = "new.html")]
 pub(super) struct Compose<'a> {
-    pub(super) frame: &'a Frame<'a>,
+    pub(super) layout: &'a Layout<'a>,
     pub(super) max_upload: u64,
 }
 
 impl Compose<'_> {
     fn formats(&self) -> String {
-        fill(&self.frame.words.page.formats, "max", &format!("{} MiB", self.max_upload >> 20))
+        fill(&self.layout.words.page.formats, "max", &format!("{} MiB", self.max_upload >> 20))
     }
 }
 
 #[derive(Template)]
 #[template(path = "notice.html")]
 pub(super) struct Notice<'a> {
-    pub(super) frame: &'a Frame<'a>,
+    pub(super) layout: &'a Layout<'a>,
     pub(super) title: &'a str,
     pub(super) text: &'a str,
     pub(super) request_id: Option<String>,

@@ -3,14 +3,15 @@ use std::time::Duration;
 use axum::body::Body;
 use futures_util::stream;
 
-use super::super::source::Bounds;
+use super::super::source::BodyLimits;
 use super::*;
 
 /// A form that arrives in pieces of the given length.
 fn arriving(form: &[u8], piece: usize) -> Multipart {
     let pieces: Vec<_> =
         form.chunks(piece).map(|c| Ok::<_, std::io::Error>(Bytes::copy_from_slice(c))).collect();
-    let bounds = Bounds { max_bytes: 1 << 20, pause: Duration::from_secs(5), total: Duration::from_secs(5) };
+    let bounds =
+        BodyLimits { max_bytes: 1 << 20, pause: Duration::from_secs(5), total: Duration::from_secs(5) };
     Multipart::new(Source::new(Body::from_stream(stream::iter(pieces)), bounds), "XX")
 }
 
@@ -79,7 +80,7 @@ async fn refuses_what_is_broken_or_too_much() {
         for piece in [1, 7, 1 << 20] {
             let outcome = parts(case, piece).await;
             assert!(
-                matches!(outcome, Err(FormError::Broken(_))),
+                matches!(outcome, Err(FormError::Malformed(_))),
                 "{:?}",
                 String::from_utf8_lossy(&case[..case.len().min(60)])
             );

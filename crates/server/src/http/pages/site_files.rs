@@ -1,20 +1,20 @@
-//! What makes the site an app on a phone: its manifest and its service worker. And what robots and old browsers ask for.
+//! Files of the site: its manifest, its service worker, what robots and old browsers request, and the web client's own.
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 
-use super::super::Http;
-use super::super::error::Problem;
-use super::answer::{takes_gzip, text};
-use super::words::Words;
+use super::super::error::ApiError;
+use super::super::state::Http;
+use super::locale::Words;
+use super::response::{takes_gzip, text};
 
-/// Asked for anew each time: they say which version is in force.
-const FRESH: HeaderValue = HeaderValue::from_static("no-cache");
+/// Revalidated each time: they name the current version.
+const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
-pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
+pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, ApiError> {
     let (words, assets) = (Words::for_reader(&headers), &http.assets);
     let icon = |file: &str, sizes: &str, kind: &str, purpose: &str| json!({ "src": format!("{assets}/{file}"), "sizes": sizes, "type": kind, "purpose": purpose });
     let manifest = json!({
@@ -48,18 +48,18 @@ pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Re
         },
     });
     let mut response = text("application/manifest+json", manifest.to_string().into(), takes_gzip(&headers))?;
-    response.headers_mut().insert(CACHE_CONTROL, FRESH);
+    response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response
         .headers_mut()
         .insert(http::header::VARY, HeaderValue::from_static("Accept-Encoding, Accept-Language"));
     Ok(response)
 }
 
-pub(crate) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Result<Response, Problem> {
+pub(crate) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Result<Response, ApiError> {
     let mut response =
         text("text/javascript; charset=utf-8", http.assets.worker().into(), takes_gzip(&headers))?;
     let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
-    response.headers_mut().insert(CACHE_CONTROL, FRESH);
+    response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
@@ -71,6 +71,19 @@ pub(crate) async fn robots() -> Response {
 }
 
 /// Asked for by browsers that read no page first.
-pub(crate) async fn favicon(State(http): State<Http>) -> Response {
-    http.assets.by_name("icon.svg")
+pub(crate) async fn favicon(State(http): State<Http>) -> Result<Response, ApiError> {
+    http.assets.by_name("icon.svg", false).ok_or_else(missing)
+}
+
+/// A file of the web client.
+pub(crate) async fn asset(
+    State(http): State<Http>,
+    Path((version, name)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    http.assets.versioned(&version, &name, takes_gzip(&headers)).ok_or_else(missing)
+}
+
+fn missing() -> ApiError {
+    ApiError::not_found("there is no such file")
 }

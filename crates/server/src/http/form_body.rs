@@ -8,9 +8,9 @@ use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
 use utoipa::ToSchema;
 
-use super::super::Http;
-use super::super::openapi::{Argument, Entry};
-use super::{Form, FormError};
+use super::form::{Form, FormError};
+use super::openapi::{Argument, Entry};
+use super::state::Http;
 
 /// A form as the OpenAPI document shows it.
 pub(crate) trait FormSchema: ToSchema {

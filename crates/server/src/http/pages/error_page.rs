@@ -1,24 +1,24 @@
-//! Pages that say why there is no other: nothing here, something broke, no network.
+//! HTML error pages, and the page for a missing network.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::header::ACCEPT;
 use http::{HeaderName, Method, StatusCode};
 
-use super::super::Http;
-use super::super::error::Problem;
-use super::answer::{self, takes_gzip};
-use super::frame::{Frame, Visit};
+use super::super::error::ApiError;
+use super::super::state::Http;
+use super::layout::{Layout, PageRequest};
+use super::locale::{Words, fill};
+use super::response::{self, takes_gzip};
 use super::templates::Notice;
-use super::words::{Words, fill};
 
-/// A reader who opened a page in a browser, and is told of trouble by a page.
-pub(crate) struct Look {
+/// How a browser that opened a page gets its error.
+pub(crate) struct ErrorPage {
     words: &'static Words,
     gzip: bool,
 }
 
-impl Look {
+impl ErrorPage {
     /// `None` for programs: they get what the contract says.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let reads = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -31,9 +31,9 @@ impl Look {
         })
     }
 
-    /// The page for a problem, with the headers it would have had anyway.
-    pub(crate) fn show(&self, http: &Http, problem: &Problem, request_id: &str) -> Response {
-        let plain = problem.respond(request_id);
+    /// The page for a error, with the headers it would have had anyway.
+    pub(crate) fn render(&self, http: &Http, error: &ApiError, request_id: &str) -> Response {
+        let plain = error.respond(request_id);
         let (status, words) = (plain.status(), &self.words.page);
         let (title, text) = match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -42,8 +42,8 @@ impl Look {
             status if status.is_server_error() => (&words.error_title, &words.error_text),
             _ => (&words.not_found_title, &words.not_found_text),
         };
-        let request_id = problem.is_failure().then(|| fill(&words.error_id, "id", request_id));
-        let frame = Frame {
+        let request_id = error.is_failure().then(|| fill(&words.error_id, "id", request_id));
+        let layout = Layout {
             words: self.words,
             assets: &http.assets,
             base: "",
@@ -52,7 +52,7 @@ impl Look {
             module: None,
             nav: false,
         };
-        let page = answer::page(&Notice { frame: &frame, title, text, request_id }, self.gzip);
+        let page = response::page(&Notice { layout: &layout, title, text, request_id }, self.gzip);
         let Ok(mut page) = page else { return plain };
         *page.status_mut() = status;
         let told =
@@ -65,11 +65,11 @@ impl Look {
     }
 }
 
-/// Kept by the service worker, for pages that were not.
-pub(crate) async fn offline(State(http): State<Http>, visit: Visit) -> Result<Response, Problem> {
-    let frame = Frame { nav: false, me: None, ..visit.frame(&http, None) };
-    let words = &frame.words.page;
+/// Stored by the service worker and shown instead of pages that are not.
+pub(crate) async fn offline(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
+    let layout = Layout { nav: false, me: None, ..request.layout(&http, None) };
+    let words = &layout.words.page;
     let page =
-        Notice { frame: &frame, title: &words.offline_title, text: &words.offline_text, request_id: None };
-    frame.answer(&visit, &page)
+        Notice { layout: &layout, title: &words.offline_title, text: &words.offline_text, request_id: None };
+    layout.respond(&request, &page)
 }

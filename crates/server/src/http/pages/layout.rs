@@ -1,20 +1,20 @@
-//! What stands around every page: who reads it, in which language, and the files it needs.
+//! The layout around every page: the current user, the locale, and the files it needs.
 
 use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::request::Parts;
 
-use super::super::Http;
 use super::super::auth::OptionalSession;
-use super::super::error::Problem;
-use super::answer::{self, takes_gzip};
+use super::super::error::ApiError;
+use super::super::state::Http;
 use super::assets::Assets;
-use super::cards::Face;
-use super::words::Words;
+use super::cards::Avatar;
+use super::locale::Words;
+use super::response::{self, takes_gzip};
 
-/// Somebody who opens a page.
-pub(crate) struct Visit {
+/// A request for a page.
+pub(crate) struct PageRequest {
     pub(super) caller: Option<app::Caller>,
     pub(super) query: String,
     words: &'static Words,
@@ -23,10 +23,10 @@ pub(crate) struct Visit {
     gzip: bool,
 }
 
-impl FromRequestParts<Http> for Visit {
-    type Rejection = Problem;
+impl FromRequestParts<Http> for PageRequest {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         let OptionalSession(caller) = OptionalSession::from_request_parts(parts, http).await?;
         Ok(Self {
             caller,
@@ -39,12 +39,14 @@ impl FromRequestParts<Http> for Visit {
     }
 }
 
-impl Visit {
-    /// The frame of a page with a script of its own.
-    pub(super) fn frame<'a>(&'a self, http: &'a Http, module: Option<&'static str>) -> Frame<'a> {
-        let me =
-            self.caller.as_ref().map(|caller| Me { face: Face::of(&caller.user), admin: caller.is_admin });
-        Frame {
+impl PageRequest {
+    /// The layout of a page with a script of its own.
+    pub(super) fn layout<'a>(&'a self, http: &'a Http, module: Option<&'static str>) -> Layout<'a> {
+        let me = self
+            .caller
+            .as_ref()
+            .map(|caller| Me { avatar: Avatar::of(&caller.user), admin: caller.is_admin });
+        Layout {
             words: self.words,
             assets: &http.assets,
             base: &self.base,
@@ -56,13 +58,13 @@ impl Visit {
     }
 }
 
-/// Who is signed in.
+/// The current user.
 pub(super) struct Me {
-    pub(super) face: Face,
+    pub(super) avatar: Avatar,
     pub(super) admin: bool,
 }
 
-pub(super) struct Frame<'a> {
+pub(super) struct Layout<'a> {
     pub(super) words: &'static Words,
     pub(super) assets: &'a Assets,
     /// The public address, for links that leave the site.
@@ -71,17 +73,17 @@ pub(super) struct Frame<'a> {
     pub(super) me: Option<Me>,
     /// The page's own script, beside the one they share.
     pub(super) module: Option<&'static str>,
-    /// Not where we cannot know who reads.
+    /// Off where the current user is unknown.
     pub(super) nav: bool,
 }
 
-impl Frame<'_> {
+impl Layout<'_> {
     /// Every script the page will ask for, so that none waits for another to name it.
     pub(super) fn modules(&self) -> &[&'static str] {
         self.assets.modules(self.module)
     }
 
-    pub(super) fn answer(&self, visit: &Visit, page: &impl Template) -> Result<Response, Problem> {
-        answer::page(page, visit.gzip)
+    pub(super) fn respond(&self, request: &PageRequest, page: &impl Template) -> Result<Response, ApiError> {
+        response::page(page, request.gzip)
     }
 }

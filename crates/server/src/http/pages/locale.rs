@@ -7,7 +7,7 @@ use http::header::ACCEPT_LANGUAGE;
 use serde::{Deserialize, Serialize};
 
 /// A language: add its file here, and it is spoken. The first is for those who asked for none of them.
-static SPOKEN: LazyLock<Vec<Words>> = LazyLock::new(|| {
+static LOCALES: LazyLock<Vec<Words>> = LazyLock::new(|| {
     [include_str!("../../../../../web/words/en.json"), include_str!("../../../../../web/words/de.json")]
         .map(|file| serde_json::from_str(file).expect("a test reads every language"))
         .into()
@@ -30,10 +30,10 @@ impl Words {
         let mut wishes: Vec<(f32, &str)> = asked.flat_map(|value| value.split(',')).map(wish).collect();
         // Stable: of equal wishes the first counts.
         wishes.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let speak = |tag: &str| SPOKEN.iter().find(|words| words.tag.eq_ignore_ascii_case(tag));
+        let speak = |tag: &str| LOCALES.iter().find(|words| words.tag.eq_ignore_ascii_case(tag));
         let found =
             wishes.iter().filter(|(weight, _)| *weight > 0.0).find_map(|(_, tag)| speak(primary(tag)));
-        found.unwrap_or(&SPOKEN[0])
+        found.unwrap_or(&LOCALES[0])
     }
 
     /// What scripts say, to be put into a page: no `<` can end the element it stands in.
@@ -122,7 +122,7 @@ mod tests {
             gaps.sort();
             gaps
         };
-        let (first, others) = SPOKEN.split_first().unwrap();
+        let (first, others) = LOCALES.split_first().unwrap();
         for words in others {
             let (ours, theirs) = (
                 [first.page.all(), first.script.all()].concat(),
@@ -146,7 +146,7 @@ mod tests {
         let pages = [web.join("pages"), web.join("pages/parts"), folder.join("src/http/pages")];
         let pages: String = pages.iter().map(|folder| read(folder)).collect();
         let scripts = read(&web.join("script"));
-        for (word, _) in SPOKEN[0].page.all() {
+        for (word, _) in LOCALES[0].page.all() {
             // Whatever follows it is no part of the name.
             let said = |place: &str| {
                 let name = format!("{place}.{word}");
@@ -157,7 +157,7 @@ mod tests {
             };
             assert!(said("page") || said("words"), "no page says {word}");
         }
-        for (word, _) in SPOKEN[0].script.all() {
+        for (word, _) in LOCALES[0].script.all() {
             assert!(scripts.contains(&format!("\"{word}\"")), "no script says {word}");
         }
     }

@@ -13,7 +13,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::super::error::Problem;
+use super::super::error::ApiError;
 
 /// Nothing from elsewhere, nothing inline, and text cannot become script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -26,10 +26,10 @@ const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), payment=(),
 /// Smaller things do not get smaller.
 const WORTH_PACKING: usize = 1024;
 
-pub(super) fn page(page: &impl Template, gzip: bool) -> Result<Response, Problem> {
+pub(super) fn page(page: &impl Template, gzip: bool) -> Result<Response, ApiError> {
     let html = page.render().map_err(|error| {
         tracing::error!(%error, "a page could not be written");
-        Problem::internal()
+        ApiError::internal()
     })?;
     let mut response = text("text/html; charset=utf-8", html.into(), gzip)?;
     let headers = response.headers_mut();
@@ -48,7 +48,7 @@ pub(super) fn page(page: &impl Template, gzip: bool) -> Result<Response, Problem
 }
 
 /// A text, packed for those who take it so.
-pub(super) fn text(media_type: &'static str, plain: Bytes, gzip: bool) -> Result<Response, Problem> {
+pub(super) fn text(media_type: &'static str, plain: Bytes, gzip: bool) -> Result<Response, ApiError> {
     let packed = gzip && plain.len() >= WORTH_PACKING;
     let body = if packed { pack(&plain, Compression::fast())? } else { plain };
     Ok(packed_text(media_type, body, packed))
@@ -67,12 +67,12 @@ pub(super) fn packed_text(media_type: &'static str, body: Bytes, packed: bool) -
     response
 }
 
-pub(super) fn pack(plain: &[u8], effort: Compression) -> Result<Bytes, Problem> {
+pub(super) fn pack(plain: &[u8], effort: Compression) -> Result<Bytes, ApiError> {
     let mut packer = GzEncoder::new(Vec::with_capacity(plain.len() / 3), effort);
     let packed = packer.write_all(plain).and_then(|()| packer.finish());
     packed.map(Bytes::from).map_err(|error| {
         tracing::error!(%error, "a text could not be packed");
-        Problem::internal()
+        ApiError::internal()
     })
 }
 

@@ -1,0 +1,22 @@
+//! The address of the client, behind the proxies that are trusted.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+
+use super::openapi::Argument;
+use super::state::Http;
+
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+impl FromRequestParts<Http> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Infallible> {
+        Ok(Self(http.client_address(parts.extensions.get().copied(), &parts.headers)))
+    }
+}
+
+impl Argument for ClientAddress {}

@@ -1,0 +1,45 @@
+//! Request ids.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The id of a request, in the log and in its response.
+pub(crate) struct RequestId(pub(crate) HeaderValue);
+
+impl RequestId {
+    /// The client's own when it is well formed, else a new one.
+    pub(crate) fn of(headers: &HeaderMap, ids: &RequestIds) -> Self {
+        let is_valid = |id: &&HeaderValue| {
+            let allowed = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
+            (1..=64).contains(&id.len()) && id.as_bytes().iter().all(allowed)
+        };
+        Self(headers.get(REQUEST_ID).filter(is_valid).cloned().unwrap_or_else(|| ids.next()))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+/// Ids that differ between processes and do not repeat within one.
+pub(crate) struct RequestIds(AtomicU64);
+
+impl RequestIds {
+    pub(crate) fn new() -> Self {
+        Self(AtomicU64::new(getrandom::u64().unwrap_or_default()))
+    }
+
+    fn next(&self) -> HeaderValue {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        // An odd step visits every number once, and neighbours differ in most digits.
+        let mut number = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        let digits: [u8; 16] = std::array::from_fn(|_| {
+            number = number.rotate_left(4);
+            HEX[(number & 15) as usize]
+        });
+        HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("none"))
+    }
+}

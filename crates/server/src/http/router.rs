@@ -1,0 +1,81 @@
+//! The router: axum's, built from the route table.
+
+use axum::Router;
+
+use super::endpoint::Endpoint;
+use super::layers::middleware;
+use super::route::Route;
+use super::state::Http;
+
+/// A router of these routes, with the middleware around each and around what none of them matches.
+pub(crate) fn router(routes: impl IntoIterator<Item = Route>, http: &Http) -> Router {
+    let unmatched = Router::new().layer(middleware(http, Endpoint::NONE));
+    let router = routes.into_iter().fold(unmatched, |router, route| {
+        router.route(route.path, route.handler.layer(middleware(http, route.endpoint)))
+    });
+    router.with_state(http.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+    use http::Method;
+    use model::Clock;
+    use tokio::net::TcpListener;
+    use tokio::sync::watch;
+
+    use super::super::route::file;
+    use super::*;
+    use crate::config::{Config, Flags};
+    use crate::listener::{ConnectionLimits, serve};
+    use crate::metrics::Metrics;
+    use crate::settings::app_settings;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_panic_is_an_error_like_any_other_and_the_server_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut flags = Flags::default();
+        flags.values.insert("data_dir".into(), folder.path().to_str().unwrap().into());
+        let config = Config::load(&flags, [], |_| Err(std::io::ErrorKind::NotFound.into())).unwrap().config;
+        let (clock, metrics) = (Clock::system(), Arc::new(Metrics::new()));
+        let app = app::App::open(app_settings(&config), clock.clone()).await.unwrap();
+        let http = Http::new(app, clock, &config, metrics.clone(), Bytes::new());
+        let panic = || async {
+            if true {
+                panic!("a secret cause")
+            }
+        };
+        let routes = [file(Method::GET, "/panic", panic), file(Method::GET, "/fine", || async { "fine" })];
+        let router = router(routes, &http);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_stop, stopping) = watch::channel(false);
+        tokio::spawn(serve(listener, router, ConnectionLimits::new(&config), metrics, stopping));
+
+        let ask = move |path: &'static str| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            write!(
+                stream,
+                "GET {path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        };
+        let (broken, fine) =
+            tokio::task::spawn_blocking(move || (ask("/panic"), ask("/fine"))).await.unwrap();
+        assert!(broken.starts_with("HTTP/1.1 500 "), "{broken}");
+        assert!(
+            broken.contains("x-error-code: internal") && broken.contains("x-request-id: abc-1"),
+            "{broken}"
+        );
+        assert!(broken.ends_with(r#"tell the operator the request id abc-1"}}"#), "{broken}");
+        assert!(!broken.contains("secret"), "{broken}");
+        assert!(fine.starts_with("HTTP/1.1 200 ") && fine.ends_with("fine"), "{fine}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The configuration as the settings of `app`.
+
+use app::{Account, Location};
+
+use crate::config::Config;
+
+pub(crate) fn app_settings(config: &Config) -> app::Settings {
+    app::Settings {
+        data_dir: config.data_dir.clone(),
+        photos: match config.blobs_url.clone() {
+            Some(url) => Location::Bucket { url, account: Account::from_variables(std::env::vars_os()) },
+            None => Location::DataFolder,
+        },
+        database_url: config.database_url.clone(),
+        database_read_url: config.database_read_url.clone(),
+        admins: config.admins.clone(),
+        keep_originals: config.keep_originals,
+        max_upload: config.max_upload,
+        max_pixels: u64::from(config.max_megapixels) * 1_000_000,
+        min_password: config.min_password,
+        session_idle: config.session_idle,
+        read_connections: config.read_connections,
+        hash_threads: config.hash_threads,
+        hash_queue: config.hash_queue,
+        pixel_threads: config.pixel_threads,
+        pixel_queue: config.pixel_queue,
+        pixel_memory: config.pixel_memory,
+        decode_time: config.decode_time,
+        image_cache: config.image_cache,
+        cache_disk: config.cache_disk,
+    }
+}
