@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::form::FormError;
-use super::limits::RateLimited;
-use super::wire;
+use crate::http::dto;
+use crate::http::form::FormError;
+use crate::http::middleware::rate_limit::RateLimited;
 
 pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
 
@@ -117,7 +117,7 @@ impl ApiError {
             _ => self.message.clone(),
         };
         let field = self.field.map(str::to_owned);
-        let body = wire::Error { error: wire::ErrorDetail { message: Some(message.into_owned()), field } };
+        let body = dto::Error { error: dto::ErrorDetail { message: Some(message.into_owned()), field } };
         // Strings and options always serialise.
         let json = serde_json::to_vec(&body).unwrap_or_else(|_| br#"{"error":{}}"#.to_vec());
         let mut response = self.status.into_response();

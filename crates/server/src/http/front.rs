@@ -8,7 +8,7 @@ use app::Liked;
 use bytes::Bytes;
 use model::PostId;
 
-use super::written;
+use crate::http::written;
 
 /// So many forms of it are kept: by the length asked for and by the address in its link.
 const FORMS: usize = 32;

@@ -6,7 +6,7 @@ use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
 
-use super::error::ApiError;
+use crate::http::error::ApiError;
 
 /// An object without members.
 pub(crate) const EMPTY: Bytes = Bytes::from_static(b"{}");

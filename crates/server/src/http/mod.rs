@@ -1,40 +1,19 @@
 //! The HTTP interface: the API, the web client, and the middleware around both.
 
-mod accounts;
-mod address;
-mod answers;
-mod auth;
-mod client_address;
-mod docs;
-mod endpoint;
+mod dto;
 mod error;
+mod extract;
 mod fast_path;
-mod fast_route;
-mod feed;
 mod form;
-mod form_body;
 mod front;
-mod health;
+mod handlers;
 mod json;
-mod layers;
-mod likes;
-mod limits;
+mod middleware;
 mod openapi;
 mod pages;
-mod paging;
-mod path;
-mod photos;
-mod posts;
-mod profile;
-mod request_id;
-mod route;
-mod router;
 mod routes;
 mod session_cookie;
 mod state;
-mod upload;
-mod users;
-mod wire;
 mod written;
 
 use std::sync::Arc;
@@ -59,10 +38,10 @@ pub(crate) fn dispatcher(
     let openapi = serde_json::to_vec(&openapi_document()).expect("plain data serializes to JSON");
     let http = Http::new(app, clock, config, metrics, openapi.into());
     let front = http.front();
-    (Arc::new(Dispatcher::new(routes::table(), http)), front)
+    (Arc::new(Dispatcher::new(routes::table::table(), http)), front)
 }
 
 /// The contract of the API, as it is served and committed.
 pub fn openapi_document() -> OpenApi {
-    openapi::document(routes::table())
+    openapi::document(routes::table::table())
 }

@@ -10,16 +10,17 @@ use bytes::Bytes;
 use http::HeaderMap;
 use model::Clock;
 
-use super::address::Addresses;
-use super::answers::ResponseBudget;
-use super::form::{self, BodyLimits, FileSink, Form, FormError};
-use super::front::Front;
-use super::limits::RateLimits;
-use super::pages::assets::Assets;
-use super::request_id::RequestIds;
-use super::session_cookie::SessionCookie;
 use crate::config::Config;
 use crate::connection::ConnectionAddrs;
+use crate::http::form;
+use crate::http::form::{BodyLimits, FileSink, Form, FormError};
+use crate::http::front::Front;
+use crate::http::middleware::addresses::Addresses;
+use crate::http::middleware::rate_limit::RateLimits;
+use crate::http::middleware::request_id::RequestIds;
+use crate::http::middleware::response_budget::ResponseBudget;
+use crate::http::pages::assets::Assets;
+use crate::http::session_cookie::SessionCookie;
 use crate::metrics::Metrics;
 
 /// A handle to the state; clones are cheap.

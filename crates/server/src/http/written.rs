@@ -1,7 +1,7 @@
 //! Posts as JSON, written straight down. Most of what the service sends is pages of posts, and a serializer that looks
 //! into every word for what to escape took a fifth of their time; only what people wrote can have any.
 //!
-//! What it says is what the shapes in [`super::wire`] say: a test holds the one against the other.
+//! What it says is what the shapes in [`super::dto`] say: a test holds the one against the other.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -153,8 +153,8 @@ mod tests {
 
     use model::{Anchor, PhotoId, PostId, UserId, Username};
 
-    use super::super::wire;
     use super::*;
+    use crate::http::dto;
 
     fn photo(alt: Option<&str>, placeholder: &[u8]) -> Photo {
         Photo {
@@ -214,13 +214,13 @@ mod tests {
         })
         .collect();
         for one in &posts {
-            assert_eq!(post(one), serde_json::to_vec(&wire::Post::from(one)).unwrap());
+            assert_eq!(post(one), serde_json::to_vec(&dto::Post::from(one)).unwrap());
         }
         for (posts, next) in [(posts, Some("http://[::1]/feed?limit=1&after=x")), (Vec::new(), None)] {
             let whole = FeedPage { posts, next: next.map(|_| Anchor(PostId(1))) };
-            let data = whole.posts.iter().map(wire::Post::from).collect();
-            let paging = wire::Paging { next: next.map(str::to_owned) };
-            assert_eq!(page(&whole, next), serde_json::to_vec(&wire::FeedPage { data, paging }).unwrap());
+            let data = whole.posts.iter().map(dto::Post::from).collect();
+            let paging = dto::Paging { next: next.map(str::to_owned) };
+            assert_eq!(page(&whole, next), serde_json::to_vec(&dto::FeedPage { data, paging }).unwrap());
         }
     }
 }

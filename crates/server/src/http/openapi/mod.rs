@@ -10,8 +10,8 @@ use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{Components, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::route::Route;
-use super::wire;
+use crate::http::dto;
+use crate::http::routes::route::Route;
 pub(crate) use entry::{Argument, Arguments, Entry, integer, parameter, string};
 
 const DESCRIPTION: &str = "A photo-sharing service: people post photos with an optional message, like them, and \
@@ -62,9 +62,9 @@ pub(crate) fn document(routes: impl IntoIterator<Item = Route>) -> OpenApi {
 
 fn components() -> Components {
     let mut components = Components::default();
-    components.schemas.insert(wire::Error::name().into_owned(), wire::Error::schema());
+    components.schemas.insert(dto::Error::name().into_owned(), dto::Error::schema());
     let mut referenced = Vec::new();
-    wire::Error::schemas(&mut referenced);
+    dto::Error::schemas(&mut referenced);
     components.schemas.extend(referenced);
     let bearer = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)

@@ -5,12 +5,13 @@ use axum::response::Response;
 use http::header::ACCEPT;
 use http::{HeaderName, Method, StatusCode};
 
-use super::super::error::ApiError;
-use super::super::state::Http;
 use super::layout::{Layout, PageRequest};
 use super::locale::{Words, fill};
-use super::response::{self, takes_gzip};
+use super::response;
+use super::response::takes_gzip;
 use super::templates::Notice;
+use crate::http::error::ApiError;
+use crate::http::state::Http;
 
 /// How a browser that opened a page gets its error.
 pub(crate) struct ErrorPage {

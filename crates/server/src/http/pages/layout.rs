@@ -5,13 +5,14 @@ use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::request::Parts;
 
-use super::super::auth::OptionalSession;
-use super::super::error::ApiError;
-use super::super::state::Http;
 use super::assets::Assets;
 use super::cards::Avatar;
 use super::locale::Words;
-use super::response::{self, takes_gzip};
+use super::response;
+use super::response::takes_gzip;
+use crate::http::error::ApiError;
+use crate::http::extract::session::OptionalSession;
+use crate::http::state::Http;
 
 /// A request for a page.
 pub(crate) struct PageRequest {

@@ -15,9 +15,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use model::{Anchor, FeedStart, Limit, PostId, Username, Whose};
 
-use super::error::ApiError;
-use super::path::PathId;
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::extract::path::PathId;
+use crate::http::state::Http;
 use cards::{Avatar, Card};
 use layout::PageRequest;
 use templates::{Compose, Enter, Feed, Person, Single};

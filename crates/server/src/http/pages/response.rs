@@ -13,7 +13,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::super::error::ApiError;
+use crate::http::error::ApiError;
 
 /// Nothing from elsewhere, nothing inline, and text cannot become script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \

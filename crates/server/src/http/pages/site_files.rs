@@ -6,10 +6,10 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 
-use super::super::error::ApiError;
-use super::super::state::Http;
 use super::locale::Words;
 use super::response::{takes_gzip, text};
+use crate::http::error::ApiError;
+use crate::http::state::Http;
 
 /// Revalidated each time: they name the current version.
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");

@@ -4,10 +4,10 @@ use axum::extract::FromRequestParts;
 use http::HeaderMap;
 use http::request::Parts;
 
-use super::error::ApiError;
-use super::openapi::{Argument, Entry};
-use super::session_cookie::credential;
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::openapi::{Argument, Entry};
+use crate::http::session_cookie::credential;
+use crate::http::state::Http;
 
 /// The caller of an operation that requires a session.
 pub(crate) struct RequiredSession(pub(crate) app::Caller);

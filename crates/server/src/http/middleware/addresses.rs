@@ -8,9 +8,9 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Uri};
 use ipnet::IpNet;
 
-use super::session_cookie::cookie_value;
 use crate::config::{Config, PublicUrl};
 use crate::connection::ConnectionAddrs;
+use crate::http::session_cookie::cookie_value;
 
 /// The head of a request, and the connection it came over.
 #[derive(Clone, Copy)]

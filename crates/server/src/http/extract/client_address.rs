@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 
-use super::openapi::Argument;
-use super::state::Http;
+use crate::http::openapi::Argument;
+use crate::http::state::Http;
 
 pub(crate) struct ClientAddress(pub(crate) IpAddr);
 

@@ -9,11 +9,11 @@ use http::request::Parts;
 use model::Alt;
 use utoipa::openapi::path::ParameterIn;
 
-use super::error::ApiError;
-use super::form::{FileSink, Form, FormError};
-use super::form_body::{FormBody, FormSchema};
-use super::openapi::{Argument, Entry, parameter, string};
-use super::state::{Http, SMALL_BODY};
+use crate::http::error::ApiError;
+use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::form::{FileSink, Form, FormError};
+use crate::http::openapi::{Argument, Entry, parameter, string};
+use crate::http::state::{Http, SMALL_BODY};
 
 /// Reads the photo and its alternative text; other parameters stay in the form.
 pub(crate) async fn read_upload<T: FormSchema>(

@@ -8,9 +8,9 @@ use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF
 use http::{HeaderMap, HeaderValue, StatusCode};
 use model::Size;
 
-use super::error::ApiError;
-use super::path::ImagePath;
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::extract::path::ImagePath;
+use crate::http::state::Http;
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 

@@ -2,7 +2,7 @@
 
 use model::{PhotoId, PostId, Size};
 
-use super::likes::Change;
+use crate::http::handlers::likes::Change;
 
 /// Parses the parameters of a path, in their order.
 pub(crate) type ParseFast = fn([&str; 2]) -> Option<FastRoute>;

@@ -6,14 +6,14 @@ use http::StatusCode;
 use model::{Username, Whose};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::auth::OptionalSession;
-use super::error::ApiError;
-use super::feed;
-use super::json::{json, json_bytes};
-use super::paging::PageHead;
-use super::path::PathId;
-use super::state::Http;
-use super::wire::User;
+use crate::http::dto::User;
+use crate::http::error::ApiError;
+use crate::http::extract::paging::PageHead;
+use crate::http::extract::path::PathId;
+use crate::http::extract::session::OptionalSession;
+use crate::http::handlers::feed;
+use crate::http::json::{json, json_bytes};
+use crate::http::state::Http;
 
 pub(crate) async fn get(
     State(http): State<Http>,

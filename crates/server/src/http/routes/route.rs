@@ -6,10 +6,10 @@ use http::Method;
 use utoipa::ToSchema;
 use utoipa::openapi::path::ParameterIn;
 
-use super::endpoint::Endpoint;
-use super::fast_route::ParseFast;
-use super::openapi::{Arguments, Entry, parameter, string};
-use super::state::Http;
+use crate::http::middleware::endpoint::Endpoint;
+use crate::http::openapi::{Arguments, Entry, parameter, string};
+use crate::http::routes::fast_route::ParseFast;
+use crate::http::state::Http;
 
 /// A row of the route table.
 pub(crate) struct Route {

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use http::StatusCode;
 use model::{Anchor, FeedStart, Limit, Whose};
 
-use super::address::Head;
-use super::auth::OptionalSession;
-use super::error::ApiError;
-use super::front::{Form, Written};
-use super::json::json_bytes;
-use super::paging::PageHead;
-use super::state::Http;
-use super::written;
+use crate::http::error::ApiError;
+use crate::http::extract::paging::PageHead;
+use crate::http::extract::session::OptionalSession;
+use crate::http::front::{Form, Written};
+use crate::http::json::json_bytes;
+use crate::http::middleware::addresses::Head;
+use crate::http::state::Http;
+use crate::http::written;
 
 pub(crate) async fn feed(
     State(http): State<Http>,

@@ -4,10 +4,10 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::error::ApiError;
-use super::json::json;
-use super::state::Http;
-use super::wire::Empty;
+use crate::http::dto::Empty;
+use crate::http::error::ApiError;
+use crate::http::json::json;
+use crate::http::state::Http;
 
 pub(crate) async fn livez() -> Response {
     json(StatusCode::OK, &Empty {})

@@ -19,16 +19,16 @@ use tower::layer::layer_fn;
 use tower::{Layer, Service};
 use tracing::Instrument;
 
-use super::address::Head;
-use super::endpoint::Endpoint;
-use super::error::ApiError;
-use super::pages::error_page::ErrorPage;
-use super::request_id::{REQUEST_ID, RequestId};
-use super::session_cookie::bearer;
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::middleware::addresses::Head;
+use crate::http::middleware::endpoint::Endpoint;
+use crate::http::middleware::request_id::{REQUEST_ID, RequestId};
+use crate::http::pages::error_page::ErrorPage;
+use crate::http::session_cookie::bearer;
+use crate::http::state::Http;
 
 /// The layer around the handlers of an endpoint.
-pub(super) fn middleware(
+pub(crate) fn middleware(
     http: &Http,
     endpoint: Endpoint,
 ) -> impl Layer<Route, Service = Middleware> + Clone + Send + Sync + 'static {
@@ -38,7 +38,7 @@ pub(super) fn middleware(
 
 /// A handler with its middleware. One layer for all of it, since each would cost every request a few allocations.
 #[derive(Clone)]
-pub(super) struct Middleware {
+pub(crate) struct Middleware {
     http: Http,
     endpoint: Endpoint,
     inner: Route,
@@ -66,7 +66,7 @@ impl Service<Request> for Middleware {
 }
 
 /// What is known of a request before it is handled.
-pub(super) struct RequestContext {
+pub(crate) struct RequestContext {
     started: Instant,
     id: RequestId,
     method: Method,
@@ -76,7 +76,7 @@ pub(super) struct RequestContext {
 }
 
 impl RequestContext {
-    pub(super) fn new(
+    pub(crate) fn new(
         http: &Http,
         head: Head<'_>,
         endpoint: Endpoint,
@@ -93,7 +93,7 @@ impl RequestContext {
     }
 
     /// Rejects requests beyond the rate limit and cross-site request forgery.
-    pub(super) fn admit(&self, http: &Http, head: Head<'_>) -> Result<(), ApiError> {
+    pub(crate) fn admit(&self, http: &Http, head: Head<'_>) -> Result<(), ApiError> {
         let Head { method, headers, .. } = head;
         if self.endpoint.is_rate_limited {
             http.limits.request(self.client, &http.clock)?;
@@ -107,7 +107,7 @@ impl RequestContext {
     }
 
     /// Runs the handler and completes its response. `reads` is the histogram of successful reads, where it is known.
-    pub(super) async fn finish(
+    pub(crate) async fn finish(
         self,
         http: &Http,
         reads: Option<&Histogram>,

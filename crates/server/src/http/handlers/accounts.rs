@@ -7,13 +7,13 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use utoipa::ToSchema;
 
-use super::auth::RequiredSession;
-use super::client_address::ClientAddress;
-use super::error::ApiError;
-use super::form_body::{FormBody, FormSchema};
-use super::json::json;
-use super::state::Http;
-use super::wire::{Empty, User};
+use crate::http::dto::{Empty, User};
+use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
+use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::session::RequiredSession;
+use crate::http::json::json;
+use crate::http::state::Http;
 
 /// A username and a password.
 #[derive(ToSchema)]

@@ -2,10 +2,10 @@
 
 use axum::Router;
 
-use super::endpoint::Endpoint;
-use super::layers::middleware;
-use super::route::Route;
-use super::state::Http;
+use crate::http::middleware::endpoint::Endpoint;
+use crate::http::middleware::request_context::middleware;
+use crate::http::routes::route::Route;
+use crate::http::state::Http;
 
 /// A router of these routes, with the middleware around each and around what none of them matches.
 pub(crate) fn router(routes: impl IntoIterator<Item = Route>, http: &Http) -> Router {
@@ -28,9 +28,9 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio::sync::watch;
 
-    use super::super::route::file;
     use super::*;
     use crate::config::{Config, Flags};
+    use crate::http::routes::route::file;
     use crate::listener::{ConnectionLimits, serve};
     use crate::metrics::Metrics;
     use crate::settings::app_settings;

@@ -8,9 +8,9 @@ use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
 use utoipa::ToSchema;
 
-use super::form::{Form, FormError};
-use super::openapi::{Argument, Entry};
-use super::state::Http;
+use crate::http::form::{Form, FormError};
+use crate::http::openapi::{Argument, Entry};
+use crate::http::state::Http;
 
 /// A form as the OpenAPI document shows it.
 pub(crate) trait FormSchema: ToSchema {

@@ -9,10 +9,10 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::error::ApiError;
+use crate::http::error::ApiError;
 
 /// Bodies up to this size are not counted: the number of connections bounds them.
-pub(super) const SMALL: usize = 64 * 1024;
+pub(crate) const SMALL: usize = 64 * 1024;
 
 /// The sum of all larger ones.
 const LIMIT: usize = 256 << 20;

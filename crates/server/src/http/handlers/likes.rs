@@ -6,11 +6,11 @@ use bytes::Bytes;
 use http::StatusCode;
 use model::PostId;
 
-use super::auth::RequiredSession;
-use super::error::ApiError;
-use super::json::{EMPTY, json_bytes};
-use super::path::PathId;
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::extract::path::PathId;
+use crate::http::extract::session::RequiredSession;
+use crate::http::json::{EMPTY, json_bytes};
+use crate::http::state::Http;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {

@@ -3,11 +3,12 @@
 
 use http::Method;
 
-use super::fast_route::FastRoute;
-use super::pages::{self, site_files};
-use super::route::{Route, api, file, page};
-use super::wire::{Empty, FeedPage, Post, User};
-use super::{accounts, docs, feed, health, likes, photos, posts, profile, users};
+use crate::http::dto::{Empty, FeedPage, Post, User};
+use crate::http::handlers::{accounts, docs, feed, health, likes, photos, posts, profile, users};
+use crate::http::pages;
+use crate::http::pages::site_files;
+use crate::http::routes::fast_route::FastRoute;
+use crate::http::routes::route::{Route, api, file, page};
 
 const REMOVED_METADATA: &str =
     "The kinds of metadata that were removed from the photo, as in `gps, exif`; absent when there was none";
@@ -182,12 +183,12 @@ mod tests {
     use serde_json::Value;
     use utoipa::openapi::{RefOr, Schema};
 
-    use super::super::accounts::Credentials;
-    use super::super::form_body::FormSchema;
-    use super::super::openapi::document;
-    use super::super::posts::{Edit, NewPost};
-    use super::super::profile::ProfilePhoto;
     use super::*;
+    use crate::http::extract::form_body::FormSchema;
+    use crate::http::handlers::accounts::Credentials;
+    use crate::http::handlers::posts::{Edit, NewPost};
+    use crate::http::handlers::profile::ProfilePhoto;
+    use crate::http::openapi::document;
 
     #[test]
     fn every_operation_has_a_complete_entry() {

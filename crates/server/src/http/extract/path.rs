@@ -8,9 +8,9 @@ use model::{PhotoId, PostId, Username};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
-use super::error::ApiError;
-use super::openapi::{Argument, Entry, integer, parameter, string};
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::openapi::{Argument, Entry, integer, parameter, string};
+use crate::http::state::Http;
 
 pub(crate) struct PathId<T>(pub(crate) T);
 

@@ -8,15 +8,15 @@ use http::{HeaderValue, StatusCode};
 use model::{Message, PostEdit, PostId};
 use utoipa::ToSchema;
 
-use super::auth::{OptionalSession, RequiredSession};
-use super::error::ApiError;
-use super::form_body::{FormBody, FormSchema};
-use super::json::{json, json_bytes};
-use super::path::PathId;
-use super::state::Http;
-use super::upload::{IdempotencyKey, parse_alt, read_upload, set_removed_metadata_header};
-use super::wire::Empty;
-use super::written;
+use crate::http::dto::Empty;
+use crate::http::error::ApiError;
+use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::path::PathId;
+use crate::http::extract::session::{OptionalSession, RequiredSession};
+use crate::http::handlers::upload::{IdempotencyKey, parse_alt, read_upload, set_removed_metadata_header};
+use crate::http::json::{json, json_bytes};
+use crate::http::state::Http;
+use crate::http::written;
 
 /// A photo with an optional message.
 #[derive(ToSchema)]

@@ -5,13 +5,13 @@ use axum::response::Response;
 use http::StatusCode;
 use utoipa::ToSchema;
 
-use super::auth::RequiredSession;
-use super::error::ApiError;
-use super::form_body::{FormBody, FormSchema};
-use super::json::json;
-use super::state::Http;
-use super::upload::{read_upload, set_removed_metadata_header};
-use super::wire::{Empty, User};
+use crate::http::dto::{Empty, User};
+use crate::http::error::ApiError;
+use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::session::RequiredSession;
+use crate::http::handlers::upload::{read_upload, set_removed_metadata_header};
+use crate::http::json::json;
+use crate::http::state::Http;
 
 /// A photo for the profile.
 #[derive(ToSchema)]

@@ -6,8 +6,8 @@ use axum::extract::{FromRequest, Request};
 use http::request::Parts;
 use utoipa::openapi::path::ParameterIn;
 
-use super::openapi::{Argument, Entry, integer, parameter, string};
-use super::state::Http;
+use crate::http::openapi::{Argument, Entry, integer, parameter, string};
+use crate::http::state::Http;
 
 /// The head of a request for a page of posts. Its query is parsed when the list is known to exist: a missing one is
 /// reported first.

@@ -8,9 +8,9 @@ use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use utoipa_swagger_ui::{Config, serve};
 
-use super::error::ApiError;
-use super::json::json_bytes;
-use super::state::Http;
+use crate::http::error::ApiError;
+use crate::http::json::json_bytes;
+use crate::http::state::Http;
 
 /// Swagger UI has inline styles; everything else comes from this server alone.
 const POLICY: HeaderValue = HeaderValue::from_static(

@@ -1,0 +1,12 @@
+//! The handlers: one file for each noun of the API.
+
+pub(super) mod accounts;
+pub(super) mod docs;
+pub(super) mod feed;
+pub(super) mod health;
+pub(super) mod likes;
+pub(super) mod photos;
+pub(super) mod posts;
+pub(super) mod profile;
+pub(super) mod upload;
+pub(super) mod users;
