@@ -8,8 +8,8 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::{Path as Segments, State};
@@ -17,6 +17,7 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use clap::ValueEnum;
+use parking_lot::Mutex;
 use rusqlite::{Connection, TransactionBehavior, params};
 use store::sql::{COUNT_LIKE, INSERT_LIKE};
 use tokio::sync::oneshot;
@@ -90,7 +91,7 @@ async fn like_in_request(
     Segments((post, user)): Segments<(i64, i64)>,
 ) -> StatusCode {
     let written = move || {
-        let mut conn = conn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut conn = conn.lock();
         let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let new = insert(&tx, user, post)?;
         tx.commit().map(|()| new)

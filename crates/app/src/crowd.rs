@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Room for so many in all, and for so many of each kind.
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl<K: Hash + Eq + Clone> Crowd<K> {
 
 impl<K> Crowd<K> {
     fn count(&self) -> MutexGuard<'_, Count<K>> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inside.lock()
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use quick_cache::unsync::Cache;
 use quick_cache::{DefaultHashBuilder, Weighter};
 
@@ -182,7 +182,7 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
 }
 
 fn lock<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
-    shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    shelf.lock()
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! may be older than the last write that anybody was told of. Only that a photo is there is believed for a moment, as
 //! long as an image may outlive its photo on other nodes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use model::{PhotoId, PostId, TokenHash, User, UserId};
+use parking_lot::Mutex;
 use store::{Change, Session};
 
 use crate::Facts;
@@ -123,7 +124,7 @@ impl Memory {
     /// Whether likes on this post and newer ones have been watched. If not they are from now on; and whatever was read
     /// before is older than the version that begins with that.
     pub(crate) fn watch(&self, oldest: PostId) -> bool {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.watched.lock();
         if (watched.0..watched.0.saturating_add(MARGIN + SLACK)).contains(&oldest.0) {
             return true;
         }
@@ -152,7 +153,7 @@ impl Memory {
             }
         }
         // Held until the version has changed: who moves the mark meanwhile either sees what was committed or is seen here.
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = self.watched.lock();
         let shows = |change: &Change| match change {
             Change::User(_) | Change::Post(_) => true,
             Change::Like(_, post) => *post >= *watched,

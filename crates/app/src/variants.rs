@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use imaging::Format;
 use model::{PhotoId, Size};
+use parking_lot::{Mutex, MutexGuard};
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter};
 
@@ -158,13 +159,13 @@ impl Variants {
         let making = self.making.clone();
         let detached = detached(async move {
             let outcome = work.await;
-            making.lock().unwrap_or_else(PoisonError::into_inner).remove(&variant);
+            making.lock().remove(&variant);
             outcome
         });
         detached.boxed().shared()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Variant, Making>> {
-        self.making.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<Variant, Making>> {
+        self.making.lock()
     }
 }

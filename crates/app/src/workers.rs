@@ -6,11 +6,12 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender};
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 
@@ -104,7 +105,7 @@ impl Workers {
         let (crew, runtime) = (self.crew.clone(), Handle::current());
         let job: Job = Box::new(move || {
             // Nobody waits any more: leave the thread to those who do.
-            if reply.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(|r| r.is_closed()) {
+            if reply.lock().as_ref().is_none_or(|r| r.is_closed()) {
                 return Ended::InTime;
             }
             // Only now: waiting in the queue is nobody's fault. By a task of its own: the caller may leave.
@@ -182,7 +183,7 @@ impl Crew {
     /// and holds memory, and a crowd of them must not take all.
     fn give_up(self: &Arc<Self>) {
         self.abandoned.fetch_add(1, Ordering::Relaxed);
-        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stuck = self.stuck.lock();
         let successor = stuck.replaced < self.threads && self.spawn().is_ok();
         if successor {
             stuck.replaced += 1;
@@ -199,7 +200,7 @@ impl Crew {
 
     /// A thread that was given up is back: whether it is missed, because somebody has no successor.
     fn is_missed(&self) -> bool {
-        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stuck = self.stuck.lock();
         let missed = stuck.missed > 0;
         if missed {
             stuck.missed -= 1;
@@ -220,7 +221,7 @@ async fn watch<T>(crew: Arc<Crew>, limit: Duration, reply: Reply<T>) {
 }
 
 fn take<T>(reply: &Reply<T>) -> Option<oneshot::Sender<Result<T, Overdue>>> {
-    reply.lock().unwrap_or_else(PoisonError::into_inner).take()
+    reply.lock().take()
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -19,12 +19,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use model::{PhotoId, Size};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::Error;
@@ -344,11 +345,11 @@ impl Shared {
     }
 
     fn index(&self) -> MutexGuard<'_, Index> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.index.lock()
     }
 
     fn making(&self) -> MutexGuard<'_, HashMap<PhotoId, Weak<AtomicBool>>> {
-        self.making.lock().unwrap_or_else(PoisonError::into_inner)
+        self.making.lock()
     }
 
     fn staged(&self) -> PathBuf {

@@ -1,11 +1,11 @@
 //! The progress of a long operation: a bar on a terminal, a line every ten seconds elsewhere.
 
 use std::io::{Write, stderr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use ops::{Progress, count, size};
+use parking_lot::{Mutex, MutexGuard};
 
 /// How often a line is printed where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ impl ProgressBar {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Operation>> {
-        self.operation.lock().unwrap_or_else(PoisonError::into_inner)
+        self.operation.lock()
     }
 }
 

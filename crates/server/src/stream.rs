@@ -4,13 +4,14 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use app::ImageFile;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
@@ -47,7 +48,7 @@ impl ConnectionState {
 
     pub(crate) fn end_response(&self, body: Option<SendfileSource>) {
         if body.is_some() {
-            *self.next.lock().unwrap_or_else(PoisonError::into_inner) = body;
+            *self.next.lock() = body;
         }
         self.turn.fetch_add(1, Ordering::Release);
     }
@@ -107,7 +108,7 @@ impl Stream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Option<Poll<io::Result<usize>>> {
-        if let Some(next) = self.state.next.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(next) = self.state.next.lock().take() {
             self.sendfile = Some(next);
         }
         let SendfileSource { bytes, file } = self.sendfile.as_ref()?;

@@ -1,7 +1,8 @@
 //! A disk that fails does so a thousand times a second; once a minute is enough to hear of it.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::Error;
 
@@ -18,7 +19,7 @@ struct Said {
 
 impl Complaints {
     pub(super) fn about(&self, error: &Error) {
-        let mut said = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.0.lock();
         if said.last.is_some_and(|last| last.elapsed() < PAUSE) {
             said.kept_quiet += 1;
             return;

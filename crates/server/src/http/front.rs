@@ -1,12 +1,13 @@
 //! The first page of the feed, written once for everybody: what most requests ask for. It is written anew when
 //! anything on it may have changed; who likes what is filled in for each reader.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use app::Liked;
 use bytes::Bytes;
 use model::PostId;
+use parking_lot::Mutex;
 
 use crate::http::written;
 
@@ -39,7 +40,7 @@ pub(crate) struct Form {
 impl Front {
     /// The page of a form that will do, if it is as new as `version`.
     pub(crate) fn find(&self, version: u64, will_do: impl Fn(&Form) -> bool) -> Option<Arc<Written>> {
-        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = self.pages.lock();
         let found = pages.iter().find(|page| page.version == version && will_do(&page.form)).cloned();
         let count = if found.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
@@ -47,7 +48,7 @@ impl Front {
     }
 
     pub(crate) fn keep(&self, page: &Arc<Written>) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         pages.retain(|other| other.form != page.form);
         if pages.len() >= FORMS {
             pages.remove(0);
@@ -56,7 +57,7 @@ impl Front {
     }
 
     pub(crate) fn figures(&self) -> app::Facts {
-        let entries = self.pages.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        let entries = self.pages.lock().len() as u64;
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         app::Facts { kind: "feed", entries, hits: of(&self.hits), misses: of(&self.misses) }
     }

@@ -1,9 +1,10 @@
 //! Connections for reads: a bounded number, opened when needed, kept while they work.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex as Lock, MutexGuard};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
@@ -116,7 +117,7 @@ impl Pool {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<PostgresTx>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 

@@ -3,10 +3,11 @@
 //! Before every read the primary is asked for the end of its log, which costs it next to nothing, and the standby answers
 //! only if it has replayed as much. If it has not within a moment, or is unreachable, the primary answers.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep};
 
 use super::pool::Pool;
@@ -58,7 +59,7 @@ impl Replica {
     }
 
     fn unused_until(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.unused_until.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unused_until.lock()
     }
 }
 

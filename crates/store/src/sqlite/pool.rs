@@ -7,7 +7,8 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::connection;
 use super::tx::SqliteTx;
@@ -114,13 +115,13 @@ impl Pool {
                 return reader;
             }
             idle.waiting += 1;
-            idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+            self.returned.wait(&mut idle);
             idle.waiting -= 1;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use app::{Crowd, Inside};
 use http::{HeaderName, HeaderValue};
 use model::{Clock, Timestamp};
+use parking_lot::Mutex;
 
 use crate::config::Config;
 use crate::connection::network;
@@ -125,7 +126,7 @@ impl Limiter {
     }
 
     fn take(&self, key: u64, now: Timestamp) -> Result<(), RateLimited> {
-        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = self.full_at.lock();
         if full_at.len() >= MAX_KEYS && !full_at.contains_key(&key) {
             full_at.retain(|_, moment| *moment > now);
             if full_at.len() >= MAX_KEYS {
@@ -146,7 +147,7 @@ impl Limiter {
     }
 
     fn refund(&self, key: u64) {
-        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = self.full_at.lock();
         if let Some(moment) = full_at.get_mut(&key) {
             *moment = moment.minus(self.interval);
         }
