@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use model::Clock;
 use parking_lot::{Mutex, MutexGuard};
 use quick_cache::unsync::Cache;
 use quick_cache::{DefaultHashBuilder, Weighter};
@@ -108,7 +109,7 @@ impl<K: Hash + Eq, V: Clone> Known<K, V> {
             self.misses.fetch_add(1, Ordering::Relaxed);
             return Box::pin(read()).await;
         }
-        let asked_at = self.life.map(|_| Instant::now());
+        let asked_at = self.life.map(|_| Clock::monotonic());
         let before = {
             let shelf = self.shelf(&key);
             match shelf.facts.get(&key).filter(|(fact, read_at)| self.is_fresh(*read_at) && will_do(fact)) {

@@ -1,5 +1,6 @@
 //! The cache of finished images through its public face, on a real folder.
 
+#![allow(clippy::disallowed_methods, reason = "files have real times")]
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
 use std::fs::{self, File};

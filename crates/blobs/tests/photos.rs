@@ -2,6 +2,7 @@
 //! names (`s3://bucket/prefix`, with the usual `AWS_…` variables). `scripts/s3` starts a store and sets them;
 //! without one the run fails.
 
+#![allow(clippy::disallowed_methods, reason = "files have real times")]
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 
 use std::ffi::OsString;

@@ -2,6 +2,8 @@
 //! picture or a refusal, in time and within the memory announced. The same damage at every run;
 //! `MUTATIONS` asks for more of it, and `MUTATIONS_SEED` for other.
 
+#![allow(clippy::disallowed_methods, reason = "the test bounds real time")]
+
 use std::fs;
 use std::panic;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::Timestamp;
 
@@ -28,6 +28,12 @@ impl Clock {
         Timestamp::from_micros(self.ahead.load(Ordering::Relaxed)).plus(machine_time())
     }
 
+    /// A monotonic reading for timeouts and measurements: real time, however far the clock was turned.
+    #[allow(clippy::disallowed_methods, reason = "the clock is where time is read")]
+    pub fn monotonic() -> Instant {
+        Instant::now()
+    }
+
     /// Lets time pass at once, for everybody who holds a clone: how a test lives through 90 days.
     pub fn turn(&self, span: Duration) {
         self.ahead.fetch_add(micros(span), Ordering::Relaxed);
@@ -45,6 +51,7 @@ impl Clock {
     }
 }
 
+#[allow(clippy::disallowed_methods, reason = "the clock is where time is read")]
 fn machine_time() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO)
 }

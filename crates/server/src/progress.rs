@@ -4,6 +4,7 @@ use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use model::Clock;
 use ops::{Progress, count, size};
 use parking_lot::{Mutex, MutexGuard};
 
@@ -88,7 +89,7 @@ impl Operation {
         let bar = indicatif::ProgressBar::with_draw_target(length, target)
             .with_style(style.progress_chars("##-"))
             .with_finish(ProgressFinish::AndClear);
-        Self { name: name.to_owned(), bar, done: Amount::default(), total, last_line: Instant::now() }
+        Self { name: name.to_owned(), bar, done: Amount::default(), total, last_line: Clock::monotonic() }
     }
 
     fn advance(&mut self, more: Amount) {
@@ -97,7 +98,7 @@ impl Operation {
         self.bar.set_message(self.text());
         self.bar.set_position(self.done.position(self.total));
         if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
-            self.last_line = Instant::now();
+            self.last_line = Clock::monotonic();
             print_line(&self.text());
         }
     }

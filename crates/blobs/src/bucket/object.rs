@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use model::Clock;
 use object_store::path::Path;
 use object_store::{Attribute, GetResult};
 
@@ -54,7 +55,7 @@ const FRESH: Duration = Duration::from_secs(2);
 
 impl Object {
     pub(super) fn new(bucket: Arc<Bucket>, address: Address, found: GetResult) -> Self {
-        Self { bucket, address, found, found_at: Instant::now() }
+        Self { bucket, address, found, found_at: Clock::monotonic() }
     }
 
     pub(crate) fn length(&self) -> u64 {

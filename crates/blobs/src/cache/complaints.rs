@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use model::Clock;
 use parking_lot::Mutex;
 
 use crate::Error;
@@ -25,7 +26,7 @@ impl Complaints {
             return;
         }
         let kept_quiet = std::mem::take(&mut said.kept_quiet);
-        said.last = Some(Instant::now());
+        said.last = Some(Clock::monotonic());
         drop(said);
         tracing::warn!(%error, kept_quiet, "the image cache on the disk has trouble; images are made anew");
     }

@@ -52,6 +52,7 @@ pub(super) fn read(place: &Path) -> Result<Found, Error> {
     Ok(if whole { Found::Whole(bytes.slice(HEADER..)) } else { Found::Damaged })
 }
 
+#[allow(clippy::disallowed_methods, reason = "compared with the times of files")]
 fn read_and_note(place: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(place)?;
     let about = file.metadata()?;

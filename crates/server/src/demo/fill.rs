@@ -1,7 +1,7 @@
 //! Fills the demo through the use cases that requests go through.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use app::{App, Caller, Draft, Error, Posted, Upload};
 use futures_util::future::try_join_all;
@@ -16,7 +16,7 @@ const TRIES: usize = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn fill(app: &App, clock: &Clock, cast: &Cast) -> Result<(), DemoError> {
-    let (began, now) = (Instant::now(), Clock::system().now());
+    let (began, now) = (Clock::monotonic(), Clock::system().now());
     let people = try_join_all(cast.people.iter().map(|person| join(app, person, &cast.password))).await?;
     let people: HashMap<&str, Caller> = people.into_iter().collect();
     let who = |name: &str| {

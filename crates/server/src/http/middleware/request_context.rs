@@ -14,6 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, StatusCode};
+use model::Clock;
 use prometheus_client::metrics::histogram::Histogram;
 use tower::layer::layer_fn;
 use tower::{Layer, Service};
@@ -83,7 +84,7 @@ impl RequestContext {
         error_page: Option<ErrorPage>,
     ) -> Self {
         Self {
-            started: Instant::now(),
+            started: Clock::monotonic(),
             id: RequestId::of(head.headers, &http.request_ids),
             method: head.method.clone(),
             client: http.client_address(head.addrs, head.headers),
