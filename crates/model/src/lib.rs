@@ -5,6 +5,7 @@
 mod alt;
 mod anchor;
 mod clock;
+mod error_chain;
 mod feed;
 mod ids;
 mod message;
@@ -19,6 +20,7 @@ mod user;
 pub use alt::Alt;
 pub use anchor::Anchor;
 pub use clock::Clock;
+pub use error_chain::error_chain;
 pub use feed::{FeedPage, FeedStart, Limit, Whose};
 pub use ids::{PhotoId, PostId, UserId};
 pub use message::Message;

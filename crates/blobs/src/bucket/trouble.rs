@@ -1,9 +1,10 @@
 //! What went wrong at the store, in one line, and what an operator can do about it.
 
-use std::error::Error as Cause;
+use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
+use model::error_chain;
 use object_store::Error;
 use object_store::client::{HttpError, HttpErrorKind};
 
@@ -33,7 +34,7 @@ enum Reason {
 
 impl Trouble {
     pub(super) fn new(deed: &str, object: &str, error: &Error) -> Self {
-        let all = whole(error);
+        let all = error_chain(error);
         let text = match told(&all) {
             Some((code, message)) => format!("{deed} {object}: {code}: {message}"),
             None => format!("{deed} {object}: {all}"),
@@ -90,21 +91,7 @@ impl fmt::Display for Trouble {
 /// A bucket that is not there also answers "not found", but then nothing is known of the object.
 pub(super) fn is_missing_object(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. })
-        && told(&whole(error)).is_none_or(|(code, _)| code != "NoSuchBucket")
-}
-
-/// The error, and the causes that it does not mention by itself.
-fn whole(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        let words = deeper.to_string();
-        if !text.contains(&words) {
-            text += &format!(": {words}");
-        }
-        cause = deeper.source();
-    }
-    text
+        && told(&error_chain(error)).is_none_or(|(code, _)| code != "NoSuchBucket")
 }
 
 /// Code and message of the store's own answer.
@@ -118,14 +105,8 @@ fn told(text: &str) -> Option<(&str, &str)> {
 
 /// How a request failed that got no answer.
 fn transport(error: &Error) -> Option<HttpErrorKind> {
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        if let Some(http) = deeper.downcast_ref::<HttpError>() {
-            return Some(http.kind());
-        }
-        cause = deeper.source();
-    }
-    None
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.find_map(|cause| cause.downcast_ref::<HttpError>()).map(HttpError::kind)
 }
 
 fn reason(text: &str, transport: Option<HttpErrorKind>) -> Reason {

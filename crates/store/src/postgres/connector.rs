@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use model::error_chain;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_postgres::Config;
 use tokio_postgres::config::TargetSessionAttrs;
 
-use super::error::{connect_error, error_chain};
+use super::error::connect_error;
 use super::tls::Tls;
 use super::tx::PostgresTx;
 use super::url::DatabaseUrl;

@@ -1,24 +1,11 @@
 //! PostgreSQL's errors as ours.
 
-use std::error::Error as StdError;
+use std::error::Error as _;
 
+use model::error_chain;
 use tokio_postgres::error::Severity;
 
 use crate::error::Error;
-
-/// An error with its causes, for the log: the client's own message alone says little.
-pub(super) fn error_chain(error: &dyn StdError) -> String {
-    let mut chain = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !chain.contains(&message) {
-            chain = format!("{chain}: {message}");
-        }
-        cause = error.source();
-    }
-    chain
-}
 
 /// Why a connection could not be made, with a hint where the client's own message does not say what to do.
 pub(super) fn connect_error(error: &tokio_postgres::Error) -> String {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use model::error_chain;
 use tokio_postgres::Row;
 
 use super::connector::{Connector, Purpose, STATEMENT_TIMEOUT};
-use super::error::error_chain;
 use super::url::DatabaseUrl;
 use crate::error::OpenError;
 

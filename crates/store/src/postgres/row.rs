@@ -3,10 +3,10 @@
 use std::error::Error as StdError;
 
 use bytes::{BufMut, BytesMut};
+use model::error_chain;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use super::error::error_chain;
 use crate::error::Error;
 use crate::value::Value;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::error_chain;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
 use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
-use super::error::error_chain;
 use super::tx::PostgresTx;
 use super::url::DatabaseUrl;
 use crate::error::OpenError;

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
-use model::Timestamp;
+use model::{Timestamp, error_chain};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, Statement};
 
-use super::error::{error_chain, is_refusal};
+use super::error::is_refusal;
 use super::row;
 use crate::changes::Change;
 use crate::error::Error;
