@@ -8,6 +8,7 @@ mod colour;
 mod encode;
 mod error;
 mod ingest;
+mod isobmff;
 mod orient;
 mod pixels;
 mod planes;

@@ -12,6 +12,7 @@ mod photoshop;
 mod png;
 mod removed;
 mod webp;
+mod xmp;
 
 pub use removed::{Metadata, Removed};
 
@@ -30,18 +31,4 @@ pub fn strip(file: &[u8], source: Source) -> Result<(Vec<u8>, Removed), Error> {
         Source::Avif | Source::Heic => heif::strip(file, &mut removed)?,
     };
     Ok((kept, removed))
-}
-
-/// Zeros tell nothing: they are what padding is made of.
-fn says_something(bytes: &[u8]) -> bool {
-    bytes.iter().any(|byte| *byte != 0)
-}
-
-/// What an XMP packet is, told without reading its XML.
-fn note_xmp(packet: &[u8], removed: &mut Removed) {
-    removed.add(Metadata::Xmp);
-    let place = b"exif:GPS";
-    if packet.windows(place.len()).any(|window| window == place) {
-        removed.add(Metadata::Gps);
-    }
 }

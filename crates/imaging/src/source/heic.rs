@@ -41,7 +41,8 @@ pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
 
 pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
     let heif = Heif::read(file)?;
-    if (heif.window.width, heif.window.height) != (header.width, header.height) {
+    let window = (heif.window.width, heif.window.height);
+    if window != (header.width, header.height) || heif.alpha.is_some() != header.channels.has_alpha() {
         return Err(other_picture());
     }
     let codec = Codec::read(&heif.colour)?;

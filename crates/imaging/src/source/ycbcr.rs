@@ -1,7 +1,15 @@
 //! From luma and chroma, as video codecs leave them, to bytes of red, green and blue.
 
-use super::heif::Nclx;
 use crate::Error;
+
+/// Colours by their numbers in ITU-T H.273.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Nclx {
+    pub(super) primaries: u16,
+    pub(super) transfer: u16,
+    pub(super) matrix: u16,
+    pub(super) full_range: bool,
+}
 
 /// A decoded tile. Rows of chroma are as many as its planes hold.
 pub(super) struct Tile<'a> {

@@ -1,7 +1,7 @@
 //! EXIF: what a block tells, for the list of what was removed. Nothing here can fail, since a block is
 //! dropped whether it makes sense or not.
 
-use super::{Metadata, Removed};
+use super::removed::{Metadata, Removed};
 
 const EXIF_IFD: u16 = 0x8769;
 const GPS_IFD: u16 = 0x8825;

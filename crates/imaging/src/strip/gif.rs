@@ -1,6 +1,7 @@
 //! GIF: screen, frames, their timing, the number of rounds and a colour profile stay.
 
-use super::{Metadata, Removed, note_xmp, says_something};
+use super::removed::{Metadata, Removed, has_data};
+use super::xmp;
 use crate::Error;
 
 const EXTENSION: u8 = 0x21;
@@ -46,7 +47,7 @@ pub(super) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error
     if !drawn {
         return Err(damaged());
     }
-    if says_something(rest) {
+    if has_data(rest) {
         removed.add(Metadata::Other);
     }
     kept.push(TRAILER);
@@ -120,7 +121,7 @@ fn push_extension(label: u8, data: &[u8], kept: &mut Vec<u8>, removed: &mut Remo
             push_blocks(data, kept);
         }
         // Not in blocks, but with a tail that makes it look so.
-        (APPLICATION, b"XMP DataXMP") => note_xmp(data, removed),
+        (APPLICATION, b"XMP DataXMP") => xmp::note(data, removed),
         (APPLICATION, b"MGKIPTC0000" | b"MGK8BIM0000") => removed.add(Metadata::Iptc),
         _ => removed.add(Metadata::Other),
     }

@@ -1,91 +1,82 @@
-//! AVIF and HEIC: items that are metadata or thumbnails leave the index, and their bytes become zeros.
+//! AVIF and HEIC: items that are metadata or thumbnails leave the tables, and their bytes become zeros.
 //!
-//! The index gives places in the file, and so do the sample tables of an image sequence. So nothing
-//! moves: what goes is overwritten, and only what stands behind everything else is cut off.
+//! The tables hold positions in the file, and so do the sample tables of an image sequence. So nothing is
+//! moved: removed bytes are overwritten, and only the end of a file is cut off.
 
-mod atom;
-mod entries;
-mod index;
 mod movie;
 mod rewrite;
+mod selection;
 mod spans;
 
-use std::collections::BTreeMap;
-
-use atom::Atom;
-use index::{Index, Why};
+use selection::{Removals, StripReason};
 use spans::Claims;
 
-use super::{Metadata, Removed, exif, note_xmp, says_something};
+use super::removed::{Metadata, Removed, has_data};
+use super::{exif, xmp};
 use crate::Error;
-
-/// A picture has three or four. Without a limit, a file of nothing but empty ones would cost many times
-/// its length in memory.
-const MOST_ATOMS: usize = 4096;
-
-/// How Adobe's `uuid` atom begins.
-const XMP: &[u8] = b"\xBE\x7A\xCF\xCB\x97\xA9\x42\xE8\x9C\x71\x99\x94\x91\xE3\xAF\xAC";
+use crate::isobmff::{Container, Meta};
 
 pub(super) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error> {
-    let atoms = top_level(file, removed)?;
-    let meta = only(&atoms, b"meta")?;
-    let movie = only(&atoms, b"moov")?;
-    let mini = only(&atoms, b"mini")?;
+    let Container { boxes, meta, movie, mini, trailing } = Container::read(file)?;
+    if has_data(file.get(trailing).unwrap_or_default()) {
+        removed.add(Metadata::Other);
+    }
     if let Some(mini) = mini {
         check_mini(mini.content(file))?;
     } else if meta.is_none() && movie.is_none() {
-        return Err(Error::damaged("a HEIF without an index"));
+        return Err(Error::damaged("a HEIF file without tables"));
     }
 
     let mut kept = file.to_vec();
     let mut claims = Claims::default();
-    let mut look = Look { file, left: file.len() };
-    let mut picture = None;
-    if let Some(meta) = meta {
-        let index = Index::read(file, meta)?;
-        let gone = index.gone(movie.is_some())?;
-        for place in &index.places {
-            let stays = index.items.contains_key(&place.item) && !gone.contains_key(&place.item);
-            if stays { &mut claims.needed } else { &mut claims.dropped }.add(place.span.clone());
+    let mut report = Report { file, left: file.len() };
+    let mut removals = Removals::new();
+    if let Some(meta) = &meta {
+        removals = selection::removals(file, meta, movie.is_some())?;
+        for (id, location) in &meta.locations {
+            let stays = meta.items.contains_key(id) && !removals.contains_key(id);
+            let side = if stays { &mut claims.needed } else { &mut claims.dropped };
+            location.spans().for_each(|span| side.add(span));
         }
-        look.at(&index, &gone, removed);
-        picture = Some((meta, index, gone));
+        report.add(meta, &removals, removed);
     }
-    if let Some(movie) = movie {
-        for index in movie::clean(file, &mut kept, movie, removed)? {
-            index.places.iter().for_each(|place| claims.dropped.add(place.span.clone()));
-            look.at(&index, &index.metadata(), removed);
+    if let Some(movie) = &movie {
+        for meta in movie::clean(file, &mut kept, movie, removed)? {
+            let spans = meta.locations.values().flat_map(|location| location.spans());
+            spans.for_each(|span| claims.dropped.add(span));
+            report.add(&meta, &selection::metadata(file, &meta), removed);
         }
     }
     claims.settle();
 
     let mut unclaimed = false;
     let mut end = 0;
-    for atom in &atoms {
-        match &atom.kind {
-            b"ftyp" | b"meta" | b"moov" | b"moof" | b"mini" => end = atom.body.end,
+    for found in &boxes {
+        match &found.kind {
+            b"ftyp" | b"meta" | b"moov" | b"moof" | b"mini" => end = found.body.end,
             b"mdat" => {
-                // The samples of a sequence are in no index, so what nobody claims may be theirs.
-                unclaimed |= claims.clear(&mut kept, &atom.body, movie.is_none());
-                end = atom.body.end;
+                // No item claims the samples of a sequence, so unclaimed bytes may be samples.
+                unclaimed |= claims.clear(&mut kept, &found.body, movie.is_none());
+                end = found.body.end;
             }
             _ => {
-                atom.rename(&mut kept, b"free");
-                let found = claims.clear(&mut kept, &atom.body, true);
-                unclaimed |= found && !is_xmp(atom, file, removed);
-                if claims.needed.touch(&atom.body) {
-                    end = atom.body.end;
+                spans::rename(&mut kept, found, b"free");
+                let cleared = claims.clear(&mut kept, &found.body, true);
+                let is_xmp = found.kind == *b"uuid" && xmp::note_uuid(found.content(file), removed);
+                unclaimed |= cleared && !is_xmp;
+                if claims.needed.touch(&found.body) {
+                    end = found.body.end;
                 }
             }
         }
     }
-    if let Some((meta, index, gone)) = picture {
-        if let Some(idat) = &index.idat {
+    if let Some(meta) = &meta {
+        if let Some(idat) = &meta.idat {
             unclaimed |= claims.clear(&mut kept, idat, true);
         }
-        let index = rewrite::index(&kept, meta, &gone, removed)?;
-        if let Some(place) = kept.get_mut(meta.body.clone()) {
-            place.copy_from_slice(&index);
+        let tables = rewrite::tables(&kept, meta, &removals, removed)?;
+        if let Some(place) = kept.get_mut(meta.meta.body.clone()) {
+            place.copy_from_slice(&tables);
         }
     }
     if unclaimed {
@@ -95,47 +86,8 @@ pub(super) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error
     Ok(kept)
 }
 
-/// The atoms of the file. A last one that is not wholly there does not count, unless it is the one with
-/// the pixels: then the picture was cut short.
-fn top_level(file: &[u8], removed: &mut Removed) -> Result<Vec<Atom>, Error> {
-    let mut atoms = Vec::new();
-    let mut at = 0;
-    while let Some(mut atom) = Atom::read(file, at..file.len()) {
-        if atom.body.end > file.len() {
-            if atom.kind != *b"mdat" {
-                break;
-            }
-            atom.body.end = file.len();
-        }
-        if atoms.len() == MOST_ATOMS || (at == 0 && atom.kind != *b"ftyp") {
-            return Err(Error::damaged("not a HEIF"));
-        }
-        at = atom.body.end;
-        atoms.push(atom);
-    }
-    if says_something(file.get(at..).unwrap_or_default()) {
-        removed.add(Metadata::Other);
-    }
-    Ok(atoms)
-}
-
-/// The one atom of a kind. Of two, one decoder would read the first and another the last.
-fn only<'atoms>(atoms: &'atoms [Atom], kind: &[u8; 4]) -> Result<Option<&'atoms Atom>, Error> {
-    let mut found = atoms.iter().filter(|atom| atom.kind == *kind);
-    match (found.next(), found.next()) {
-        (found, None) => Ok(found),
-        _ => Err(Error::damaged("a HEIF with more than one index")),
-    }
-}
-
-/// Notes an atom of one's own making that is Adobe's.
-fn is_xmp(atom: &Atom, file: &[u8], removed: &mut Removed) -> bool {
-    let packet = atom.content(file).strip_prefix(XMP).filter(|_| atom.kind == *b"uuid");
-    packet.inspect(|packet| note_xmp(packet, removed)).is_some()
-}
-
-/// The short form of the index has no room for places: it is the picture with bits in front. Hardly
-/// anybody writes it, so one with metadata in it is not taken apart but refused.
+/// The short form has no locations: it is the coded picture with bits in front. Encoders hardly write it, so
+/// one with metadata is not rewritten but refused.
 fn check_mini(content: &[u8]) -> Result<(), Error> {
     const VERSION: u8 = 0xC0;
     const EXIF_AND_XMP: u8 = 0x60;
@@ -145,31 +97,31 @@ fn check_mini(content: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// Reads metadata for the list of what was removed. Items may share their bytes, a thousand times over,
-/// so there is an end to it.
-struct Look<'file> {
+/// Reads removed items for the list of what was removed. Items may share their bytes, a thousand times over,
+/// so no more bytes are read than the file has.
+struct Report<'file> {
     file: &'file [u8],
     left: usize,
 }
 
-impl Look<'_> {
-    fn at(&mut self, index: &Index, gone: &BTreeMap<u32, Why>, removed: &mut Removed) {
-        for (id, why) in gone {
-            let span = index.items.get(id).and_then(|item| item.data.clone());
+impl Report<'_> {
+    fn add(&mut self, meta: &Meta, removals: &Removals, removed: &mut Removed) {
+        for (id, reason) in removals {
+            let span = meta.locations.get(id).and_then(|location| location.spans().next());
             let data = span.and_then(|span| self.file.get(span)).unwrap_or_default();
             let data = data.get(..self.left).unwrap_or(data);
             self.left -= data.len();
-            match why {
-                Why::Exif => exif::note(after_offset(data), removed),
-                Why::Xmp => note_xmp(data, removed),
-                Why::Thumbnail => removed.add(Metadata::Thumbnail),
-                Why::Other => removed.add(Metadata::Other),
+            match reason {
+                StripReason::Exif => exif::note(after_offset(data), removed),
+                StripReason::Xmp => xmp::note(data, removed),
+                StripReason::Thumbnail => removed.add(Metadata::Thumbnail),
+                StripReason::Other => removed.add(Metadata::Other),
             }
         }
     }
 }
 
-/// An EXIF item begins with how many bytes there are before the TIFF header.
+/// An EXIF item begins with the number of bytes before its TIFF header.
 fn after_offset(item: &[u8]) -> &[u8] {
     let block = item.split_first_chunk().and_then(|(offset, rest)| {
         let offset = u32::from_be_bytes(*offset) as usize;

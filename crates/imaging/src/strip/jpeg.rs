@@ -1,6 +1,7 @@
 //! JPEG: tables, frames and scans stay, and the three application segments that colours depend on.
 
-use super::{Metadata, Removed, exif, note_xmp, photoshop};
+use super::removed::{Metadata, Removed};
+use super::{exif, photoshop, xmp};
 use crate::Error;
 
 const SOI: u8 = 0xD8;
@@ -107,7 +108,7 @@ fn note(marker: u8, body: &[u8], removed: &mut Removed) {
             removed.add(Metadata::Thumbnail);
         }
         (APP1, [b'E', b'x', b'i', b'f', 0, _, block @ ..]) => exif::note(block, removed),
-        (APP1, packet) if packet.starts_with(b"http://ns.adobe.com/x") => note_xmp(packet, removed),
+        (APP1, packet) if packet.starts_with(b"http://ns.adobe.com/x") => xmp::note(packet, removed),
         (APP2, [b'M', b'P', b'F', 0, index @ ..]) if exif::names_previews(index) => {
             removed.add(Metadata::Thumbnail);
         }

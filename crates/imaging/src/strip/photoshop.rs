@@ -1,7 +1,8 @@
 //! Photoshop's image resources, which is where IPTC captions live: what they tell, for the list of what
 //! was removed.
 
-use super::{Metadata, Removed, exif, note_xmp, says_something};
+use super::removed::{Metadata, Removed, has_data};
+use super::{exif, xmp};
 
 pub(super) fn note(mut resources: &[u8], removed: &mut Removed) {
     while let Some((id, data, rest)) = resource(resources) {
@@ -9,12 +10,12 @@ pub(super) fn note(mut resources: &[u8], removed: &mut Removed) {
             0x0404 => removed.add(Metadata::Iptc),
             0x0409 | 0x040C => removed.add(Metadata::Thumbnail),
             0x0422 | 0x0423 => exif::note(data, removed),
-            0x0424 => note_xmp(data, removed),
+            0x0424 => xmp::note(data, removed),
             _ => removed.add(Metadata::Other),
         }
         resources = rest;
     }
-    if says_something(resources) {
+    if has_data(resources) {
         removed.add(Metadata::Other);
     }
 }

@@ -1,6 +1,7 @@
 //! PNG: the chunks of one picture and its colours stay.
 
-use super::{Metadata, Removed, exif, note_xmp, says_something};
+use super::removed::{Metadata, Removed, has_data};
+use super::{exif, xmp};
 use crate::Error;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1A\n";
@@ -40,7 +41,7 @@ pub(super) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error
     if !drawn {
         return Err(damaged());
     }
-    if says_something(rest) {
+    if has_data(rest) {
         removed.add(Metadata::Other);
     }
     push_new(&mut kept, b"IEND", &[]);
@@ -102,7 +103,7 @@ impl<'file> Chunk<'file> {
     fn note(&self, removed: &mut Removed) {
         match (self.name, self.body) {
             (b"eXIf", block) => exif::note(block, removed),
-            (b"iTXt", text) if text.starts_with(b"XML:com.adobe.xmp\0") => note_xmp(text, removed),
+            (b"iTXt", text) if text.starts_with(b"XML:com.adobe.xmp\0") => xmp::note(text, removed),
             (b"tEXt" | b"zTXt" | b"iTXt", text) => note_text(text, removed),
             // How large the dots are on paper, what to put behind them, how often a colour occurs.
             (b"pHYs" | b"bKGD" | b"hIST", _) => {}

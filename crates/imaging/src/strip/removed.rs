@@ -67,6 +67,11 @@ impl Removed {
     }
 }
 
+/// Whether bytes hold more than padding, which is zeros.
+pub(super) fn has_data(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| *byte != 0)
+}
+
 impl fmt::Display for Removed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, kind) in self.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! WebP: the chunks of the picture, its colour profile and its animation stay.
 
-use super::{Metadata, Removed, exif, note_xmp, says_something};
+use super::removed::{Metadata, Removed, has_data};
+use super::{exif, xmp};
 use crate::Error;
 
 const ICC: u8 = 0x20;
@@ -138,7 +139,7 @@ impl<'file> Chunk<'file> {
     fn note(&self, removed: &mut Removed) {
         match self.name {
             b"EXIF" => exif::note(self.body, removed),
-            b"XMP " => note_xmp(self.body, removed),
+            b"XMP " => xmp::note(self.body, removed),
             _ => note_rest(self.body, removed),
         }
     }
@@ -152,7 +153,7 @@ fn each<'file>(mut chunks: &'file [u8], mut visit: impl FnMut(Chunk<'file>)) {
 }
 
 fn note_rest(bytes: &[u8], removed: &mut Removed) {
-    if says_something(bytes) {
+    if has_data(bytes) {
         removed.add(Metadata::Other);
     }
 }

@@ -2,6 +2,7 @@
 
 mod bombs;
 mod colours;
+mod containers;
 mod damage;
 mod forge;
 mod formats;

@@ -1,6 +1,6 @@
 //! The headers of an AV1 picture: what its decoder will need, before it is asked.
 
-use crate::source::heif::Nclx;
+use crate::source::ycbcr::Nclx;
 
 const SEQUENCE_HEADER: u8 = 1;
 const FRAME_HEADER: u8 = 3;

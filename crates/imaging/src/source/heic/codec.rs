@@ -9,8 +9,10 @@ use heic_decoder::isobmff::{HevcDecoderConfig, HevcNalArray};
 
 use super::error;
 use crate::Error;
-use crate::source::heif::{Nclx, Reader, Still};
+use crate::isobmff::Reader;
+use crate::source::heif::Still;
 use crate::source::other_picture;
+use crate::source::ycbcr::Nclx;
 
 /// What decoding one coded picture may take, at 14 to 21 bytes for each pixel: of the usual kind, 24
 /// megapixels. Phones cut their photos into tiles of 512 × 512, so only other programs' files meet this.
@@ -160,7 +162,7 @@ fn config(body: &[u8]) -> Option<HevcDecoderConfig> {
         let mut nalus = Vec::new();
         for _ in 0..rest.u16()? {
             let length = rest.u16()?;
-            nalus.push(rest.slice(length.into())?.to_vec());
+            nalus.push(rest.take(length.into())?.to_vec());
         }
         // The decoder asks for no others, and empty ones would weigh more than their bytes.
         if matches!(nal_unit_type, NAL_SPS | NAL_PPS) {

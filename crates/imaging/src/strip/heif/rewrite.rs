@@ -1,51 +1,49 @@
-//! A new index without the items that go, as long as the old one.
+//! The tables of a `meta` box without the removed items, in as many bytes as before.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::atom::{Atom, Reader};
-use super::entries::{self, Locations};
-use super::index::Why;
-use super::{Metadata, Removed, says_something};
+use super::selection::Removals;
 use crate::Error;
+use crate::isobmff::{BmffBox, Meta};
+use crate::strip::removed::{Metadata, Removed, has_data};
 
 /// Where in a handler its name begins. Encoders sign there.
 pub(super) const HANDLER_NAME: usize = 24;
 
-/// The content of the index.
-pub(super) fn index(
+/// The new content of the `meta` box.
+pub(super) fn tables(
     file: &[u8],
-    meta: &Atom,
-    gone: &BTreeMap<u32, Why>,
+    meta: &Meta,
+    removals: &Removals,
     removed: &mut Removed,
 ) -> Result<Vec<u8>, Error> {
-    let old = meta.content(file);
+    let old = meta.meta.content(file);
     let mut new = Vec::with_capacity(old.len());
     new.extend_from_slice(old.get(..4).unwrap_or_default());
-    for atom in meta.children(file, 4) {
-        let atom = atom?;
-        match &atom.kind {
-            b"iinf" => push(&mut new, &atom, &items(file, &atom, gone)?),
-            b"iloc" => push(&mut new, &atom, &locations(atom.content(file), gone).ok_or_else(broken)?),
+    for child in &meta.children {
+        match &child.kind {
+            b"iinf" => push(&mut new, child, &items(file, child, meta, removals)),
+            b"iloc" => push(&mut new, child, &locations(file, child, meta, removals)),
             b"iref" => {
-                let references = references(file, &atom, gone)?;
+                let references = references(file, child, meta, removals);
                 if references.len() > 4 {
-                    push(&mut new, &atom, &references);
+                    push(&mut new, child, &references);
                 }
             }
-            b"iprp" => push(&mut new, &atom, &properties(file, &atom, gone, removed)?),
-            b"hdlr" => push(&mut new, &atom, &without_name(atom.content(file), HANDLER_NAME)),
+            b"iprp" => push(&mut new, child, &properties(file, child, meta, removals, removed)?),
+            b"hdlr" => push(&mut new, child, &without_name(child.content(file), HANDLER_NAME)),
             b"idat" => {
-                // Its bytes are numbered from its beginning or from the file's: it stays where it is.
-                fill(&mut new, atom.start - meta.body.start)?;
-                new.extend_from_slice(atom.whole(file));
+                // Offsets into it count from its beginning or from the file's: it stays where it is.
+                fill(&mut new, child.start - meta.meta.body.start)?;
+                new.extend_from_slice(child.whole(file));
             }
-            b"pitm" | b"dinf" | b"grpl" | b"ipro" => new.extend_from_slice(atom.whole(file)),
-            b"free" | b"skip" if !says_something(atom.content(file)) => {}
+            b"pitm" | b"dinf" | b"grpl" | b"ipro" => new.extend_from_slice(child.whole(file)),
+            b"free" | b"skip" if !has_data(child.content(file)) => {}
             _ => removed.add(Metadata::Other),
         }
     }
     match old.len().checked_sub(new.len()).ok_or_else(broken)? {
-        // It ended like that before.
+        // As few bytes as the old content had after its last box.
         0..8 => new.resize(old.len(), 0),
         _ => fill(&mut new, old.len())?,
     }
@@ -53,21 +51,21 @@ pub(super) fn index(
 }
 
 fn broken() -> Error {
-    Error::damaged("a HEIF index that cannot be rewritten")
+    Error::damaged("HEIF tables that cannot be rewritten")
 }
 
-fn push(new: &mut Vec<u8>, atom: &Atom, content: &[u8]) {
-    // Contents come out of atoms, and only ever get shorter. One of more than 4 GB is beyond every limit.
+fn push(new: &mut Vec<u8>, old: &BmffBox, content: &[u8]) {
+    // A content never gets longer, and no upload has 4 GB.
     new.extend((content.len() as u32 + 8).to_be_bytes());
-    new.extend(atom.kind);
+    new.extend(old.kind);
     new.extend_from_slice(content);
 }
 
-/// Makes up for what was left out.
+/// Fills the gap up to this length with an empty box.
 fn fill(new: &mut Vec<u8>, length: usize) -> Result<(), Error> {
     match length.checked_sub(new.len()).ok_or_else(broken)? {
         0 => {}
-        // Too short for an atom. No item has so little to say of it.
+        // Too short for a box header. No item has so few bytes of tables.
         1..8 => return Err(broken()),
         gap => {
             new.extend((gap as u32).to_be_bytes());
@@ -78,134 +76,114 @@ fn fill(new: &mut Vec<u8>, length: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn items(file: &[u8], iinf: &Atom, gone: &BTreeMap<u32, Why>) -> Result<Vec<u8>, Error> {
-    let version = entries::version(file, iinf);
-    let header = entries::before_items(version);
-    let (mut count, mut kept) = (0, Vec::new());
-    for atom in iinf.children(file, header) {
-        let atom = atom?;
-        let content = atom.content(file);
-        let (id, _) = entries::item(content).ok_or_else(broken)?;
-        if !gone.contains_key(&id) {
-            let name = entries::name_of_item(entries::version(file, &atom));
-            push(&mut kept, &atom, &without_name(content, name));
-            count += 1;
-        }
+fn items(file: &[u8], iinf: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
+    let mut items: Vec<_> = meta.items.iter().filter(|(id, _)| !removals.contains_key(id)).collect();
+    items.sort_unstable_by_key(|(_, item)| item.info.start);
+    let mut entries = Vec::new();
+    for (_, item) in &items {
+        push(&mut entries, &item.info, &without_name(item.info.content(file), item.name));
     }
-    Ok(table(iinf.content(file), 4, version > 0, count, &kept))
+    table(iinf.content(file), 4, iinf.version(file) > 0, items.len(), &entries)
 }
 
-fn locations(iloc: &[u8], gone: &BTreeMap<u32, Why>) -> Option<Vec<u8>> {
-    let old = Locations::open(iloc)?;
-    let long = old.has_long_count();
-    let (mut count, mut kept) = (0, Vec::new());
-    for location in old {
-        let location = location?;
-        if !gone.contains_key(&location.id) {
-            kept.extend_from_slice(location.entry);
-            count += 1;
-        }
-    }
-    Some(table(iloc, Locations::HEADER, long, count, &kept))
+fn locations(file: &[u8], iloc: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
+    let kept = meta.locations.iter().filter(|(id, _)| !removals.contains_key(id));
+    let (count, entries) = concat(file, kept.map(|(_, location)| &location.entry));
+    // The sizes of numbers stand in front of the number of entries.
+    table(iloc.content(file), 6, iloc.version(file) > 1, count, &entries)
 }
 
-/// A table of so many entries, beginning as the old one did.
-fn table(old: &[u8], header: usize, long: bool, count: u32, entries: &[u8]) -> Vec<u8> {
+/// The number of entries and their bytes, in the order of the file.
+fn concat<'meta>(file: &[u8], entries: impl Iterator<Item = &'meta Range<usize>>) -> (usize, Vec<u8>) {
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort_unstable_by_key(|entry| entry.start);
+    let bytes = entries.iter().flat_map(|entry| file.get((*entry).clone()).unwrap_or_default());
+    (entries.len(), bytes.copied().collect())
+}
+
+/// A table of so many entries with the first bytes of the old one.
+fn table(old: &[u8], header: usize, wide: bool, count: usize, entries: &[u8]) -> Vec<u8> {
     let mut new = old.get(..header).unwrap_or_default().to_vec();
-    push_short_or_long(&mut new, count, long);
+    push_u16_or_u32(&mut new, count as u32, wide);
     new.extend_from_slice(entries);
     new
 }
 
-fn references(file: &[u8], iref: &Atom, gone: &BTreeMap<u32, Why>) -> Result<Vec<u8>, Error> {
-    let long = entries::version(file, iref) > 0;
+fn references(file: &[u8], iref: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
+    let wide = iref.version(file) > 0;
     let mut new = iref.content(file).get(..4).unwrap_or_default().to_vec();
-    for atom in iref.children(file, 4) {
-        let atom = atom?;
-        let (from, mut to) = entries::reference(atom.content(file), long).ok_or_else(broken)?;
-        to.retain(|id| !gone.contains_key(id));
-        if gone.contains_key(&from) || to.is_empty() {
+    for reference in meta.references.iter().filter(|found| !removals.contains_key(&found.from)) {
+        let to = reference.to.iter().filter(|id| !removals.contains_key(id));
+        let to: Vec<u32> = to.copied().collect();
+        if to.is_empty() {
             continue;
         }
         let mut content = Vec::new();
-        push_short_or_long(&mut content, from, long);
-        push_short_or_long(&mut content, to.len() as u32, false);
-        to.into_iter().for_each(|id| push_short_or_long(&mut content, id, long));
-        push(&mut new, &atom, &content);
+        push_u16_or_u32(&mut content, reference.from, wide);
+        push_u16_or_u32(&mut content, to.len() as u32, false);
+        to.into_iter().for_each(|id| push_u16_or_u32(&mut content, id, wide));
+        new.extend((content.len() as u32 + 8).to_be_bytes());
+        new.extend(reference.kind);
+        new.extend(content);
     }
-    Ok(new)
+    new
 }
 
-/// As wide as it was read.
-fn push_short_or_long(new: &mut Vec<u8>, number: u32, long: bool) {
-    match long {
+/// As wide as the number was read.
+fn push_u16_or_u32(new: &mut Vec<u8>, number: u32, wide: bool) {
+    match wide {
         true => new.extend(number.to_be_bytes()),
         false => new.extend((number as u16).to_be_bytes()),
     }
 }
 
-/// Properties are counted, so one that goes leaves an empty one behind.
+/// Associations count properties, so a removed property leaves an empty box.
 fn properties(
     file: &[u8],
-    iprp: &Atom,
-    gone: &BTreeMap<u32, Why>,
+    iprp: &BmffBox,
+    meta: &Meta,
+    removals: &Removals,
     removed: &mut Removed,
 ) -> Result<Vec<u8>, Error> {
     let mut new = Vec::new();
-    for atom in iprp.children(file, 0) {
-        let atom = atom?;
-        match &atom.kind {
+    for child in iprp.children(file, 0) {
+        let child = child?;
+        match &child.kind {
             b"ipco" => {
                 let mut content = Vec::new();
-                for property in atom.children(file, 0) {
+                for property in child.children(file, 0) {
                     let property = property?;
-                    if tells_of_people(&property.kind) {
+                    if is_personal(&property.kind) {
                         removed.add(Metadata::Other);
                         let empty = vec![0; property.body.len()];
-                        push(&mut content, &Atom { kind: *b"free", ..property }, &empty);
+                        push(&mut content, &BmffBox { kind: *b"free", ..property }, &empty);
                     } else {
                         content.extend_from_slice(property.whole(file));
                     }
                 }
-                push(&mut new, &atom, &content);
+                push(&mut new, &child, &content);
             }
-            b"ipma" => {
-                let content = associations(atom.content(file), gone).ok_or_else(broken)?;
-                push(&mut new, &atom, &content);
-            }
+            b"ipma" => push(&mut new, &child, &associations(file, &child, meta, removals)),
             _ => {}
         }
     }
     Ok(new)
 }
 
-/// What a person wrote about the picture, when it was taken and changed, and how the camera was built.
-fn tells_of_people(property: &[u8; 4]) -> bool {
+/// Descriptions written by a person, the times of taking and changing the picture, the camera's parameters.
+fn is_personal(property: &[u8; 4]) -> bool {
     matches!(property, b"udes" | b"altt" | b"crtt" | b"mdft" | b"cmin" | b"cmex" | b"uuid")
 }
 
-/// Which properties belong to which item.
-fn associations(ipma: &[u8], gone: &BTreeMap<u32, Why>) -> Option<Vec<u8>> {
-    let (header, rest) = ipma.split_first_chunk::<4>()?;
-    let [version, _, _, flags] = *header;
-    let width = if flags & 1 == 1 { 2 } else { 1 };
-    let mut rest = Reader(rest);
-    let (mut count, mut kept) = (0, Vec::new());
-    for _ in 0..rest.u32()? {
-        let start = rest.0;
-        let id = rest.short_or_long(version > 0)?;
-        let [properties] = rest.array()?;
-        rest.take(usize::from(properties) * width)?;
-        if !gone.contains_key(&id) {
-            kept.extend_from_slice(start.get(..start.len() - rest.0.len())?);
-            count += 1;
-        }
-    }
-    Some(table(ipma, 4, true, count, &kept))
+fn associations(file: &[u8], ipma: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
+    let kept = meta.associations.iter().filter(|(id, _)| !removals.contains_key(id));
+    let entries = kept.map(|(_, association)| &association.entry);
+    let (count, entries) = concat(file, entries.filter(|entry| ipma.body.contains(&entry.start)));
+    table(ipma.content(file), 4, true, count, &entries)
 }
 
-fn without_name(content: &[u8], at: usize) -> Vec<u8> {
+fn without_name(content: &[u8], name: usize) -> Vec<u8> {
     let mut content = content.to_vec();
-    content.iter_mut().skip(at).for_each(|byte| *byte = 0);
+    content.iter_mut().skip(name).for_each(|byte| *byte = 0);
     content
 }

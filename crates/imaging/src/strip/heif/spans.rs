@@ -1,8 +1,11 @@
-//! Whose bytes are whose.
+//! Which bytes of a file are needed and which are dropped.
 
 use std::ops::Range;
 
-/// Places in a file. Settled, they are in order and none touches another.
+use crate::isobmff::BmffBox;
+use crate::strip::removed::has_data;
+
+/// Ranges of a file. Once settled, they are in order and none touches another.
 #[derive(Default)]
 pub(super) struct Spans(Vec<Range<usize>>);
 
@@ -60,8 +63,8 @@ impl Claims {
         self.dropped.settle();
     }
 
-    /// Makes zeros of what is dropped in an area and not needed as well; if asked to, also of what nobody
-    /// claims. Tells whether there was such.
+    /// Zeroes the dropped bytes of an area that are not needed as well and, if asked to, the unclaimed ones.
+    /// True if an unclaimed byte was not zero.
     pub(super) fn clear(&self, file: &mut [u8], area: &Range<usize>, unclaimed: bool) -> bool {
         for span in self.dropped.within(area) {
             self.needed.outside(&span).for_each(|gap| {
@@ -76,10 +79,16 @@ impl Claims {
     }
 }
 
-/// Tells whether there was anything.
+/// True if a byte was not zero before.
 pub(super) fn zero(file: &mut [u8], span: Range<usize>) -> bool {
     let bytes = file.get_mut(span).unwrap_or_default();
-    let found = super::says_something(bytes);
+    let found = has_data(bytes);
     bytes.fill(0);
     found
+}
+
+pub(super) fn rename(file: &mut [u8], found: &BmffBox, kind: &[u8; 4]) {
+    if let Some(place) = file.get_mut(found.start + 4..found.start + 8) {
+        place.copy_from_slice(kind);
+    }
 }
