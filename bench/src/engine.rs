@@ -1,13 +1,13 @@
 //! The engine under test, by its public face. When that changes, this is the file to change.
 
-use imaging::{Format, Ingested, Limits, Source};
+use imaging::{Ingested, InputFormat, Limits, OutputFormat};
 use libjpeg_turbo_rs::{PixelFormat, Subsampling};
 use model::Size;
 
 use crate::error::Error;
 
 /// What the engine serves pictures in.
-pub(crate) const FORMATS: [Format; 2] = [Format::Jpeg, Format::WebP];
+pub(crate) const FORMATS: [OutputFormat; 2] = [OutputFormat::Jpeg, OutputFormat::WebP];
 
 /// The side of the squares most rows are about.
 pub(crate) const SIDE: u16 = 512;
@@ -16,14 +16,14 @@ const LIMITS: Limits = Limits { max_pixels: 100_000_000 };
 
 /// A JPEG straight from an upload, without masters.
 pub(crate) fn thumbnail(file: &[u8], side: u16) -> Result<Vec<u8>, Error> {
-    Ok(imaging::thumbnail(file, &LIMITS, size(side)?, Format::Jpeg)?)
+    Ok(imaging::thumbnail(file, &LIMITS, size(side)?, OutputFormat::Jpeg)?)
 }
 
 pub(crate) fn ingest(file: &[u8]) -> Result<Ingested, Error> {
     Ok(imaging::ingest(file, &LIMITS)?)
 }
 
-pub(crate) fn render(master: &[u8], side: u16, format: Format) -> Result<Vec<u8>, Error> {
+pub(crate) fn render(master: &[u8], side: u16, format: OutputFormat) -> Result<Vec<u8>, Error> {
     Ok(imaging::render(master, size(side)?, format)?)
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn reads(file: &[u8]) -> Result<bool, Error> {
 /// Whether this is a JPEG of so many pixels each way.
 pub(crate) fn is_square(file: &[u8], side: u16) -> Result<bool, Error> {
     let (found, side) = (imaging::probe(file, &LIMITS)?, u32::from(side));
-    Ok((found.format, found.width, found.height) == (Source::Jpeg, side, side))
+    Ok((found.format, found.width, found.height) == (InputFormat::Jpeg, side, side))
 }
 
 /// The sides of the squares an upload is kept in.
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn every_format_is_measured() {
         let place = |format| match format {
-            Format::Jpeg => 0,
-            Format::WebP => 1,
+            OutputFormat::Jpeg => 0,
+            OutputFormat::WebP => 1,
         };
         assert_eq!(FORMATS.map(place), [0, 1]);
     }

@@ -100,7 +100,7 @@ impl Bench {
         let photos = Photos::open(home, options.quick)?;
         let first = photos.twelve.first().ok_or_else(|| Error::measure("there are no photos"))?;
         let master = read(&first.master(1024))?;
-        let served = engine::render(&master, engine::SIDE, imaging::Format::Jpeg)?;
+        let served = engine::render(&master, engine::SIDE, imaging::OutputFormat::Jpeg)?;
         let rounds = options.rounds.unwrap_or(if options.quick { 3 } else { 7 });
         Ok(Self {
             rounds: rounds.into(),

@@ -1,6 +1,6 @@
 //! What each format costs and gives at each size.
 
-use imaging::Format;
+use imaging::OutputFormat;
 
 use super::Bench;
 use crate::engine::{self, FORMATS};
@@ -29,7 +29,7 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
     })
 }
 
-fn row(bench: &Bench, side: u16, format: Format) -> Result<[Cell; 5], Error> {
+fn row(bench: &Bench, side: u16, format: OutputFormat) -> Result<[Cell; 5], Error> {
     let made = bench.photos.twelve.iter().map(|photo| make(bench, photo, side, format));
     let made = made.collect::<Result<Vec<_>, _>>()?;
     let middle = |of: fn(&Made) -> f64| median(&made.iter().map(of).collect::<Vec<_>>());
@@ -48,7 +48,7 @@ struct Made {
     score: f64,
 }
 
-fn make(bench: &Bench, photo: &Photo, side: u16, format: Format) -> Result<Made, Error> {
+fn make(bench: &Bench, photo: &Photo, side: u16, format: OutputFormat) -> Result<Made, Error> {
     let path = photo.master(engine::master_for(SHORT_SIDE, side)?);
     let master = read(&path)?;
     let mut times = Vec::new();

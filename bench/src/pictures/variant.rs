@@ -1,6 +1,6 @@
 //! A size somebody asks for first: from the square that is kept, not from the original.
 
-use imaging::Format;
+use imaging::OutputFormat;
 use serde_json::json;
 
 use super::Bench;
@@ -33,7 +33,7 @@ fn section(bench: &Bench, side: u16, master: u32) -> Result<Section, Error> {
     };
     let contenders = vec![
         Contender::new("ours", |photo| {
-            Ok(cpu_here(|| engine::render(&read(&photo.master(master))?, side, Format::Jpeg))?.0)
+            Ok(cpu_here(|| engine::render(&read(&photo.master(master))?, side, OutputFormat::Jpeg))?.0)
         }),
         Contender::new("sharp from the same square", sharp(true)),
         Contender::new("sharp, fixed Huffman tables", sharp(false)),

@@ -1,6 +1,6 @@
 //! WebP against JPEG at 512²: what it costs to write and what it saves to send.
 
-use imaging::Format;
+use imaging::OutputFormat;
 
 use super::Bench;
 use crate::engine::{self, SIDE};
@@ -49,7 +49,8 @@ fn times(bench: &Bench) -> Result<Vec<Timing>, Error> {
         let master = read(&photo.master(SIDE.into()))?;
         Ok(cpu_here(|| engine::planes(&master))?.0)
     });
-    let contenders = vec![rendered("WebP", Format::WebP), rendered("JPEG", Format::Jpeg), decoded];
+    let contenders =
+        vec![rendered("WebP", OutputFormat::WebP), rendered("JPEG", OutputFormat::Jpeg), decoded];
     // These are milliseconds: more rounds cost nothing.
     let timings = race(bench.rounds * 3, &bench.photos.twelve, contenders)?;
     Ok(timings[..2].iter().map(|timing| timing.without(&timings[2])).collect())
@@ -72,8 +73,8 @@ fn judge(bench: &Bench, photo: &Photo) -> Result<Judged, Error> {
     let master = read(&photo.master(SIDE.into()))?;
     let original = bench.pixels(&photo.master(SIDE.into()))?;
     let out = |name| bench.photos.out(name);
-    write(&out("judged.webp"), engine::render(&master, SIDE, Format::WebP)?)?;
-    write(&out("judged.jpg"), engine::render(&master, SIDE, Format::Jpeg)?)?;
+    write(&out("judged.webp"), engine::render(&master, SIDE, OutputFormat::WebP)?)?;
+    write(&out("judged.jpg"), engine::render(&master, SIDE, OutputFormat::Jpeg)?)?;
     let header = format!("P6\n{0} {0}\n255\n", original.side);
     write(&out("judged.ppm"), [header.as_bytes(), &original.rgb].concat())?;
     cpu_of(&mut bench.peers.cwebp(&out("judged.ppm"), &out("judged by cwebp.webp")))?;

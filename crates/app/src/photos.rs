@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use imaging::Format;
+use imaging::OutputFormat;
 use model::{PhotoId, Size, master_for};
 
 use crate::variants::Variant;
@@ -34,7 +34,7 @@ impl App {
     }
 
     /// The photo as a square image.
-    pub async fn image(&self, photo: &Picture, size: Size, format: Format) -> Result<Image, Error> {
+    pub async fn image(&self, photo: &Picture, size: Size, format: OutputFormat) -> Result<Image, Error> {
         let variant = Variant { photo: photo.id, size, format };
         let (app, short_side) = (self.clone(), photo.short_side);
         self.0
@@ -44,7 +44,7 @@ impl App {
     }
 
     /// Names the exact bytes that [`App::image`] returns, in quotes.
-    pub fn image_tag(photo: &Picture, size: Size, format: Format) -> String {
+    pub fn image_tag(photo: &Picture, size: Size, format: OutputFormat) -> String {
         Variant { photo: photo.id, size, format }.tag()
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use imaging::Format;
+use imaging::OutputFormat;
 use model::{PhotoId, Size};
 use parking_lot::{Mutex, MutexGuard};
 use quick_cache::sync::Cache;
@@ -21,7 +21,7 @@ use crate::{CacheLevel, Error, detached};
 pub(crate) struct Variant {
     pub(crate) photo: PhotoId,
     pub(crate) size: Size,
-    pub(crate) format: Format,
+    pub(crate) format: OutputFormat,
 }
 
 impl Variant {

@@ -3,8 +3,8 @@
 use moxcms::{CicpColorPrimaries, CicpProfile, MatrixCoefficients, TransferCharacteristics};
 use moxcms::{CmsError, ColorProfile, DataColorSpace, Layout, ParsingOptions, TransformOptions};
 
+use crate::picture::Colours;
 use crate::pixels::{Channels, Pixels};
-use crate::source::Colours;
 
 /// Those of cameras and screens have a few kilobytes, scanners' some hundred, printers' up to two thousand.
 const MAX_PROFILE: usize = 4 << 20;

@@ -7,19 +7,19 @@ use image::codecs::webp::WebPEncoder;
 use libjpeg_turbo_rs::{self as turbojpeg, PixelFormat, Subsampling};
 use webpx::{EncoderConfig, Unstoppable, YuvPlanesRef};
 
-use crate::Error;
+use crate::error::Error;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
 use crate::square::Square;
 
 /// A format pictures are served in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub enum OutputFormat {
     Jpeg,
     WebP,
 }
 
-impl Format {
+impl OutputFormat {
     /// As in `Content-Type`.
     pub fn media_type(self) -> &'static str {
         match self {
@@ -59,20 +59,20 @@ pub(crate) fn master(square: &Square) -> Result<Vec<u8>, Error> {
 }
 
 /// What is served. JPEG has no transparency: it is put on white.
-pub(crate) fn rendered(square: Square, format: Format) -> Result<Vec<u8>, Error> {
+pub(crate) fn rendered(square: Square, format: OutputFormat) -> Result<Vec<u8>, Error> {
     match (format, square.on_white_for(format)) {
-        (Format::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels()?, JPEG_STEPS),
-        (Format::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_STEPS),
-        (Format::WebP, Square::Planes(planes)) => webp_planes(&planes),
-        (Format::WebP, Square::Pixels(pixels)) => webp_pixels(&pixels),
+        (OutputFormat::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels()?, JPEG_STEPS),
+        (OutputFormat::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_STEPS),
+        (OutputFormat::WebP, Square::Planes(planes)) => webp_planes(&planes),
+        (OutputFormat::WebP, Square::Pixels(pixels)) => webp_pixels(&pixels),
     }
 }
 
 impl Square {
-    fn on_white_for(self, format: Format) -> Self {
+    fn on_white_for(self, format: OutputFormat) -> Self {
         match format {
-            Format::Jpeg => self.on_white(),
-            Format::WebP => self,
+            OutputFormat::Jpeg => self.on_white(),
+            OutputFormat::WebP => self,
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use std::any::Any;
 
+use crate::input_format::InputFormat;
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The photo: of a kind that is not read here. Holds the name of that kind.
-    #[error("{0} cannot be read: send the photo as JPEG, PNG, WebP, GIF, AVIF or HEIC")]
+    #[error("{0} cannot be read: send the photo as {formats}", formats = InputFormat::list("or"))]
     Unsupported(&'static str),
 
     /// The photo: more pixels than allowed.

@@ -6,11 +6,16 @@ use std::panic::catch_unwind;
 use model::{Size, master_sides};
 
 use crate::colour::Conversion;
-use crate::error::panic_words;
+use crate::encode::{self, OutputFormat};
+use crate::error::{Error, panic_words};
+use crate::formats;
+use crate::input_format::InputFormat;
+use crate::limits::Limits;
+use crate::metadata::Removed;
+use crate::picture::{Header, Picture, Raster};
 use crate::pixels::Channels;
-use crate::source::{self, Header, Picture, Raster};
+use crate::probe;
 use crate::square::{self, Square};
-use crate::{Error, Format, Limits, Removed, Source, encode, probe, strip};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
@@ -29,7 +34,7 @@ pub struct Ingested {
 /// The upload without anything but its pixels, for sizes and formats yet to come. Not upright.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Original {
-    pub format: Source,
+    pub format: InputFormat,
     /// How to turn it upright, as EXIF counts: 1 to 8.
     pub orientation: u8,
     pub bytes: Vec<u8>,
@@ -68,9 +73,9 @@ pub fn ingest(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
 
 /// The picture as somebody would be served it, straight from the upload and without leaving a master. For
 /// whoever needs one size once: a large JPEG is not even decoded whole.
-pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: Format) -> Result<Vec<u8>, Error> {
+pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
     guarded(|| {
-        let header = source::header(file, limits)?;
+        let header = formats::header(file, limits)?;
         encode::rendered(upright_square(file, &header, size.side())?, format)
     })
 }
@@ -81,14 +86,14 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe) 
 }
 
 fn masters(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
-    let header = source::header(file, limits)?;
+    let header = formats::header(file, limits)?;
     let (width, height) = probe::upright(&header);
     let short = width.min(height);
     let mut sides = master_sides(short);
     let top = sides.next().unwrap_or(short);
 
     // What is decoded is what is kept: no decoder sees metadata, and the original is known to be readable.
-    let (bytes, removed) = strip(file, header.source)?;
+    let (bytes, removed) = formats::strip(file, header.format)?;
     let mut square = upright_square(&bytes, &header, top)?;
     let mut masters = vec![master(&square)?];
     for side in sides {
@@ -96,13 +101,13 @@ fn masters(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
         masters.push(master(&square)?);
     }
     let placeholder = placeholder(square)?;
-    let original = Original { format: header.source, orientation: header.orientation.to_exif(), bytes };
+    let original = Original { format: header.format, orientation: header.orientation.to_exif(), bytes };
     Ok(Ingested { width, height, placeholder, masters, original, removed })
 }
 
 /// Colour and orientation come after the first resizing: they cost by the pixel, and then there are less.
 fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Error> {
-    let Picture { raster, colours } = source::decode(file, header, side)?;
+    let Picture { raster, colours } = formats::decode(file, header, side)?;
     let square = match raster {
         Raster::Planes(planes) => {
             let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };

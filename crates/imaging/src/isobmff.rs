@@ -16,7 +16,7 @@ pub(crate) use meta::{Item, Meta};
 
 use boxes::{check_limit, only};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The brands in front of a file: the major one, a version, and those it is compatible with.
 pub(crate) fn brands(file: &[u8]) -> Option<&[[u8; 4]]> {

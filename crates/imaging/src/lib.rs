@@ -7,31 +7,29 @@
 mod colour;
 mod encode;
 mod error;
+mod formats;
 mod ingest;
+mod input_format;
 mod isobmff;
+mod limits;
+mod metadata;
 mod orient;
+mod picture;
 mod pixels;
 mod planes;
 mod probe;
 mod render;
-mod source;
 mod square;
-mod strip;
 
-pub use encode::Format;
+pub use encode::OutputFormat;
 pub use error::Error;
+pub use formats::strip;
 pub use ingest::{Ingested, Master, Original, ingest, thumbnail};
+pub use input_format::InputFormat;
+pub use limits::Limits;
+pub use metadata::{Metadata, Removed};
 pub use probe::{Probe, probe};
 pub use render::{render, render_memory};
-pub use source::Source;
-pub use strip::{Metadata, Removed, strip};
 
 /// Belongs into every ETag. Raise it when the same master would render to other bytes.
 pub const REVISION: u32 = 2;
-
-/// What an upload may be at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Width times height, as the header claims them.
-    pub max_pixels: u64,
-}

@@ -7,7 +7,7 @@ use image::metadata::Orientation;
 use yuv::{YuvChromaSubsampling, YuvConversionMode, YuvPlanarImage, YuvPlanarImageMut};
 use yuv::{YuvRange, YuvStandardMatrix};
 
-use crate::Error;
+use crate::error::Error;
 use crate::orient::orient;
 use crate::pixels::{Channels, Pixels};
 

@@ -4,12 +4,15 @@
 use image::metadata::Orientation;
 use model::master_sides;
 
-use crate::source::{self, Header};
-use crate::{Error, Limits, Source};
+use crate::error::Error;
+use crate::formats;
+use crate::input_format::InputFormat;
+use crate::limits::Limits;
+use crate::picture::Header;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    pub format: Source,
+    pub format: InputFormat,
     /// Of the upright picture, after its EXIF orientation.
     pub width: u32,
     pub height: u32,
@@ -21,9 +24,9 @@ pub struct Probe {
 
 /// Reads the header, believes nothing in it that the limits forbid, and decodes nothing.
 pub fn probe(file: &[u8], limits: &Limits) -> Result<Probe, Error> {
-    let header = source::header(file, limits)?;
+    let header = formats::header(file, limits)?;
     let (width, height) = upright(&header);
-    Ok(Probe { format: header.source, width, height, memory: memory(&header) + file.len() as u64 })
+    Ok(Probe { format: header.format, width, height, memory: memory(&header) + file.len() as u64 })
 }
 
 /// Width and height of the picture as it is looked at.

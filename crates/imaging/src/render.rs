@@ -4,14 +4,16 @@ use std::panic::catch_unwind;
 
 use model::Size;
 
-use crate::error::panic_words;
-use crate::source::Raster;
+use crate::encode::{self, OutputFormat};
+use crate::error::{Error, panic_words};
+use crate::formats;
+use crate::limits::Limits;
+use crate::picture::Raster;
 use crate::square::{self, Square};
-use crate::{Error, Format, Limits, encode, source};
 
 /// Makes the square of exactly this size, larger than the master if need be. JPEG puts transparency on
 /// white, WebP keeps it. Every error is [`Error::Internal`]: whoever asked is not to blame for a master.
-pub fn render(master: &[u8], size: Size, format: Format) -> Result<Vec<u8>, Error> {
+pub fn render(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
     match catch_unwind(|| run(master, size, format)) {
         Ok(Ok(file)) => Ok(file),
         Ok(Err(Error::Internal(cause))) => Err(Error::Internal(cause)),
@@ -31,9 +33,9 @@ pub fn render_memory(master_side: u32, size: Size) -> u64 {
 /// A master is not larger than the largest size.
 const LIMITS: Limits = Limits { max_pixels: (Size::MAX as u64).pow(2) };
 
-fn run(master: &[u8], size: Size, format: Format) -> Result<Vec<u8>, Error> {
-    let header = source::header(master, &LIMITS)?;
-    let square = match source::decode(master, &header, size.side())?.raster {
+fn run(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
+    let header = formats::header(master, &LIMITS)?;
+    let square = match formats::decode(master, &header, size.side())?.raster {
         Raster::Planes(planes) => Square::from_planes(&planes, size.side())?,
         Raster::Pixels(pixels) => Square::Pixels(square::centre(pixels, size.side())?.into_rgb()),
     };

@@ -4,7 +4,7 @@ use fast_image_resize::images::Image;
 use fast_image_resize::{MulDiv, PixelType, ResizeOptions, Resizer};
 use image::metadata::Orientation;
 
-use crate::Error;
+use crate::error::Error;
 use crate::orient::orient;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;

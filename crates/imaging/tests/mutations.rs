@@ -9,7 +9,7 @@ use std::panic;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use imaging::{Error, Format, Limits, ingest, probe, render};
+use imaging::{Error, Limits, OutputFormat, ingest, probe, render};
 use model::Size;
 use peak_alloc::PeakAlloc;
 
@@ -85,7 +85,7 @@ fn attempt(file: &[u8]) -> Result<(), Refusal> {
         return Err(wrong("another size than announced"));
     }
     let size = Size::new(32).expect("a size");
-    for format in [Format::Jpeg, Format::WebP] {
+    for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
         render(&ingested.masters[0].bytes, size, format).map_err(|error| wrong(&error.to_string()))?;
     }
     // What is kept must be readable for ever, and hold nothing that could be stripped yet.

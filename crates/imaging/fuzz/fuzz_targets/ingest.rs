@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use imaging::{Error, Format, Limits, ingest, render};
+use imaging::{Error, OutputFormat, Limits, ingest, render};
 use libfuzzer_sys::fuzz_target;
 use model::Size;
 
@@ -15,7 +15,7 @@ fuzz_target!(|file: &[u8]| {
         Err(_) => return,
     };
     let size = Size::new(16).expect("a size");
-    render(&ingested.masters[0].bytes, size, Format::WebP).expect("a fresh master");
+    render(&ingested.masters[0].bytes, size, OutputFormat::WebP).expect("a fresh master");
     let again = ingest(&ingested.original.bytes, &limits).expect("a kept original");
     assert!(again.removed.is_empty());
 });

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Boxes within one box or file, entries of one table. A phone's picture of 770 tiles has some 800. Without a
 /// limit, entries of a few bytes each would cost many times their length in memory.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::boxes::{BmffBox, MAX_BOXES, Reader, check_limit, full_box, only};
 use super::locations::Location;
-use crate::Error;
+use crate::error::Error;
 
 /// Targets of all references together.
 const MAX_TARGETS: usize = 4 * MAX_BOXES;

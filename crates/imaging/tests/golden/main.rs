@@ -8,7 +8,7 @@ mod picture;
 
 use std::collections::BTreeSet;
 
-use imaging::{Error, Format, Ingested, ingest, probe, render};
+use imaging::{Error, Ingested, OutputFormat, ingest, probe, render};
 use measure::{Distance, ssim};
 use model::{Size, master_for};
 use picture::{LIMITS, Picture, file, files};
@@ -109,7 +109,7 @@ fn smaller_versions_look_like_those_of_libvips() {
         // At once, which tells of the filter, and from the step of the pyramid that is used for it.
         for from in [top, master_for(top, size)] {
             let master = masters.iter().find(|master| master.side == from).unwrap();
-            for format in [Format::WebP, Format::Jpeg] {
+            for format in [OutputFormat::WebP, OutputFormat::Jpeg] {
                 let made = Picture::read(&render(&master.bytes, size, format).unwrap());
                 let figure = ssim(&made, &wanted);
                 println!("{side:>4} from {from} as {:<4}  SSIM {figure:.4}", format.name());
@@ -146,7 +146,7 @@ fn compare(case: &Case) -> Result<(), String> {
     let kept = Picture::read(&masters[0].bytes);
     let served =
         |format| render(&masters[0].bytes, size, format).map(|file| Picture::read(&file)).map_err(fail);
-    let (webp, jpeg) = (served(Format::WebP)?, served(Format::Jpeg)?);
+    let (webp, jpeg) = (served(OutputFormat::WebP)?, served(OutputFormat::Jpeg)?);
 
     let [kept_by, webp_by, jpeg_by] =
         [&kept, &webp, &jpeg].map(|picture| Distance::between(picture, &wanted));

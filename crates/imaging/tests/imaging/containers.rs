@@ -1,6 +1,6 @@
 //! AVIF files whose boxes can be read in two ways: decoding and stripping both refuse them.
 
-use imaging::{Error, Source, ingest, probe, strip};
+use imaging::{Error, InputFormat, ingest, probe, strip};
 
 use crate::pictures::*;
 
@@ -66,14 +66,14 @@ fn info(item: u8, kind: &[u8; 4]) -> Vec<u8> {
 #[track_caller]
 fn accepted(what: &str, file: &[u8]) {
     ingested(file);
-    assert!(strip(file, Source::Avif).is_ok(), "{what}");
+    assert!(strip(file, InputFormat::Avif).is_ok(), "{what}");
 }
 
 #[track_caller]
 fn refused(what: &str, file: &[u8]) {
     let decoding = probe(file, &LIMITS);
     assert!(matches!(decoding, Err(Error::Damaged(_))), "decoding {what}: {decoding:?}");
-    let stripping = strip(file, Source::Avif);
+    let stripping = strip(file, InputFormat::Avif);
     assert!(matches!(stripping, Err(Error::Damaged(_))), "stripping {what}: {stripping:?}");
 }
 

@@ -1,6 +1,6 @@
 //! Files that were cut, spoilt or made up.
 
-use imaging::{Error, Format, ingest, render};
+use imaging::{Error, OutputFormat, ingest, render};
 use model::Size;
 
 use crate::pictures::*;
@@ -50,7 +50,7 @@ fn a_broken_master_is_nobodys_fault() {
     let file = ingested(&jpeg(&quarters(100, 100))).masters.remove(0).bytes;
     let huge = png(&quarters(2100, 2100));
     for master in [&file[..file.len() / 2], &file[..10], b"", b"text", &huge] {
-        let error = render(master, Size::new(64).unwrap(), Format::Jpeg).unwrap_err();
+        let error = render(master, Size::new(64).unwrap(), OutputFormat::Jpeg).unwrap_err();
         assert!(matches!(error, Error::Internal(_)), "{error:?}");
     }
 }

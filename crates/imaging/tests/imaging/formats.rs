@@ -1,7 +1,7 @@
 //! Every kind of picture that may come, and the refusal of those that may not.
 
 use image::{DynamicImage, ImageBuffer, Luma, LumaA, Rgb, Rgba};
-use imaging::{Error, Source, ingest, probe};
+use imaging::{Error, InputFormat, ingest, probe};
 use jpeg_encoder::SamplingFactor;
 
 use crate::pictures::*;
@@ -10,11 +10,11 @@ use crate::pictures::*;
 fn the_format_is_told_by_its_bytes() {
     let image = quarters(70, 50);
     for (source, file) in [
-        (Source::Jpeg, jpeg(&image)),
-        (Source::Png, png(&image)),
-        (Source::WebP, webp(&image)),
-        (Source::WebP, lossy_webp(&image)),
-        (Source::Gif, gif(70, 50, &[(0, 0, &image)])),
+        (InputFormat::Jpeg, jpeg(&image)),
+        (InputFormat::Png, png(&image)),
+        (InputFormat::WebP, webp(&image)),
+        (InputFormat::WebP, lossy_webp(&image)),
+        (InputFormat::Gif, gif(70, 50, &[(0, 0, &image)])),
     ] {
         let probe = probe(&file, &LIMITS).unwrap();
         assert_eq!((probe.format, probe.width, probe.height), (source, 70, 50));

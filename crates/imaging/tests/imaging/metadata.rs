@@ -1,6 +1,6 @@
 //! Nothing the camera or the editor wrote about the picture leaves the service.
 
-use imaging::{Format, render};
+use imaging::{OutputFormat, render};
 use model::Size;
 
 use crate::pictures::*;
@@ -13,7 +13,7 @@ fn metadata_of_the_upload_is_in_nothing_that_is_kept_or_served() {
         assert!(contains(&file, SECRET.as_bytes()), "{what}: nothing to hide");
         let ingested = ingested(&file);
         let mut files: Vec<Vec<u8>> = ingested.masters.iter().map(|master| master.bytes.clone()).collect();
-        for format in [Format::Jpeg, Format::WebP] {
+        for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
             files.push(render(&files[0], Size::new(200).unwrap(), format).unwrap());
         }
         for file in files {

@@ -1,7 +1,7 @@
 //! Phones store pictures lying and say so in EXIF. What is kept stands upright.
 
 use image::DynamicImage;
-use imaging::{Source, probe};
+use imaging::{InputFormat, probe};
 
 use crate::pictures::*;
 
@@ -22,10 +22,10 @@ fn all_eight_stand_upright_in_every_format() {
         let prefixed = jpeg_exif(orientation, "");
         let canvas = (stored.width(), stored.height());
         for (source, file) in [
-            (Source::Jpeg, with_segment(&jpeg(&stored), 0xE1, &prefixed)),
-            (Source::Png, with_chunk(&png(&stored), b"eXIf", &exif)),
-            (Source::WebP, extended_webp(&webp(&stored), canvas, 0x08, &[(b"EXIF", &exif)])),
-            (Source::WebP, extended_webp(&webp(&stored), canvas, 0x08, &[(b"EXIF", &prefixed)])),
+            (InputFormat::Jpeg, with_segment(&jpeg(&stored), 0xE1, &prefixed)),
+            (InputFormat::Png, with_chunk(&png(&stored), b"eXIf", &exif)),
+            (InputFormat::WebP, extended_webp(&webp(&stored), canvas, 0x08, &[(b"EXIF", &exif)])),
+            (InputFormat::WebP, extended_webp(&webp(&stored), canvas, 0x08, &[(b"EXIF", &prefixed)])),
         ] {
             let what = format!("orientation {orientation} in {source:?}");
             let probe = probe(&file, &LIMITS).unwrap();

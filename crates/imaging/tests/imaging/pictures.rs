@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use image::{DynamicImage, ImageFormat, Rgba, RgbaImage};
-use imaging::{Format, Ingested, Limits, ingest, render};
+use imaging::{Ingested, Limits, OutputFormat, ingest, render};
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 use model::Size;
 
@@ -218,7 +218,7 @@ pub(crate) fn top(file: &[u8]) -> RgbaImage {
 }
 
 /// The upload at one size, as pixels.
-pub(crate) fn rendered(file: &[u8], side: u16, format: Format) -> RgbaImage {
+pub(crate) fn rendered(file: &[u8], side: u16, format: OutputFormat) -> RgbaImage {
     let size = Size::new(side).expect("a legal size");
     let master = &ingested(file).masters[0].bytes;
     seen(&render(master, size, format).expect("a good master"))

@@ -1,6 +1,6 @@
 //! The centre of the picture, in exactly the size asked for.
 
-use imaging::{Format, render};
+use imaging::{OutputFormat, render};
 use model::Size;
 
 use crate::pictures::*;
@@ -11,7 +11,7 @@ fn every_size_is_exact_smaller_and_larger_than_the_master() {
     assert_eq!(ingested.masters[0].side, 301);
     for master in &ingested.masters {
         for side in [1, 2, 3, 17, 255, 256, 257, 301, 1023, 2047, 2048] {
-            for format in [Format::Jpeg, Format::WebP] {
+            for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
                 let file = render(&master.bytes, Size::new(side).unwrap(), format).unwrap();
                 let image = seen(&file);
                 let side = u32::from(side);
@@ -86,7 +86,7 @@ fn the_same_bytes_every_time() {
     let file = jpeg(&noise(600, 500).into());
     let (one, other) = (ingested(&file), ingested(&file));
     assert_eq!(one, other);
-    for format in [Format::Jpeg, Format::WebP] {
+    for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
         let render = || render(&one.masters[0].bytes, Size::new(321).unwrap(), format).unwrap();
         assert_eq!(render(), render(), "{format:?}");
     }

@@ -1,7 +1,7 @@
 //! Kept in WebP, on white in JPEG, and never in the way where there is none.
 
 use image::{DynamicImage, Rgba, RgbaImage};
-use imaging::{Format, render};
+use imaging::{OutputFormat, render};
 use model::Size;
 
 use crate::pictures::*;
@@ -27,11 +27,11 @@ fn kept_in_webp_and_on_white_in_jpeg() {
     ] {
         for side in [100, 300, 500] {
             let (left, right) = (10, u32::from(side) - 10);
-            let jpeg = rendered(&file, side, Format::Jpeg);
+            let jpeg = rendered(&file, side, OutputFormat::Jpeg);
             assert_colour(&jpeg, left, 50, WHITE, what);
             assert_colour(&jpeg, right, 50, BLUE, what);
 
-            let webp = rendered(&file, side, Format::WebP);
+            let webp = rendered(&file, side, OutputFormat::WebP);
             assert_eq!(webp.get_pixel(left, 50).0[3], 0, "{what}");
             assert_eq!(webp.get_pixel(right, 50).0[3], 255, "{what}");
             assert_colour(&webp, right, 50, BLUE, what);
@@ -48,7 +48,7 @@ fn invisible_colours_do_not_bleed_into_the_edge() {
     let image = RgbaImage::from_fn(600, 600, colour);
     // Every step of the pyramid, since an encoder may forget what nobody can see.
     for master in ingested(&png(&image.into())).masters {
-        let file = render(&master.bytes, Size::new(200).unwrap(), Format::Jpeg).unwrap();
+        let file = render(&master.bytes, Size::new(200).unwrap(), OutputFormat::Jpeg).unwrap();
         for pixel in seen(&file).pixels() {
             let [red, green, blue, _] = pixel.0;
             let mixed = red.abs_diff(green) < 24 && blue > 200;
@@ -60,7 +60,7 @@ fn invisible_colours_do_not_bleed_into_the_edge() {
 #[test]
 fn half_transparent_is_half_white() {
     let image = RgbaImage::from_pixel(64, 64, Rgba([0, 0, 0, 128]));
-    let image = rendered(&png(&image.into()), 64, Format::Jpeg);
+    let image = rendered(&png(&image.into()), 64, OutputFormat::Jpeg);
     assert_colour(&image, 32, 32, [127; 3], "black at one half");
 }
 

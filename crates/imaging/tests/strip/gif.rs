@@ -1,4 +1,4 @@
-use imaging::Source::Gif;
+use imaging::InputFormat::Gif;
 
 use super::kept;
 

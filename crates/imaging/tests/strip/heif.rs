@@ -1,4 +1,4 @@
-use imaging::Source::{Avif, Heic};
+use imaging::InputFormat::{Avif, Heic};
 use imaging::{Error, strip};
 
 use super::{exif, has, kept};

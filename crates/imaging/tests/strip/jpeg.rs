@@ -1,4 +1,4 @@
-use imaging::Source::Jpeg;
+use imaging::InputFormat::Jpeg;
 
 use super::{exif, kept};
 

@@ -7,10 +7,10 @@ mod jpeg;
 mod png;
 mod webp;
 
-use imaging::{Source, strip};
+use imaging::{InputFormat, strip};
 
 /// Strips a file and hands back what is left, after checking what must hold of every file.
-fn kept(file: &[u8], source: Source, removed: &str) -> Vec<u8> {
+fn kept(file: &[u8], source: InputFormat, removed: &str) -> Vec<u8> {
     let (kept, found) = strip(file, source).expect("a file that can be walked");
     assert_eq!(found.to_string(), removed);
     assert!(!has(&kept, b"SECRET"), "a secret is left");

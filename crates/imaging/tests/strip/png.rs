@@ -1,4 +1,4 @@
-use imaging::Source::Png;
+use imaging::InputFormat::Png;
 
 use super::{exif, has, kept};
 

@@ -1,4 +1,4 @@
-use imaging::Source::WebP;
+use imaging::InputFormat::WebP;
 
 use super::{exif, kept};
 

@@ -1,6 +1,6 @@
 //! Photos as square images.
 
-use app::{App, Format, Image, Picture};
+use app::{App, Image, OutputFormat, Picture};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -74,7 +74,7 @@ pub(crate) async fn find(
 }
 
 /// The best format the client names: a wildcard is no name, since old clients send it without meaning it.
-fn negotiate(headers: &HeaderMap) -> Format {
+fn negotiate(headers: &HeaderMap) -> OutputFormat {
     let accepted =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     let (mut webp, mut jpeg) = (None, None);
@@ -90,7 +90,7 @@ fn negotiate(headers: &HeaderMap) -> Format {
         }
     }
     let webp: f32 = webp.unwrap_or(0.0);
-    if webp > 0.0 && webp >= jpeg.unwrap_or(0.0) { Format::WebP } else { Format::Jpeg }
+    if webp > 0.0 && webp >= jpeg.unwrap_or(0.0) { OutputFormat::WebP } else { OutputFormat::Jpeg }
 }
 
 /// Whether `If-None-Match` names this tag; a weak form of it matches as well.
@@ -109,16 +109,16 @@ mod tests {
     #[test]
     fn webp_only_for_those_who_name_it() {
         for (accept, format) in [
-            ("", Format::Jpeg),
-            ("*/*", Format::Jpeg),
-            ("image/*", Format::Jpeg),
-            ("image/webp", Format::WebP),
-            ("image/avif,image/webp,image/apng,*/*;q=0.8", Format::WebP),
-            ("IMAGE/WEBP ; q=0.3", Format::WebP),
-            ("image/webp;q=0", Format::Jpeg),
-            ("image/jpeg, image/webp;q=0.5", Format::Jpeg),
-            ("image/jpeg;q=0.5, image/webp", Format::WebP),
-            ("image/webp;q=x", Format::Jpeg),
+            ("", OutputFormat::Jpeg),
+            ("*/*", OutputFormat::Jpeg),
+            ("image/*", OutputFormat::Jpeg),
+            ("image/webp", OutputFormat::WebP),
+            ("image/avif,image/webp,image/apng,*/*;q=0.8", OutputFormat::WebP),
+            ("IMAGE/WEBP ; q=0.3", OutputFormat::WebP),
+            ("image/webp;q=0", OutputFormat::Jpeg),
+            ("image/jpeg, image/webp;q=0.5", OutputFormat::Jpeg),
+            ("image/jpeg;q=0.5, image/webp", OutputFormat::WebP),
+            ("image/webp;q=x", OutputFormat::Jpeg),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));

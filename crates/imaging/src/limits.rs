@@ -1,0 +1,21 @@
+//! The limits of an upload.
+
+use crate::error::Error;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Width times height, as the header claims them.
+    pub max_pixels: u64,
+}
+
+impl Limits {
+    /// Must come before anything is computed from the size: a claimed size may overflow any number.
+    pub(crate) fn check(&self, width: u32, height: u32) -> Result<(), Error> {
+        let max_pixels = self.max_pixels;
+        match u64::from(width) * u64::from(height) {
+            0 => Err(Error::damaged("the header gives no size")),
+            pixels if pixels > max_pixels => Err(Error::TooLarge { width, height, max_pixels }),
+            _ => Ok(()),
+        }
+    }
+}

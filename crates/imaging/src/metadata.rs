@@ -1,0 +1,104 @@
+//! Metadata: the kinds that stripping removes from a file, and how they are recognized.
+
+pub(crate) mod exif;
+pub(crate) mod photoshop;
+pub(crate) mod xmp;
+
+use std::fmt;
+
+/// A kind of metadata, in the order they are named: what matters most to a person first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Metadata {
+    Gps,
+    Exif,
+    Xmp,
+    Iptc,
+    Comment,
+    Thumbnail,
+    MakerNotes,
+    Other,
+}
+
+impl Metadata {
+    const ALL: [Self; 8] = [
+        Self::Gps,
+        Self::Exif,
+        Self::Xmp,
+        Self::Iptc,
+        Self::Comment,
+        Self::Thumbnail,
+        Self::MakerNotes,
+        Self::Other,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gps => "gps",
+            Self::Exif => "exif",
+            Self::Xmp => "xmp",
+            Self::Iptc => "iptc",
+            Self::Comment => "comment",
+            Self::Thumbnail => "thumbnail",
+            Self::MakerNotes => "maker-notes",
+            Self::Other => "other",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// The kinds of metadata that were found in a file. As text it is fit for an HTTP header: `gps, exif`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Removed(u8);
+
+impl Removed {
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub const fn has(self, kind: Metadata) -> bool {
+        self.0 & kind.bit() != 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Metadata> {
+        Metadata::ALL.into_iter().filter(move |kind| self.has(*kind))
+    }
+
+    pub(crate) fn add(&mut self, kind: Metadata) {
+        self.0 |= kind.bit();
+    }
+}
+
+/// Whether bytes hold more than padding, which is zeros.
+pub(crate) fn has_data(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| *byte != 0)
+}
+
+impl fmt::Display for Removed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, kind) in self.iter().enumerate() {
+            f.write_str(if n == 0 { "" } else { ", " })?;
+            f.write_str(kind.name())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_what_was_found_in_a_fixed_order() {
+        let mut removed = Removed::default();
+        assert!(removed.is_empty());
+        assert_eq!(removed.to_string(), "");
+        for kind in [Metadata::MakerNotes, Metadata::Gps, Metadata::Exif, Metadata::Gps] {
+            removed.add(kind);
+        }
+        assert_eq!(removed.to_string(), "gps, exif, maker-notes");
+        assert!(removed.has(Metadata::Exif) && !removed.has(Metadata::Xmp) && !removed.is_empty());
+    }
+}
