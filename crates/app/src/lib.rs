@@ -27,7 +27,7 @@ pub use blobs::{Account, BucketUrl, Location, Spool, Spooled};
 pub use crowd::{Crowd, Inside};
 pub use error::Error;
 pub use hot::ImageFile;
-pub use imaging::{OutputFormat, Removed};
+pub use imaging::{InputFormat, OutputFormat, Removed};
 pub use memory::Liked;
 pub use open::{OpenError, RESTORE_ADVICE, lock_folder, permission_advice};
 pub use photos::Picture;

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use app::InputFormat;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A language: add its file here, and it is spoken. The first is for those who asked for none of them.
 static LOCALES: LazyLock<Vec<Words>> = LazyLock::new(|| {
     [include_str!("../../../../../web/words/en.json"), include_str!("../../../../../web/words/de.json")]
-        .map(|file| serde_json::from_str(file).expect("a test reads every language"))
+        .map(|file| serde_json::from_str(&with_formats(file)).expect("a test reads every language"))
         .into()
 });
 
@@ -40,6 +41,13 @@ impl Words {
     pub(super) fn script_json(&self) -> String {
         serde_json::to_string(&self.script).unwrap_or_default().replace('<', "\\u003c")
     }
+}
+
+/// Replaces `{formats or}` by the list of accepted formats, with the conjunction that is given there.
+fn with_formats(file: &str) -> String {
+    let (first, rest) = file.split_once("{formats ").unwrap_or((file, ""));
+    let rest = rest.split("{formats ").filter_map(|part| part.split_once('}'));
+    rest.fold(first.to_owned(), |text, (conjunction, rest)| text + &InputFormat::list(conjunction) + rest)
 }
 
 /// Fills the one gap of a sentence.

@@ -1,5 +1,6 @@
 //! The pages, each with what it shows. Their markup is in `web/pages`.
 
+use app::InputFormat;
 use askama::Template;
 use model::User;
 
@@ -64,6 +65,10 @@ impl Person<'_> {
     fn joined(&self) -> String {
         self.user.created_at.to_string()
     }
+
+    fn accept(&self) -> String {
+        InputFormat::accept()
+    }
 }
 
 #[derive(Template)]
@@ -93,6 +98,10 @@ pub(super) struct Compose<'a> {
 }
 
 impl Compose<'_> {
+    fn accept(&self) -> String {
+        InputFormat::accept()
+    }
+
     fn formats(&self) -> String {
         fill(&self.layout.words.page.formats, "max", &format!("{} MiB", self.max_upload >> 20))
     }
