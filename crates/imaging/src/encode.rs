@@ -61,7 +61,7 @@ pub(crate) fn master(square: &Square) -> Result<Vec<u8>, Error> {
 /// What is served. JPEG has no transparency: it is put on white.
 pub(crate) fn rendered(square: Square, format: OutputFormat) -> Result<Vec<u8>, Error> {
     match (format, square.on_white_for(format)) {
-        (OutputFormat::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels()?, JPEG_STEPS),
+        (OutputFormat::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels(), JPEG_STEPS),
         (OutputFormat::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_STEPS),
         (OutputFormat::WebP, Square::Planes(planes)) => webp_planes(&planes),
         (OutputFormat::WebP, Square::Pixels(pixels)) => webp_pixels(&pixels),

@@ -19,7 +19,9 @@ mod pixels;
 mod planes;
 mod probe;
 mod render;
+mod resize;
 mod square;
+mod ycbcr;
 
 pub use encode::OutputFormat;
 pub use error::Error;
@@ -32,4 +34,4 @@ pub use probe::{Probe, probe};
 pub use render::{render, render_memory};
 
 /// Belongs into every ETag. Raise it when the same master would render to other bytes.
-pub const REVISION: u32 = 2;
+pub const REVISION: u32 = 3;

@@ -1,19 +1,12 @@
 //! Pictures as JPEG keeps them: brightness and colour in planes of their own. Half the bytes of RGB move
 //! through every step, and nothing is converted on the way from one JPEG to the next.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::metadata::Orientation;
-use yuv::{YuvChromaSubsampling, YuvConversionMode, YuvPlanarImage, YuvPlanarImageMut};
-use yuv::{YuvRange, YuvStandardMatrix};
 
 use crate::error::Error;
 use crate::orient::orient;
 use crate::pixels::{Channels, Pixels};
-
-/// JPEG's colours: BT.601 over the whole range of a byte.
-const RANGE: YuvRange = YuvRange::Full;
-const MATRIX: YuvStandardMatrix = YuvStandardMatrix::Bt601;
+use crate::{resize, ycbcr};
 
 /// A picture in one plane (grey) or three (Y, Cb, Cr).
 #[derive(Debug)]
@@ -42,28 +35,19 @@ impl Planes {
         }
     }
 
-    /// A square of RGB pixels, or of grey ones.
-    pub(crate) fn from_square(pixels: &Pixels) -> Result<Self, Error> {
+    /// A square of RGB pixels whose side is even.
+    pub(crate) fn from_square(pixels: &Pixels) -> Self {
         let side = pixels.width;
-        let mut image = YuvPlanarImageMut::<u8>::alloc(side, side, YuvChromaSubsampling::Yuv420);
-        let mode = YuvConversionMode::default();
-        let converted = yuv::rgb_to_yuv420(&mut image, &pixels.bytes, 3 * side, RANGE, MATRIX, mode);
-        converted.map_err(Error::internal)?;
-
-        let half = side.div_ceil(2);
-        let plane = |side, per_pixel, samples: &[u8]| Plane {
+        let [luma, blue, red] = ycbcr::from_rgb(&pixels.bytes, side as usize);
+        let plane = |side, per_pixel, samples| Plane {
             width: side,
             height: side,
-            samples: samples.to_vec(),
+            samples,
             across: per_pixel,
             down: per_pixel,
         };
-        let planes = vec![
-            plane(side, 1.0, image.y_plane.borrow()),
-            plane(half, 0.5, image.u_plane.borrow()),
-            plane(half, 0.5, image.v_plane.borrow()),
-        ];
-        Self::new(side, side, planes)
+        let planes = vec![plane(side, 1.0, luma), plane(side / 2, 0.5, blue), plane(side / 2, 0.5, red)];
+        Self { width: side, height: side, planes }
     }
 
     pub(crate) fn is_grey(&self) -> bool {
@@ -90,7 +74,7 @@ impl Planes {
         let planes = self.planes.iter().map(|plane| self.centre(plane, side));
         let planes: Vec<Vec<u8>> = planes.collect::<Result<_, Error>>()?;
         let (channels, bytes) = match <[Vec<u8>; 3]>::try_from(planes) {
-            Ok(planes) => (Channels::Rgb, rgb(&planes, side)?),
+            Ok(planes) => (Channels::Rgb, ycbcr::to_rgb(planes.each_ref().map(Vec::as_slice))),
             Err(grey) => (Channels::Grey, grey.concat()),
         };
         Ok(Pixels { width: side, height: side, channels, bytes })
@@ -98,29 +82,13 @@ impl Planes {
 
     /// A square from [`Planes::square`] as RGB or grey pixels, each with the colour of its block of four: what
     /// halves the colours again gets the same halves.
-    pub(crate) fn pixels(&self) -> Result<Pixels, Error> {
+    pub(crate) fn pixels(&self) -> Pixels {
         let samples: Vec<&[u8]> = self.samples().collect();
-        let (side, half) = (self.width, self.width / 2);
-        let (channels, bytes) = match samples[..] {
-            [y_plane, u_plane, v_plane] => {
-                let image = YuvPlanarImage {
-                    y_plane,
-                    y_stride: side,
-                    u_plane,
-                    u_stride: half,
-                    v_plane,
-                    v_stride: half,
-                    width: side,
-                    height: side,
-                };
-                let mut bytes = vec![0; 3 * y_plane.len()];
-                let converted = yuv::yuv420_to_rgb(&image, &mut bytes, 3 * side, RANGE, MATRIX);
-                converted.map_err(Error::internal)?;
-                (Channels::Rgb, bytes)
-            }
-            _ => (Channels::Grey, samples.concat()),
+        let (channels, bytes) = match <[&[u8]; 3]>::try_from(samples) {
+            Ok(planes) => (Channels::Rgb, ycbcr::to_rgb_from_halves(planes, self.width as usize)),
+            Err(grey) => (Channels::Grey, grey.concat()),
         };
-        Ok(Pixels { width: side, height: side, channels, bytes })
+        Pixels { width: self.width, height: self.width, channels, bytes }
     }
 
     /// Turns a square whose planes are squares too.
@@ -137,32 +105,14 @@ impl Planes {
         let left = f64::from((self.width - short) / 2);
         let top = f64::from((self.height - short) / 2);
         let short = f64::from(short);
-        let crop = ResizeOptions::new().crop(
-            left * plane.across,
-            top * plane.down,
-            short * plane.across,
-            short * plane.down,
-        );
-        let whole = ImageRef::new(plane.width, plane.height, &plane.samples, PixelType::U8);
-        let mut square = Image::new(side, side, PixelType::U8);
-        let resized = Resizer::new().resize(&whole.map_err(Error::internal)?, &mut square, &crop);
-        resized.map_err(Error::internal)?;
-        Ok(square.into_vec())
+        let crop = resize::Crop {
+            left: left * plane.across,
+            top: top * plane.down,
+            width: short * plane.across,
+            height: short * plane.down,
+        };
+        let Plane { width, height, samples, .. } = plane;
+        let source = resize::Source { width: *width, height: *height, channels: 1, bytes: samples };
+        resize::resize(&source, &crop, side)
     }
-}
-
-fn rgb([y, cb, cr]: &[Vec<u8>; 3], side: u32) -> Result<Vec<u8>, Error> {
-    let image = YuvPlanarImage {
-        y_plane: y,
-        y_stride: side,
-        u_plane: cb,
-        u_stride: side,
-        v_plane: cr,
-        v_stride: side,
-        width: side,
-        height: side,
-    };
-    let mut bytes = vec![0; 3 * y.len()];
-    yuv::yuv444_to_rgb(&image, &mut bytes, 3 * side, RANGE, MATRIX).map_err(Error::internal)?;
-    Ok(bytes)
 }

@@ -1,13 +1,12 @@
 //! The centre square of a picture, and its smaller or larger versions.
 
-use fast_image_resize::images::Image;
-use fast_image_resize::{MulDiv, PixelType, ResizeOptions, Resizer};
 use image::metadata::Orientation;
 
 use crate::error::Error;
 use crate::orient::orient;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
+use crate::resize;
 
 /// A square in sRGB.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ impl Square {
             pixels.channels = Channels::Rgb;
         }
         match pixels.channels {
-            Channels::Rgb if pixels.width.is_multiple_of(2) => Planes::from_square(&pixels).map(Self::Planes),
+            Channels::Rgb if pixels.width.is_multiple_of(2) => Ok(Self::Planes(Planes::from_square(&pixels))),
             _ => Ok(Self::Pixels(pixels.into_rgb())),
         }
     }
@@ -104,32 +103,25 @@ fn rgba(pixels: &Pixels) -> &[[u8; 4]] {
 
 /// Cuts the centre square out of the pixels and brings it to the side asked for. The cut is a view, and
 /// transparent colours are weighted in place, so that a large picture is never in memory twice.
-pub(crate) fn centre(pixels: Pixels, side: u32) -> Result<Pixels, Error> {
-    let Pixels { width, height, channels, bytes } = pixels;
-    let kind = match channels {
-        Channels::Grey => PixelType::U8,
-        Channels::GreyAlpha => PixelType::U8x2,
-        Channels::Rgb => PixelType::U8x3,
-        Channels::Rgba | Channels::Cmyk => PixelType::U8x4,
-    };
+pub(crate) fn centre(mut pixels: Pixels, side: u32) -> Result<Pixels, Error> {
+    let (width, height, channels) = (pixels.width, pixels.height, pixels.channels);
     let short = width.min(height);
     // A cut without resizing must not lose colour to the weighting.
     let weigh = channels.has_alpha() && short != side;
-
-    let mut whole = Image::from_vec_u8(width, height, bytes, kind).map_err(Error::internal)?;
-    let mut square = Image::new(side, side, kind);
     if weigh {
-        let weighted = MulDiv::new().multiply_alpha_inplace(&mut whole);
-        weighted.map_err(Error::internal)?;
+        resize::multiply_alpha(&mut pixels)?;
     }
-    let left = f64::from((width - short) / 2);
-    let top = f64::from((height - short) / 2);
-    let options = ResizeOptions::new().crop(left, top, f64::from(short), f64::from(short)).use_alpha(false);
-    let resized = Resizer::new().resize(&whole, &mut square, &options);
-    resized.map_err(Error::internal)?;
+    let source = resize::Source { width, height, channels: channels.count(), bytes: &pixels.bytes };
+    let crop = resize::Crop {
+        left: f64::from((width - short) / 2),
+        top: f64::from((height - short) / 2),
+        width: f64::from(short),
+        height: f64::from(short),
+    };
+    let bytes = resize::resize(&source, &crop, side)?;
+    let mut square = Pixels { width: side, height: side, channels, bytes };
     if weigh {
-        let divided = MulDiv::new().divide_alpha_inplace(&mut square);
-        divided.map_err(Error::internal)?;
+        resize::divide_alpha(&mut square)?;
     }
-    Ok(Pixels { width: side, height: side, channels, bytes: square.into_vec() })
+    Ok(square)
 }
