@@ -30,7 +30,7 @@ fn other_files_are_refused_with_the_names_of_those_that_work() {
     for file in [&b""[..], b"G", b"hello, world", b"<svg xmlns='x'/>", b"BM6\0\0\0\0\0", video] {
         for error in [probe(file, &LIMITS).unwrap_err(), ingest(file, &LIMITS).unwrap_err()] {
             assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
-            assert!(error.to_string().contains("JPEG, PNG, WebP, GIF, AVIF or HEIC"), "{error}");
+            assert!(error.to_string().contains(&InputFormat::list("or")), "{error}");
         }
     }
 }
