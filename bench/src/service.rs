@@ -1,6 +1,7 @@
 //! The service against its limits and its peers: requests a second, CPU time, latency.
 
 pub(crate) mod bare;
+mod builds;
 mod docs;
 mod feed;
 mod fill;
@@ -58,6 +59,10 @@ pub(crate) struct Options {
     #[arg(long)]
     binary: Option<PathBuf>,
 
+    /// Compare with other builds of the service: `name=path`, or a path (with the question `builds`)
+    #[arg(long, value_parser = builds::parse)]
+    against: Vec<(String, PathBuf)>,
+
     /// Put the result into docs/performance.md
     #[arg(long)]
     write_docs: bool,
@@ -72,12 +77,17 @@ enum Question {
     Mixed,
     Growth,
     Machines,
+    Builds,
 }
 
 impl Options {
     /// What takes more than a minute even in a hurry has to be asked for.
     fn asks(&self, question: Question) -> bool {
-        let usual = !self.quick || question != Question::Machines;
+        let usual = match question {
+            Question::Machines => !self.quick,
+            Question::Builds => !self.against.is_empty(),
+            _ => true,
+        };
         if self.only.is_empty() { usual } else { self.only.contains(&question) }
     }
 
@@ -107,6 +117,8 @@ struct Bench {
     home: PathBuf,
     photos: PathBuf,
     binary: PathBuf,
+    /// Builds to compare it with, by name.
+    against: Vec<(String, PathBuf)>,
     cores: Cores,
     pace: Pace,
     full: bool,
@@ -156,6 +168,7 @@ impl Bench {
             photos: home.with_file_name("photos"),
             home,
             binary,
+            against: options.against.clone(),
             cores: Cores::find()?,
             pace: Pace { rounds: rounds.into(), warm_up: millis(150, 200), window: millis(600, 1000) },
             full: !options.quick,
@@ -174,6 +187,7 @@ impl Bench {
             Question::Mixed => mixed::sections(self),
             Question::Growth => growth::sections(self),
             Question::Machines => machines::sections(self),
+            Question::Builds => builds::sections(self),
         }
     }
 
