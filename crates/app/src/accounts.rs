@@ -76,8 +76,13 @@ impl App {
     pub async fn authenticate(&self, token: &Token) -> Result<Option<Caller>, Error> {
         let parts = &self.0;
         let (token, now) = (token.hash(), parts.clock.now());
-        let session = parts.memory.sessions.get(token, async || parts.store.session(token).await).await?;
-        let Some(session) = session else { return Ok(None) };
+        // An unknown token is not cached.
+        let fill = async || parts.store.session(token).await.map_err(Some)?.ok_or(None::<store::Error>);
+        let session = match parts.caches.sessions.get_or_fill(token, fill).await {
+            Ok(session) => session,
+            Err(None) => return Ok(None),
+            Err(Some(error)) => return Err(error.into()),
+        };
         let unused = now.since(session.last_used_at);
         if unused >= parts.settings.session_idle {
             return Ok(None);

@@ -11,12 +11,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-
-use crate::CacheLevel;
+use model::{CacheCounters, CacheStats};
 
 /// Asked for so often, an image gets a file. If there is no room for it then, it may get one after as many times more.
 const OFTEN: usize = 32;
@@ -45,8 +44,11 @@ impl Kept {
     /// Counts a request. From some number on there is a file, as soon as it is written and if there is room for it.
     pub(crate) fn ask(self: &Arc<Self>, room: &Arc<Room>) -> Option<Arc<ImageFile>> {
         let file = self.file.get();
-        let count = if file.is_some() { &room.hits } else { &room.misses };
-        count.fetch_add(1, Ordering::Relaxed);
+        if file.is_some() {
+            room.counters.hit()
+        } else {
+            room.counters.miss()
+        }
         if file.is_none()
             && self.is_worth_it()
             && let Some(taken) = room.take(self.bytes.len())
@@ -79,8 +81,7 @@ pub(crate) struct Room {
     folder: PathBuf,
     files: AtomicUsize,
     bytes: AtomicUsize,
-    hits: AtomicU64,
-    misses: AtomicU64,
+    counters: CacheCounters,
 }
 
 /// The bytes of an image in a file without a name, gone with it.
@@ -125,8 +126,8 @@ impl Drop for Taken {
 impl Room {
     /// For files in this folder.
     pub(crate) fn new(folder: PathBuf) -> Self {
-        let (files, bytes, hits, misses) = Default::default();
-        Self { folder, files, bytes, hits, misses }
+        let (files, bytes, counters) = Default::default();
+        Self { folder, files, bytes, counters }
     }
 
     fn take(self: &Arc<Self>, bytes: usize) -> Option<Taken> {
@@ -137,15 +138,9 @@ impl Room {
         (files < MAX_FILES && before + bytes <= MAX_BYTES).then_some(taken)
     }
 
-    pub(crate) fn level(&self) -> CacheLevel {
-        CacheLevel {
-            name: "file",
-            bytes: self.bytes.load(Ordering::Relaxed) as u64,
-            entries: self.files.load(Ordering::Relaxed) as u64,
-            hits: self.hits.load(Ordering::Relaxed),
-            misses: self.misses.load(Ordering::Relaxed),
-            evictions: 0,
-        }
+    pub(crate) fn stats(&self) -> CacheStats {
+        let (entries, bytes) = (self.files.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        self.counters.stats("image_file", entries as u64, bytes as u64)
     }
 }
 
@@ -188,7 +183,7 @@ mod tests {
         let emptied = async {
             drop((large, file));
             // One that came too late may still be on its way out.
-            while room.level().entries > 0 || room.level().bytes > 0 {
+            while room.stats().entries > 0 || room.stats().bytes > 0 {
                 tokio::task::yield_now().await;
             }
         };
@@ -199,7 +194,7 @@ mod tests {
     fn files_have_a_bound_and_room_is_found_again() {
         let room = Arc::new(Room::new(PathBuf::new()));
         let mut taken: Vec<_> = (0..6).filter_map(|_| room.take(MAX_BYTES / 4 + 1)).collect();
-        assert_eq!((taken.len(), room.level().entries), (3, 3));
+        assert_eq!((taken.len(), room.stats().entries), (3, 3));
         taken.pop();
         assert!(room.take(MAX_BYTES / 4 + 1).is_some());
         let few: Vec<_> = (0..MAX_FILES).filter_map(|_| room.take(1)).collect();

@@ -1,14 +1,14 @@
 //! What the service does: its use cases, knowing neither HTTP nor SQL.
 
 mod accounts;
+mod caches;
 mod chance;
 mod crowd;
 mod error;
 mod feed;
 mod hot;
-mod known;
+mod invalidating_cache;
 mod likes;
-mod memory;
 mod open;
 mod passwords;
 mod photos;
@@ -24,17 +24,18 @@ mod workers;
 
 pub use accounts::{Caller, Entrance};
 pub use blobs::{Account, BucketUrl, Location, Spool, Spooled};
+pub use caches::LikedSet;
 pub use crowd::{Crowd, Inside};
 pub use error::Error;
 pub use hot::ImageFile;
 pub use imaging::{InputFormat, OutputFormat, Removed};
-pub use memory::Liked;
+pub use invalidating_cache::InvalidatingCache;
 pub use open::{OpenError, RESTORE_ADVICE, lock_folder, permission_advice};
 pub use photos::Picture;
 pub use posts::{Draft, Posted};
 pub use settings::Settings;
-pub use stats::{CacheLevel, Facts, Queue, Stats};
-pub use store::DatabaseUrl;
+pub use stats::{Queue, Stats};
+pub use store::{Change, DatabaseUrl};
 pub use upload::Upload;
 pub use variants::Image;
 
@@ -54,7 +55,7 @@ struct Parts {
     clock: Clock,
     opened_at: Timestamp,
     store: store::Store,
-    memory: Arc<memory::Memory>,
+    caches: Arc<caches::Caches>,
     blobs: blobs::Blobs,
     /// Finished images, below those in memory.
     cache: blobs::Cache,

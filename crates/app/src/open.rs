@@ -11,7 +11,7 @@ use std::time::Duration;
 use blobs::Location;
 use model::Clock;
 
-use crate::memory::Memory;
+use crate::caches::Caches;
 use crate::workers::{Budget, Workers};
 use crate::{App, Crowd, Parts, Settings, passwords, stats, variants};
 
@@ -91,17 +91,28 @@ impl OpenError {
 }
 
 impl App {
+    /// Calls `subscriber` with the changes of every commit of this process, before the commit is acknowledged. It must
+    /// be quick: the writer waits for it.
+    pub fn subscribe(&self, subscriber: impl Fn(&[store::Change]) + Send + Sync + 'static) {
+        self.0.caches.subscribe(subscriber);
+    }
+
+    /// Whether subscribers hear of every change. Other nodes that write to the same database publish nothing here.
+    pub fn has_exact_caches(&self) -> bool {
+        !self.0.store.is_shared()
+    }
+
     /// Opens the service on its data folder, which is made when missing. Works on files as well as with a network, so
     /// it is for a thread that may be blocked.
     pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings.data_dir)?;
         let database = settings.database();
-        let memory = Arc::new(match database {
-            store::Database::File(_) => Memory::new(),
-            store::Database::Server { .. } => Memory::of_shared_facts(),
+        let caches = Arc::new(match database {
+            store::Database::File(_) => Caches::new(),
+            store::Database::Server { .. } => Caches::of_shared_database(),
         });
-        let heard = memory.clone();
-        let listener = Box::new(move |changes: &[store::Change]| heard.hear(changes));
+        let published = caches.clone();
+        let listener = Box::new(move |changes: &[store::Change]| published.invalidate(changes));
         let store = store::Store::open(&database, settings.read_connections, listener).await;
         let store = store.map_err(|error| OpenError::of(error, &database))?;
         let blobs = open_blobs(&settings).await?;
@@ -115,7 +126,7 @@ impl App {
             opened_at: clock.now(),
             clock,
             store,
-            memory,
+            caches,
             variants: variants::Variants::new(settings.image_cache, blobs.staging().to_owned()),
             blobs,
             cache,

@@ -22,14 +22,14 @@ impl App {
     /// The photo, as long as it lives. Asked before every image, so a deleted photo is gone at once
     /// wherever its images may still lie.
     pub async fn photo(&self, id: PhotoId) -> Result<Picture, Error> {
-        let read = async || Ok::<_, Error>(self.0.store.photo(id).await?.map(|photo| photo.short_side()));
-        let short_side = self.0.memory.photos.get(id, read).await?;
-        short_side.map(|short_side| Picture { id, short_side }).ok_or(NO_SUCH_PHOTO)
+        let fill = async || Ok::<_, Error>(self.0.store.photo(id).await?.ok_or(NO_SUCH_PHOTO)?.short_side());
+        let short_side = self.0.caches.photos.get_or_fill(id, fill).await?;
+        Ok(Picture { id, short_side })
     }
 
-    /// The same, past whatever we only believe of it.
-    async fn photo_anew(&self, id: PhotoId) -> Result<Picture, Error> {
-        self.0.memory.photos.doubt(&id);
+    /// The same, past an entry that is only valid by its TTL.
+    async fn photo_uncached(&self, id: PhotoId) -> Result<Picture, Error> {
+        self.0.caches.photos.invalidate_if_ttl(&id);
         self.photo(id).await
     }
 
@@ -39,7 +39,7 @@ impl App {
         let (app, short_side) = (self.clone(), photo.short_side);
         self.0
             .variants
-            .get_or_make(variant, move || async move { app.find_or_render(variant, short_side).await })
+            .get_or_render(variant, move || async move { app.find_or_render(variant, short_side).await })
             .await
     }
 
@@ -51,7 +51,7 @@ impl App {
     /// Takes a photo that is noted for removal out of the blob store and of our caches. Trouble is logged, not
     /// returned: the note stays, and the collector tries again.
     pub(crate) async fn remove_bytes(&self, photo: PhotoId) {
-        self.0.variants.forget(photo);
+        self.0.variants.invalidate(photo);
         // Both are tried: a cache in trouble is no reason to keep the photo.
         let (images, files) = (self.0.cache.remove(photo).await, self.0.blobs.delete(photo).await);
         let removed = match images.and(files) {
@@ -74,13 +74,9 @@ impl App {
                 (bytes, Some(self.0.cache.place(key)))
             }
         };
-        self.0.variants.keep(variant, bytes.clone());
-        // A delete may have emptied both caches while we drew. The row goes first, so whoever finds it here has
-        // its image and its place in sight of the delete; whoever does not, takes them out again.
-        if let Err(error) = self.photo_anew(photo).await {
-            self.0.variants.forget(photo);
-            return Err(error);
-        }
+        // A delete removes the row first and invalidates the images then: while the row is there, the invalidation is
+        // still to come, and it discards this fill and voids its place on the disk.
+        self.photo_uncached(photo).await?;
         if let Some(place) = place {
             self.0.cache.keep(place, bytes.clone());
         }
@@ -93,7 +89,7 @@ impl App {
         let side = master_for(short_side, size);
         let Some(master) = self.0.blobs.square(photo, side).await? else {
             // Deleted since we looked, or truly missing: only the second is our fault.
-            self.photo_anew(photo).await?;
+            self.photo_uncached(photo).await?;
             return Err(Error::internal(BytesMissing { photo, side }));
         };
         let needed = imaging::render_memory(side, size) + master.length();
@@ -102,7 +98,7 @@ impl App {
         let master = match master.read().await {
             Ok(master) => master,
             Err(error) => {
-                self.photo_anew(photo).await?;
+                self.photo_uncached(photo).await?;
                 return Err(error.into());
             }
         };

@@ -1,6 +1,5 @@
 //! Posting a photo, reading, editing and deleting posts.
 
-use bytes::Bytes;
 use imaging::Removed;
 use model::{Message, Post, PostEdit, PostId, UserId};
 use store::{Access, Created, NewPost, Replay};
@@ -39,40 +38,14 @@ pub enum Posted {
 impl App {
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        self.signed(self.0.store.post(id, viewer).await?.ok_or(NO_SUCH_POST)?).await
-    }
-
-    /// A post as somebody sees it who does not like it, and whether the caller does. It is kept in memory the way `write`
-    /// puts it, so that has to be the same for all.
-    pub async fn written_post(
-        &self,
-        caller: Option<&Caller>,
-        id: PostId,
-        write: impl FnOnce(&Post) -> Vec<u8>,
-    ) -> Result<(Bytes, bool), Error> {
-        let (parts, viewer) = (&self.0, caller.map(|caller| caller.user.id));
-        // Who has to look for the post sees along the way whether the viewer likes it.
-        let mut seen = None;
-        let read = async || {
-            let Some(post) = parts.store.post(id, viewer).await? else { return Ok(None) };
-            seen = Some(post.is_liked);
-            let post = self.signed(Post { is_liked: false, ..post }).await?;
-            Ok::<_, Error>(Some(Bytes::from(write(&post).into_boxed_slice())))
-        };
-        let written = parts.memory.posts.get(id, read).await?.ok_or(NO_SUCH_POST)?;
-        let is_liked = match (seen, viewer) {
-            (Some(seen), _) => seen,
-            (None, Some(viewer)) => self.likes(viewer, id).await?,
-            (None, None) => false,
-        };
-        Ok((written, is_liked))
+        self.with_author(self.0.store.post(id, viewer).await?.ok_or(NO_SUCH_POST)?).await
     }
 
     /// What an earlier upload with this key made: saves a retry the work of sending it all again.
     pub async fn repeated(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
         let since = self.0.clock.now().minus(Settings::KEY_LIFE);
         match self.0.store.find_replay(caller.user.id, key.to_owned(), since).await? {
-            Some(replay) => self.signed(replayed(replay)?).await.map(Some),
+            Some(replay) => self.with_author(replayed(replay)?).await.map(Some),
             None => Ok(None),
         }
     }
@@ -88,8 +61,8 @@ impl App {
             app.keep(files, at, app.0.store.create_post(new), made).await
         });
         match created.await? {
-            Created::New(post) => Ok(Posted::New { post: self.signed(post).await?, removed }),
-            Created::Replayed(replay) => self.signed(replayed(replay)?).await.map(Posted::Before),
+            Created::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
+            Created::Replayed(replay) => self.with_author(replayed(replay)?).await.map(Posted::Before),
             Created::ClaimLost => Err(CLAIM_LOST),
         }
     }
@@ -104,7 +77,7 @@ impl App {
     }
 
     pub async fn edit_post(&self, caller: &Caller, id: PostId, edit: PostEdit) -> Result<Post, Error> {
-        self.signed(granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?).await
+        self.with_author(granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?).await
     }
 
     /// Deletes a post with its likes, its photo and every image made of it.

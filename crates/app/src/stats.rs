@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use model::Timestamp;
+use model::{CacheStats, Timestamp};
 use store::Totals;
 use tokio::sync::Mutex;
 
@@ -12,10 +12,7 @@ use crate::{App, Error};
 #[derive(Debug, Clone)]
 pub struct Stats {
     pub queues: Vec<Queue>,
-    /// Finished images: where they are looked for first comes first.
-    pub image_cache: Vec<CacheLevel>,
-    /// Facts kept in memory, by kind.
-    pub facts: Vec<Facts>,
+    pub caches: Vec<CacheStats>,
     /// Images that were drawn.
     pub renders: u64,
     pub photos: u64,
@@ -30,26 +27,6 @@ pub struct Queue {
     pub shed: u64,
     /// Jobs that took too long.
     pub abandoned: u64,
-}
-
-/// One level of the cache of finished images.
-#[derive(Debug, Clone)]
-pub struct CacheLevel {
-    pub name: &'static str,
-    pub bytes: u64,
-    pub entries: u64,
-    pub hits: u64,
-    pub misses: u64,
-    pub evictions: u64,
-}
-
-/// Facts of one kind that are kept in memory.
-#[derive(Debug, Clone)]
-pub struct Facts {
-    pub kind: &'static str,
-    pub entries: u64,
-    pub hits: u64,
-    pub misses: u64,
 }
 
 /// Counting every photo takes a walk through the table, so a count serves for a while.
@@ -76,16 +53,13 @@ impl App {
             shed: parts.store.rejected_writes(),
             abandoned: 0,
         });
+        let mut caches = parts.caches.stats();
+        caches.extend(parts.variants.stats());
+        caches.push(parts.cache.stats());
         let totals = self.totals().await?;
         Ok(Stats {
             queues,
-            image_cache: parts
-                .variants
-                .levels()
-                .into_iter()
-                .chain([disk_level(parts.cache.usage())])
-                .collect(),
-            facts: parts.memory.figures(),
+            caches,
             renders: parts.renders.load(Ordering::Relaxed),
             photos: totals.photos,
             stored_bytes: totals.bytes,
@@ -104,9 +78,4 @@ impl App {
             }
         }
     }
-}
-
-fn disk_level(usage: blobs::Usage) -> CacheLevel {
-    let blobs::Usage { bytes, entries, hits, misses, evictions } = usage;
-    CacheLevel { name: "disk", bytes, entries, hits, misses, evictions }
 }

@@ -15,14 +15,14 @@ impl App {
         self.0.store.user(username).await?.ok_or(NO_SUCH_USER)
     }
 
-    /// Posts with whoever wrote them. Where members are not kept in memory, they are asked for all at once.
-    pub(crate) async fn all_signed(&self, posts: Vec<Post<UserId>>) -> Result<Vec<Post>, Error> {
-        if !self.0.store.is_shared() {
+    /// Posts with their authors. Where users are not cached, one query reads all of them.
+    pub(crate) async fn with_authors(&self, posts: Vec<Post<UserId>>) -> Result<Vec<Post>, Error> {
+        if self.has_exact_caches() {
             let mut signed = Vec::with_capacity(posts.len());
             for post in posts {
-                signed.push(match self.0.memory.users.find(&post.user) {
+                signed.push(match self.0.caches.users.get(&post.user) {
                     Some(user) => post.by(user),
-                    None => self.signed(post).await?,
+                    None => self.with_author(post).await?,
                 });
             }
             return Ok(signed);
@@ -41,11 +41,11 @@ impl App {
         posts.into_iter().map(sign).collect()
     }
 
-    /// A post with whoever wrote it.
-    pub(crate) async fn signed(&self, post: Post<UserId>) -> Result<Post, Error> {
+    /// A post with its author.
+    pub(crate) async fn with_author(&self, post: Post<UserId>) -> Result<Post, Error> {
         let parts = &self.0;
-        let read = async || Ok::<_, Error>(Some(Arc::new(parts.store.author(post.user).await?)));
-        let user = parts.memory.users.get(post.user, read).await?.ok_or(NO_SUCH_USER)?;
+        let fill = async || Ok::<_, Error>(Arc::new(parts.store.author(post.user).await?));
+        let user = parts.caches.users.get_or_fill(post.user, fill).await?;
         Ok(post.by(user))
     }
 }

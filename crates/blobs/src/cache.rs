@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use model::{PhotoId, Size};
+use model::{CacheCounters, CacheStats, PhotoId, Size};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -68,9 +68,7 @@ struct Shared {
     complaints: Complaints,
     bytes: AtomicU64,
     entries: AtomicU64,
-    hits: AtomicU64,
-    misses: AtomicU64,
-    evictions: AtomicU64,
+    counters: CacheCounters,
 }
 
 /// The right to keep an image that is being made, void when its photo is removed meanwhile.
@@ -85,16 +83,6 @@ pub struct Place {
 struct Write {
     place: Place,
     bytes: Bytes,
-}
-
-/// What lies in a cache, and how it did so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    pub bytes: u64,
-    pub entries: u64,
-    pub hits: u64,
-    pub misses: u64,
-    pub evictions: u64,
 }
 
 impl Cache {
@@ -112,9 +100,7 @@ impl Cache {
             complaints: Complaints::default(),
             bytes: AtomicU64::new(0),
             entries: AtomicU64::new(0),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-            evictions: AtomicU64::new(0),
+            counters: CacheCounters::default(),
             folder,
         });
         let (writes, queue) = sync_channel(WAITING);
@@ -185,16 +171,9 @@ impl Cache {
         photos.await.map_err(|error| stopped(error.to_string()))
     }
 
-    pub fn usage(&self) -> Usage {
-        let of = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
-        let Shared { bytes, entries, hits, misses, evictions, .. } = &*self.shared;
-        Usage {
-            bytes: of(bytes),
-            entries: of(entries),
-            hits: of(hits),
-            misses: of(misses),
-            evictions: of(evictions),
-        }
+    pub fn stats(&self) -> CacheStats {
+        let Shared { bytes, entries, counters, .. } = &*self.shared;
+        counters.stats("image_disk", entries.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed))
     }
 }
 
@@ -259,7 +238,11 @@ impl Shared {
                 None
             }
         };
-        if found.is_some() { &self.hits } else { &self.misses }.fetch_add(1, Ordering::Relaxed);
+        if found.is_some() {
+            self.counters.hit()
+        } else {
+            self.counters.miss()
+        }
         found
     }
 
@@ -306,7 +289,7 @@ impl Shared {
         if index.remove(victim.photo, victim.size, &victim.format).was_last {
             self.remove_folder(victim.photo)?;
         }
-        self.evictions.fetch_add(1, Ordering::Relaxed);
+        self.counters.evict();
         self.note(index);
         Ok(())
     }

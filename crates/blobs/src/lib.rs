@@ -23,7 +23,7 @@ use bytes::Bytes;
 use model::PhotoId;
 
 pub use bucket::{Account, BucketUrl, Trouble};
-pub use cache::{Cache, Key, Place, Usage};
+pub use cache::{Cache, Key, Place};
 pub use error::Error;
 pub use part::{Kept, Part, UnknownPart};
 pub use spool::{Spool, Spooled};

@@ -87,7 +87,7 @@ async fn what_was_kept_is_there_and_after_a_restart_as_well() {
     let cache = case.open(1 << 20).await;
     assert_eq!(cache.get(key(1, 64)).await, None);
     put(&cache, key(1, 64)).await;
-    let usage = cache.usage();
+    let usage = cache.stats();
     assert_eq!((usage.entries, usage.bytes, usage.evictions), (1, WEIGHT, 0));
     assert!(usage.misses >= 1 && usage.hits == 1, "{usage:?}");
     for other in [key(1, 65), key(2, 64), Key { format: "jpeg", ..key(1, 64) }] {
@@ -98,7 +98,7 @@ async fn what_was_kept_is_there_and_after_a_restart_as_well() {
     drop(cache);
 
     let cache = case.open(1 << 20).await;
-    assert_eq!((cache.usage().entries, cache.usage().bytes), (2, 2 * WEIGHT));
+    assert_eq!((cache.stats().entries, cache.stats().bytes), (2, 2 * WEIGHT));
     for kept in [key(1, 64), key(2, 64)] {
         assert_eq!(cache.get(kept).await, Some(image(kept)));
     }
@@ -121,7 +121,7 @@ async fn the_least_recently_used_goes_first() {
     for photo in [1, 3, 4, 5] {
         assert!(cache.get(key(photo, 64)).await.is_some(), "{photo}");
     }
-    assert_eq!((cache.usage().entries, cache.usage().evictions), (4, 1));
+    assert_eq!((cache.stats().entries, cache.stats().evictions), (4, 1));
     assert!(!case.path(key(2, 64)).parent().unwrap().exists(), "its folder went with its last image");
 }
 
@@ -133,12 +133,12 @@ async fn a_sweep_through_one_photo_neither_fills_the_disk_nor_pushes_out_another
     put(&cache, key(1, 64)).await;
     for side in 1..=100 {
         put(&cache, key(2, side)).await;
-        assert!(cache.usage().bytes <= max && case.bytes_on_disk() <= max, "{:?}", cache.usage());
+        assert!(cache.stats().bytes <= max && case.bytes_on_disk() <= max, "{:?}", cache.stats());
     }
     assert!(cache.get(key(1, 64)).await.is_some(), "somebody else's image");
     assert_eq!(cache.get(key(2, 1)).await, None, "of the same photo the oldest went");
     assert!(cache.get(key(2, 100)).await.is_some());
-    assert_eq!(cache.usage().entries, 1 + 10, "a quarter, in a cache as small as this");
+    assert_eq!(cache.stats().entries, 1 + 10, "a quarter, in a cache as small as this");
 }
 
 #[tokio::test]
@@ -148,7 +148,7 @@ async fn an_image_too_large_for_its_share_is_not_kept() {
     cache.keep(cache.place(key(1, 2048)), vec![0; 40_000].into());
     put(&cache, key(2, 64)).await;
     assert_eq!(cache.get(key(1, 2048)).await, None);
-    assert_eq!((cache.usage().entries, cache.usage().evictions), (1, 0));
+    assert_eq!((cache.stats().entries, cache.stats().evictions), (1, 0));
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn a_file_that_is_not_whole_is_never_given_out() {
         damage(&case.path(key(1, 64)));
         assert_eq!(cache.get(key(1, 64)).await, None, "{what}");
         assert!(!case.path(key(1, 64)).exists(), "{what}: it is dropped");
-        assert_eq!((cache.usage().entries, cache.usage().bytes), (0, 0), "{what}");
+        assert_eq!((cache.stats().entries, cache.stats().bytes), (0, 0), "{what}");
     }
     // A whole file in the wrong place is no better.
     put(&cache, key(1, 64)).await;
@@ -223,13 +223,13 @@ async fn a_start_counts_by_last_use_and_clears_what_is_not_ours() {
     // Looked at after the start, the oldest of all is the newest.
     let cache = case.open(1 << 20).await;
     assert_eq!(case.files().len(), 4, "{:?}", case.files());
-    assert_eq!((cache.usage().entries, cache.usage().bytes), (4, 4 * WEIGHT));
+    assert_eq!((cache.stats().entries, cache.stats().bytes), (4, 4 * WEIGHT));
     assert!(cache.get(key(2, 64)).await.is_some());
     drop(cache);
 
     // Room for three: the one not used for thirty hours goes, the one used just now stays, restart or not.
     let cache = case.open(3 * WEIGHT).await;
-    assert_eq!((cache.usage().entries, cache.usage().evictions), (3, 1));
+    assert_eq!((cache.stats().entries, cache.stats().evictions), (3, 1));
     assert_eq!(cache.get(key(4, 64)).await, None);
     assert!(cache.get(key(2, 64)).await.is_some());
 }
@@ -249,7 +249,7 @@ async fn no_image_outlives_its_photo() {
     // Written in turn: when this one is there, those before it would be.
     put(&cache, key(3, 64)).await;
     assert!(!case.path(key(1, 64)).parent().unwrap().exists(), "{:?}", case.files());
-    assert_eq!((cache.usage().entries, cache.usage().bytes), (2, 2 * WEIGHT));
+    assert_eq!((cache.stats().entries, cache.stats().bytes), (2, 2 * WEIGHT));
     assert!(cache.get(key(2, 64)).await.is_some());
     cache.remove(key(1, 64).photo).await.unwrap();
 }
@@ -265,7 +265,8 @@ async fn without_room_nothing_is_kept_and_nothing_stays() {
     cache.keep(cache.place(key(1, 64)), image(key(1, 64)));
     assert_eq!(cache.get(key(1, 64)).await, None);
     cache.remove(key(1, 64).photo).await.unwrap();
-    assert_eq!(cache.usage(), blobs::Usage::default());
+    let stats = cache.stats();
+    assert_eq!((stats.entries, stats.bytes, stats.hits, stats.misses, stats.evictions), (0, 0, 0, 0, 0));
     drop(cache);
     assert!(case.files().is_empty(), "{:?}", case.files());
 }
@@ -280,5 +281,5 @@ async fn a_failing_disk_is_the_same_as_no_cache() {
     cache.keep(cache.place(key(1, 64)), image(key(1, 64)));
     put(&cache, key(2, 64)).await;
     assert_eq!(cache.get(key(1, 64)).await, None);
-    assert_eq!(cache.usage().entries, 1);
+    assert_eq!(cache.stats().entries, 1);
 }

@@ -2,13 +2,12 @@
 //!
 //! Everything here is plain data. Nothing reads a file, a socket or a clock it was not handed.
 
-mod alt;
 mod anchor;
+mod cache;
 mod clock;
 mod error_chain;
 mod feed;
 mod ids;
-mod message;
 mod photo;
 mod post;
 mod session;
@@ -17,17 +16,17 @@ mod text;
 mod timestamp;
 mod user;
 
-pub use alt::Alt;
 pub use anchor::Anchor;
+pub use cache::{CacheCounters, CacheStats};
 pub use clock::Clock;
 pub use error_chain::error_chain;
 pub use feed::{FeedPage, FeedStart, Limit, Whose};
 pub use ids::{PhotoId, PostId, UserId};
-pub use message::Message;
 pub use photo::{Photo, Placeholder, master_for, master_sides};
 pub use post::{Post, PostEdit};
 pub use session::{Token, TokenHash};
 pub use size::Size;
+pub use text::{Alt, Message};
 pub use timestamp::Timestamp;
 pub use user::{User, Username};
 

@@ -11,19 +11,24 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 
 use crate::config::Secret;
-use crate::http::Front;
+use crate::http::ResponseCache;
 use crate::metrics::Metrics;
 
 #[derive(Clone)]
 struct Admin {
     app: App,
     metrics: Arc<Metrics>,
-    front: Arc<Front>,
+    responses: Arc<ResponseCache>,
     token: Option<Secret>,
 }
 
-pub(crate) fn router(app: App, metrics: Arc<Metrics>, front: Arc<Front>, token: Option<Secret>) -> Router {
-    Router::new().route("/metrics", get(show)).with_state(Admin { app, metrics, front, token })
+pub(crate) fn router(
+    app: App,
+    metrics: Arc<Metrics>,
+    responses: Arc<ResponseCache>,
+    token: Option<Secret>,
+) -> Router {
+    Router::new().route("/metrics", get(show)).with_state(Admin { app, metrics, responses, token })
 }
 
 async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
@@ -40,7 +45,7 @@ async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
     };
-    stats.facts.push(admin.front.figures());
+    stats.caches.extend(admin.responses.stats());
     match admin.metrics.encode(&stats) {
         Ok(text) => {
             let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -115,29 +115,19 @@ fn of_stats(stats: &Stats) -> Registry {
     let evictions = Family::<Labels, Counter>::default();
     let bytes = Family::<Labels, Gauge<u64, AtomicU64>>::default();
     let entries = Family::<Labels, Gauge<u64, AtomicU64>>::default();
-    for level in &stats.image_cache {
-        let labels = vec![("level", level.name)];
-        for (result, count) in [("hit", level.hits), ("miss", level.misses)] {
-            lookups.get_or_create(&vec![("level", level.name), ("result", result)]).inc_by(count);
+    for cache in &stats.caches {
+        let labels = vec![("cache", cache.name)];
+        for (result, count) in [("hit", cache.hits), ("miss", cache.misses)] {
+            lookups.get_or_create(&vec![("cache", cache.name), ("result", result)]).inc_by(count);
         }
-        evictions.get_or_create(&labels).inc_by(level.evictions);
-        bytes.get_or_create(&labels).set(level.bytes);
-        entries.get_or_create(&labels).set(level.entries);
+        evictions.get_or_create(&labels).inc_by(cache.evictions);
+        bytes.get_or_create(&labels).set(cache.bytes);
+        entries.get_or_create(&labels).set(cache.entries);
     }
-    registry.register("pinhole_image_cache_lookups", "Finished images looked up", lookups);
-    registry.register("pinhole_image_cache_evictions", "Finished images that had to make room", evictions);
-    registry.register("pinhole_image_cache_bytes", "What finished images take", bytes);
-    registry.register("pinhole_image_cache_entries", "Finished images kept", entries);
-    let lookups = Family::<Labels, Counter>::default();
-    let entries = Family::<Labels, Gauge<u64, AtomicU64>>::default();
-    for facts in &stats.facts {
-        for (result, count) in [("hit", facts.hits), ("miss", facts.misses)] {
-            lookups.get_or_create(&vec![("kind", facts.kind), ("result", result)]).inc_by(count);
-        }
-        entries.get_or_create(&vec![("kind", facts.kind)]).set(facts.entries);
-    }
-    registry.register("pinhole_memory_lookups", "Facts looked up in memory before the database", lookups);
-    registry.register("pinhole_memory_entries", "Facts kept in memory", entries);
+    registry.register("pinhole_cache_lookups", "Cache lookups by result", lookups);
+    registry.register("pinhole_cache_evictions", "Entries evicted to stay within the bound", evictions);
+    registry.register("pinhole_cache_bytes", "Bytes that the entries of a cache take", bytes);
+    registry.register("pinhole_cache_entries", "Entries in a cache", entries);
     let renders = Counter::<u64>::default();
     renders.inc_by(stats.renders);
     registry.register("pinhole_image_renders", "Images drawn because no level had them", renders);

@@ -78,12 +78,12 @@ impl Service {
         let (stop, stopping) = watch::channel(false);
         let limits = ConnectionLimits::new(config);
 
-        let (dispatcher, front) = http::dispatcher(app.clone(), clock, config, metrics.clone());
+        let (dispatcher, responses) = http::dispatcher(app.clone(), clock, config, metrics.clone());
         let serving =
             listener::serve(listener, dispatcher, limits.clone(), metrics.clone(), stopping.clone());
         let mut listeners = vec![tokio::spawn(serving)];
         if let Some(listener) = admin_listener {
-            let router = admin::router(app.clone(), metrics, front, config.admin_token.clone());
+            let router = admin::router(app.clone(), metrics, responses, config.admin_token.clone());
             let own = Arc::new(Metrics::new());
             listeners.push(tokio::spawn(listener::serve(listener, router, limits, own, stopping)));
         }

@@ -8,9 +8,9 @@ use e2e::{Answer, Client, Service, Wire, at_once, eventually, picture};
 use crate::metrics::{figure, watched, watched_in};
 
 const RENDERS: &str = "pinhole_image_renders_total";
-const ON_DISK: &str = "pinhole_image_cache_entries{level=\"disk\"}";
-const DISK_HITS: &str = "pinhole_image_cache_lookups_total{level=\"disk\",result=\"hit\"}";
-const DISK_EVICTIONS: &str = "pinhole_image_cache_evictions_total{level=\"disk\"}";
+const ON_DISK: &str = "pinhole_cache_entries{cache=\"image_disk\"}";
+const DISK_HITS: &str = "pinhole_cache_lookups_total{cache=\"image_disk\",result=\"hit\"}";
+const DISK_EVICTIONS: &str = "pinhole_cache_evictions_total{cache=\"image_disk\"}";
 const LONG: Duration = Duration::from_secs(30);
 
 fn share(person: &Client, picture: &[u8]) -> (i64, String) {
@@ -69,7 +69,7 @@ fn a_sweep_of_sizes_stays_within_its_bounds_and_leaves_others_alone() {
             assert!(bytes_in_cache(&service) <= 1 << 20);
         }
     }
-    let counted = figure(&admin, "pinhole_image_cache_bytes{level=\"disk\"}");
+    let counted = figure(&admin, "pinhole_cache_bytes{cache=\"image_disk\"}");
     assert!((524_288.0..=1_048_576.0).contains(&counted), "{counted}");
 }
 
@@ -215,8 +215,8 @@ fn images_of_photos_that_a_restored_database_does_not_know_are_cleared() {
 
 #[test]
 fn an_image_asked_for_often_is_sent_from_a_file_of_its_own_until_its_photo_goes() {
-    const FROM_FILE: &str = "pinhole_image_cache_lookups_total{level=\"file\",result=\"hit\"}";
-    const FILES: &str = "pinhole_image_cache_entries{level=\"file\"}";
+    const FROM_FILE: &str = "pinhole_cache_lookups_total{cache=\"image_file\",result=\"hit\"}";
+    const FILES: &str = "pinhole_cache_entries{cache=\"image_file\"}";
     const OFTEN: usize = 100;
     let (service, admin) = watched(&[]);
     let ada = service.newcomer("ada");

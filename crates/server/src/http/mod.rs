@@ -5,16 +5,16 @@ mod error;
 mod extract;
 mod fast_path;
 mod form;
-mod front;
 mod handlers;
 mod json;
 mod middleware;
 mod openapi;
 mod pages;
+mod post_json;
+mod response_cache;
 mod routes;
 mod session_cookie;
 mod state;
-mod written;
 
 use std::sync::Arc;
 
@@ -25,20 +25,20 @@ use utoipa::openapi::OpenApi;
 use crate::config::Config;
 use crate::metrics::Metrics;
 pub(crate) use fast_path::Dispatcher;
-pub(crate) use front::Front;
+pub(crate) use response_cache::ResponseCache;
 use state::Http;
 
-/// The handler of all requests, and the cache of the feed's first page.
+/// The handler of all requests, and its response cache.
 pub(crate) fn dispatcher(
     app: App,
     clock: Clock,
     config: &Config,
     metrics: Arc<Metrics>,
-) -> (Arc<Dispatcher>, Arc<Front>) {
+) -> (Arc<Dispatcher>, Arc<ResponseCache>) {
     let openapi = serde_json::to_vec(&openapi_document()).expect("plain data serializes to JSON");
     let http = Http::new(app, clock, config, metrics, openapi.into());
-    let front = http.front();
-    (Arc::new(Dispatcher::new(routes::table::table(), http)), front)
+    let responses = http.responses.clone();
+    (Arc::new(Dispatcher::new(routes::table::table(), http)), responses)
 }
 
 /// The contract of the API, as it is served and committed.

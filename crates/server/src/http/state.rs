@@ -14,12 +14,12 @@ use crate::config::Config;
 use crate::connection::ConnectionAddrs;
 use crate::http::form;
 use crate::http::form::{BodyLimits, FileSink, Form, FormError};
-use crate::http::front::Front;
 use crate::http::middleware::addresses::Addresses;
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
 use crate::http::middleware::response_budget::ResponseBudget;
 use crate::http::pages::assets::Assets;
+use crate::http::response_cache::ResponseCache;
 use crate::http::session_cookie::SessionCookie;
 use crate::metrics::Metrics;
 
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(super) metrics: Arc<Metrics>,
     pub(super) response_budget: ResponseBudget,
     pub(super) assets: Assets,
-    pub(super) front: Arc<Front>,
+    pub(super) responses: Arc<ResponseCache>,
     /// The OpenAPI document.
     pub(super) openapi: Bytes,
     small_body: BodyLimits,
@@ -65,7 +65,9 @@ impl Http {
     ) -> Self {
         let small_body =
             BodyLimits { max_bytes: SMALL_BODY, pause: config.body_timeout, total: config.body_timeout };
+        let responses = ResponseCache::new(&app);
         Self(Arc::new(Shared {
+            responses,
             app,
             clock,
             addresses: Addresses::new(config),
@@ -75,16 +77,10 @@ impl Http {
             metrics,
             response_budget: ResponseBudget::new(),
             assets: Assets::new(),
-            front: Arc::default(),
             openapi,
             small_body,
             upload: BodyLimits { total: config.upload_timeout, ..small_body },
         }))
-    }
-
-    /// The cache of the feed's first page.
-    pub(crate) fn front(&self) -> Arc<Front> {
-        self.front.clone()
     }
 
     /// Reads a form without a file.

@@ -12,11 +12,11 @@ use model::{Anchor, FeedStart, Limit, Whose};
 use crate::http::error::ApiError;
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::session::OptionalSession;
-use crate::http::front::{Form, Written};
 use crate::http::json::json_bytes;
 use crate::http::middleware::addresses::Head;
+use crate::http::post_json::PostJson;
+use crate::http::response_cache::FirstPage;
 use crate::http::state::Http;
-use crate::http::written;
 
 pub(crate) async fn feed(
     State(http): State<Http>,
@@ -32,63 +32,53 @@ pub(crate) async fn read(
     head: Head<'_>,
     caller: Option<&app::Caller>,
 ) -> Result<Bytes, ApiError> {
-    let ask = Ask::parse(head.uri.query().unwrap_or_default())?;
-    // Before the posts are read: a change in between makes the page old at once, not wrong for ever.
-    if let Some(version) = http.app.feed_version().filter(|_| ask.is_front()) {
-        return front(http, head, caller, ask, version).await;
+    let query = FeedQuery::parse(head.uri.query().unwrap_or_default())?;
+    if query.is_first_page() && http.responses.is_enabled() {
+        return first_page(http, head, caller, query).await;
     }
-    // In a box, as below: what is seldom needed must not make every request larger.
-    Box::pin(page(http, head, caller, Whose::Everyones, "/feed", ask)).await
+    // Boxed: what a first page does not need must not make its future larger.
+    Box::pin(page(http, head, caller, Whose::Everyones, "/feed", query)).await
 }
 
-/// The newest posts: written once for all readers, as long as nothing changes.
-async fn front(
+/// The newest posts: encoded once for all readers, until a change invalidates them.
+async fn first_page(
     http: &Http,
     head: Head<'_>,
     caller: Option<&app::Caller>,
-    ask: Ask,
-    version: u64,
+    query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let asked = |form: &Form| form.limit == ask.limit_as_sent && http.addresses.is_base_url(&form.base, head);
-    let page = match http.front.find(version, asked) {
-        Some(page) => page,
-        None => Box::pin(written_anew(http, head, ask, version)).await?,
+    let base = http.addresses.base_url(head);
+    let key = FirstPage { limit: query.limit_as_sent.clone(), base: base.clone() };
+    let fill = async || {
+        let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), query.limit).await?;
+        Ok::<_, ApiError>(Arc::new(query.encode(&page, &base, "/feed")))
     };
+    let page = http.responses.first_pages.get_or_fill(key, fill).await?;
     match (caller, page.oldest()) {
-        (Some(caller), Some(oldest)) => Ok(page.seen_by(&*http.app.liked_since(caller, oldest).await?)),
-        _ => Ok(page.plain()),
+        (Some(caller), Some(oldest)) => {
+            let liked = http.app.liked_since(caller, oldest).await?;
+            Ok(page.with_likes(|post| liked.contains(post)))
+        }
+        _ => Ok(page.bytes()),
     }
 }
 
-/// The newest posts as they are now.
-async fn written_anew(http: &Http, head: Head<'_>, ask: Ask, version: u64) -> Result<Arc<Written>, ApiError> {
-    let form = Form { limit: ask.limit_as_sent.clone(), base: http.addresses.base_url(head) };
-    let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), ask.limit).await?;
-    let ids: Vec<_> = page.posts.iter().map(|post| post.id).collect();
-    let json = ask.answer(&page, &form.base, "/feed");
-    let page = Arc::new(Written::new(form, version, json, &ids));
-    if page.oldest().is_none_or(|oldest| http.app.may_keep(oldest)) {
-        http.front.keep(&page);
-    }
-    Ok(page)
-}
-
-/// A page of posts as `ask` has it, as JSON; `path` is where the next one is found.
+/// A page of posts as JSON; `path` is where the next one is found.
 pub(crate) async fn page(
     http: &Http,
     head: Head<'_>,
     caller: Option<&app::Caller>,
     whose: Whose,
     path: &str,
-    ask: Ask,
+    query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let start = ask.after.map_or(FeedStart::Offset(ask.offset), FeedStart::After);
-    let page = http.app.feed(caller, whose, start, ask.limit).await?;
-    Ok(ask.answer(&page, &http.addresses.base_url(head), path))
+    let start = query.after.map_or(FeedStart::Offset(query.offset), FeedStart::After);
+    let page = http.app.feed(caller, whose, start, query.limit).await?;
+    Ok(query.encode(&page, &http.addresses.base_url(head), path).bytes())
 }
 
-/// What a reader asked for.
-pub(crate) struct Ask {
+/// The paging parameters of a list of posts.
+pub(crate) struct FeedQuery {
     limit: Limit,
     /// Digits only, so it can go into a link as it is.
     limit_as_sent: Option<String>,
@@ -96,20 +86,21 @@ pub(crate) struct Ask {
     after: Option<Anchor>,
 }
 
-impl Ask {
-    fn is_front(&self) -> bool {
+impl FeedQuery {
+    fn is_first_page(&self) -> bool {
         self.offset == 0 && self.after.is_none()
     }
 
-    /// A page with the link to the next one, as JSON.
-    fn answer(self, page: &model::FeedPage, base: &str, path: &str) -> Bytes {
+    /// A page with the address of the next one.
+    fn encode(&self, page: &model::FeedPage, base: &str, path: &str) -> PostJson {
         let next = page.next.map(|anchor| {
             let offset = self.offset.saturating_add(page.posts.len() as u64);
-            let limit = self.limit_as_sent.unwrap_or_else(|| self.limit.get().to_string());
+            let default_limit = self.limit.get().to_string();
+            let limit = self.limit_as_sent.as_deref().unwrap_or(&default_limit);
             let (offset, after) = (offset.to_string(), anchor.to_string());
-            [base, path, "?limit=", &limit, "&offset=", &offset, "&after=", &after].concat()
+            [base, path, "?limit=", limit, "&offset=", &offset, "&after=", &after].concat()
         });
-        written::page(page, next.as_deref())
+        PostJson::page(page, next.as_deref())
     }
 
     pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {

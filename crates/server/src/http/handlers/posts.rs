@@ -1,11 +1,13 @@
 //! Posts: made, read, edited, deleted.
 
+use std::sync::Arc;
+
 use app::{Draft, Posted};
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use model::{Message, PostEdit, PostId};
+use model::{Message, Post, PostEdit, PostId};
 use utoipa::ToSchema;
 
 use crate::http::dto::Empty;
@@ -15,8 +17,8 @@ use crate::http::extract::path::PathId;
 use crate::http::extract::session::{OptionalSession, RequiredSession};
 use crate::http::handlers::upload::{IdempotencyKey, parse_alt, read_upload, set_removed_metadata_header};
 use crate::http::json::{json, json_bytes};
+use crate::http::post_json::PostJson;
 use crate::http::state::Http;
-use crate::http::written;
 
 /// A photo with an optional message.
 #[derive(ToSchema)]
@@ -76,12 +78,12 @@ pub(crate) async fn create(
 fn created(posted: Posted) -> Result<Response, ApiError> {
     match posted {
         Posted::Before(post) => {
-            let mut response = json_bytes(StatusCode::CREATED, written::post(&post).into());
+            let mut response = json_bytes(StatusCode::CREATED, PostJson::post(&post).bytes());
             response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
             Ok(response)
         }
         Posted::New { post, removed } => {
-            let mut response = json_bytes(StatusCode::CREATED, written::post(&post).into());
+            let mut response = json_bytes(StatusCode::CREATED, PostJson::post(&post).bytes());
             set_removed_metadata_header(&mut response, removed)?;
             Ok(response)
         }
@@ -96,10 +98,22 @@ pub(crate) async fn get(
     Ok(json_bytes(StatusCode::OK, read(&http, caller.as_ref(), id).await?))
 }
 
-/// A post as somebody sees it, as JSON.
+/// A post as the caller sees it, as JSON.
 pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
-    let (json, is_liked) = http.app.written_post(caller, id, written::post).await?;
-    Ok(if is_liked { written::liked(&json, written::unliked(&json)) } else { json })
+    // A fill sees the caller's like in the same query.
+    let mut seen = None;
+    let fill = async || {
+        let post = http.app.post(caller, id).await?;
+        seen = Some(post.is_liked);
+        Ok::<_, ApiError>(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
+    };
+    let json = http.responses.posts.get_or_fill(id, fill).await?;
+    let is_liked = match (seen, caller) {
+        (Some(seen), _) => seen,
+        (None, Some(caller)) => http.app.likes(caller, id).await?,
+        (None, None) => false,
+    };
+    Ok(json.with_likes(|_| is_liked))
 }
 
 pub(crate) async fn edit(
@@ -120,7 +134,7 @@ pub(crate) async fn edit(
     } else {
         http.app.edit_post(&caller, id, edit).await?
     };
-    Ok(json_bytes(StatusCode::OK, written::post(&post).into()))
+    Ok(json_bytes(StatusCode::OK, PostJson::post(&post).bytes()))
 }
 
 pub(crate) async fn delete(

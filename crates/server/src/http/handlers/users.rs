@@ -30,10 +30,10 @@ pub(crate) async fn posts(
 ) -> Result<Response, ApiError> {
     // Whether there is such a user comes before whether the page asked for makes sense.
     let user = http.app.user(&username).await?;
-    let ask = feed::Ask::parse(parts.uri.query().unwrap_or_default())?;
+    let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     let path = format!("/users/{}/posts", in_path(&user.username));
     let (head, caller) = ((&parts).into(), caller.as_ref());
-    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, Whose::Only(user.id), &path, ask).await?))
+    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, Whose::Only(user.id), &path, query).await?))
 }
 
 /// As the name is written in an address. Some programs read a bare `+` as a blank, so it is not left bare.

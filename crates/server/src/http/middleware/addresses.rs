@@ -81,17 +81,6 @@ impl Addresses {
         }
     }
 
-    /// What [`Addresses::base_url`] makes of this request, if it is `base`. Found out without making it.
-    pub(crate) fn is_base_url(&self, base: &str, head: Head<'_>) -> bool {
-        if let Some(url) = &self.public_url {
-            return url.as_str() == base;
-        }
-        let Named { scheme, host } = self.named(head);
-        // Only what is an authority is ever part of one.
-        let after_scheme = base.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://"));
-        host.is_some() && after_scheme == host
-    }
-
     /// The scheme and host that a request names, itself or through a proxy we trust.
     fn named<'a>(&self, head: Head<'a>) -> Named<'a> {
         let (mut scheme, mut host) = ("http", head.headers.get(HOST).and_then(|host| host.to_str().ok()));

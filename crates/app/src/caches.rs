@@ -1,0 +1,149 @@
+//! The object caches, and the invalidations that keep them exact.
+//!
+//! The store publishes every change that this process commits. Where other nodes write to the same database as well,
+//! the caches are disabled: no response may be older than the last acknowledged write. Only that a photo exists is
+//! cached there, by a TTL.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{CacheStats, PhotoId, PostId, TokenHash, User, UserId};
+use parking_lot::RwLock;
+use store::{Change, Session};
+
+use crate::invalidating_cache::InvalidatingCache;
+
+#[derive(Debug)]
+pub(crate) struct Caches {
+    pub(crate) sessions: InvalidatingCache<TokenHash, Session>,
+    /// The short side of photos that exist.
+    pub(crate) photos: InvalidatingCache<PhotoId, u32>,
+    /// The authors of posts.
+    pub(crate) users: InvalidatingCache<UserId, Arc<User>>,
+    pub(crate) likes: InvalidatingCache<UserId, Arc<LikedSet>>,
+    subscribers: RwLock<Vec<Subscriber>>,
+}
+
+/// Called with the changes of every commit, before the commit is acknowledged.
+struct Subscriber(Box<dyn Fn(&[Change]) + Send + Sync>);
+
+impl fmt::Debug for Subscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Subscriber")
+    }
+}
+
+/// An image may outlive its photo by five seconds on another node; this leaves time for the response to arrive.
+const PHOTO_TTL: Duration = Duration::from_secs(3);
+
+const SESSIONS_BYTES: u64 = 24 << 20;
+const PHOTOS_BYTES: u64 = 8 << 20;
+const USERS_BYTES: u64 = 12 << 20;
+const LIKES_BYTES: u64 = 32 << 20;
+
+/// A user with a name and a profile photo of common length.
+const USER_BYTES: u64 = 256;
+
+impl Caches {
+    pub(crate) fn new() -> Self {
+        Self {
+            sessions: InvalidatingCache::new("sessions", SESSIONS_BYTES, |_| USER_BYTES),
+            photos: InvalidatingCache::new("photos", PHOTOS_BYTES, |_| 0),
+            users: InvalidatingCache::new("users", USERS_BYTES, |_| USER_BYTES),
+            likes: InvalidatingCache::new("likes", LIKES_BYTES, |liked| liked.bytes()),
+            subscribers: RwLock::default(),
+        }
+    }
+
+    /// For a database that other nodes write to as well.
+    pub(crate) fn of_shared_database() -> Self {
+        Self {
+            sessions: InvalidatingCache::disabled("sessions"),
+            photos: InvalidatingCache::with_ttl("photos", PHOTOS_BYTES, |_| 0, PHOTO_TTL),
+            users: InvalidatingCache::disabled("users"),
+            likes: InvalidatingCache::disabled("likes"),
+            subscribers: RwLock::default(),
+        }
+    }
+
+    pub(crate) fn subscribe(&self, subscriber: impl Fn(&[Change]) + Send + Sync + 'static) {
+        let mut subscribers = self.subscribers.write();
+        subscribers.push(Subscriber(Box::new(subscriber)));
+    }
+
+    /// Invalidates what the changes of a commit touch, here and at the subscribers.
+    pub(crate) fn invalidate(&self, changes: &[Change]) {
+        for change in changes {
+            match change {
+                Change::Session(token) => self.sessions.invalidate(token),
+                Change::User(user) => {
+                    self.users.invalidate(user);
+                    // A session holds its user, and which sessions are theirs is not known here.
+                    self.sessions.invalidate_all();
+                }
+                Change::Like(user, _) => self.likes.invalidate(user),
+                Change::Photo(photo) => self.photos.invalidate(photo),
+                Change::Post(_) => {}
+            }
+        }
+        for subscriber in &*self.subscribers.read() {
+            (subscriber.0)(changes);
+        }
+    }
+
+    pub(crate) fn stats(&self) -> Vec<CacheStats> {
+        let Self { sessions, photos, users, likes, subscribers: _ } = self;
+        vec![sessions.stats(), photos.stats(), users.stats(), likes.stats()]
+    }
+}
+
+/// The posts a user likes, among `since` and all newer ones.
+#[derive(Debug)]
+pub struct LikedSet {
+    since: PostId,
+    /// Oldest first.
+    posts: Vec<PostId>,
+}
+
+impl LikedSet {
+    /// From the newest posts that a user likes, newest first, no more than `limit`.
+    pub(crate) fn newest(mut posts: Vec<PostId>, limit: u32) -> Self {
+        let is_full = posts.len() >= limit as usize;
+        let since = posts.last().copied().filter(|_| is_full).unwrap_or(PostId(i64::MIN));
+        posts.reverse();
+        Self { since, posts }
+    }
+
+    /// From all such posts, oldest first.
+    pub(crate) fn since(since: PostId, posts: Vec<PostId>) -> Self {
+        Self { since, posts }
+    }
+
+    /// Whether it says of this post, and of all newer ones, if the user likes it.
+    pub(crate) fn reaches(&self, post: PostId) -> bool {
+        self.since <= post
+    }
+
+    pub fn contains(&self, post: PostId) -> bool {
+        self.posts.binary_search(&post).is_ok()
+    }
+
+    fn bytes(&self) -> u64 {
+        size_of_val(&*self.posts) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_likes_know_how_far_back_they_reach() {
+        let all = LikedSet::newest(vec![PostId(9), PostId(4)], 3);
+        assert!(all.reaches(PostId(1)) && all.contains(PostId(4)) && !all.contains(PostId(5)));
+        let limited = LikedSet::newest(vec![PostId(9), PostId(4)], 2);
+        assert!(limited.reaches(PostId(4)) && !limited.reaches(PostId(3)) && limited.contains(PostId(9)));
+        assert!(LikedSet::newest(Vec::new(), 2).reaches(PostId(1)));
+    }
+}
