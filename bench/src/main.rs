@@ -1,4 +1,4 @@
-//! How the service compares with others, measured: `cargo run --release -p bench -- pictures`, or `-- service`.
+//! How the service compares with others, measured: `cargo run --profile dist -p bench -- pictures`, or `-- service`.
 
 mod engine;
 mod error;

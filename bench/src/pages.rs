@@ -8,10 +8,10 @@ use crate::error::Error;
 pub(crate) fn run() -> Result<(), Error> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut build = Command::new("cargo");
-    build.args(["build", "--release", "--locked", "--package", "server"]).current_dir(&root);
+    build.args(["build", "--profile", "dist", "--locked", "--package", "server"]).current_dir(&root);
     finish(build, "building the service")?;
     let mut browser = Command::new(root.join("scripts/browser"));
-    browser.arg("--performance").env("PINHOLE_BIN", root.join("target/release/pinhole")).current_dir(&root);
+    browser.arg("--performance").env("PINHOLE_BIN", root.join("target/dist/pinhole")).current_dir(&root);
     finish(browser, "scripts/browser --performance")
 }
 

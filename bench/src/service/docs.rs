@@ -7,11 +7,11 @@ use crate::error::{Error, read};
 use crate::report::{Report, Section};
 
 const BEGIN: &str =
-    "<!-- measured: begin; written by `cargo run --release -p bench -- service --write-docs` -->";
+    "<!-- measured: begin; written by `cargo run --profile dist -p bench -- service --write-docs` -->";
 const END: &str = "<!-- measured: end -->";
 
 const POSTGRES_BEGIN: &str =
-    "<!-- PostgreSQL: begin; written by `cargo run --release -p bench -- service --write-docs` -->";
+    "<!-- PostgreSQL: begin; written by `cargo run --profile dist -p bench -- service --write-docs` -->";
 const POSTGRES_END: &str = "<!-- PostgreSQL: end -->";
 
 /// A pair of marks keeps what it has when nothing of its kind was measured.

@@ -1,4 +1,4 @@
-//! Our own service, as anybody would run it: the release binary on a folder.
+//! Our own service, as packages ship it: the dist build on a folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,14 +19,14 @@ pub(super) struct Ours {
     pub(super) ready_after: Duration,
 }
 
-/// Builds it as it is released.
+/// Builds it as packages do.
 pub(super) fn build() -> Result<PathBuf, Error> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--locked", "--package", "server"]).current_dir(&root);
+    command.args(["build", "--profile", "dist", "--locked", "--package", "server"]).current_dir(&root);
     match command.status().map_err(Error::system("cargo"))?.success() {
-        true => Ok(root.join("target/release/pinhole")),
+        true => Ok(root.join("target/dist/pinhole")),
         false => Err(Error::measure("the service could not be built")),
     }
 }
