@@ -26,7 +26,7 @@ pub(crate) struct Caches {
 }
 
 /// Called with the changes of every commit, before the commit is acknowledged.
-struct Subscriber(Box<dyn Fn(&[Change]) + Send + Sync>);
+struct Subscriber(store::Listener);
 
 impl fmt::Debug for Subscriber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
