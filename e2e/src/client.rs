@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use reqwest::blocking;
@@ -30,13 +29,6 @@ pub struct Client {
     base: String,
     username: String,
     session: Option<(Carrier, String)>,
-}
-
-/// A name nobody else has: not another test, not yesterday's run against the same service.
-pub fn unique(prefix: &str) -> String {
-    static RUN: LazyLock<String> = LazyLock::new(|| format!("{:08x}", fastrand::u32(..)));
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!("{prefix}-{}-{}", *RUN, NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Speaks plain HTTP. But the service's own build gives this library TLS, and then it wants to know whose.

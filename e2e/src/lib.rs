@@ -17,12 +17,14 @@ pub mod picture;
 mod service;
 pub mod shape;
 mod stores;
+mod unique;
 mod wire;
 
-pub use client::{Answer, Carrier, Client, PASSWORD, Request, browser, unique};
+pub use client::{Answer, Carrier, Client, PASSWORD, Request, browser};
 pub use crowd::at_once;
 pub use form::{Body, Encoding, Form};
 pub use patience::eventually;
 pub use service::{Service, program};
 pub use stores::afterglow;
+pub use unique::unique;
 pub use wire::{Reply, Wire};

@@ -11,9 +11,10 @@ use std::time::Duration;
 use blobs::Location;
 use model::Clock;
 
+use crate::app::Parts;
 use crate::caches::Caches;
 use crate::workers::{Budget, Workers};
-use crate::{App, Crowd, Parts, Settings, passwords, stats, variants};
+use crate::{App, Crowd, Settings, passwords, variants};
 
 /// Uploads under way at once, in all and by one person: what has arrived of them waits on the disk.
 const MAX_UPLOADS: usize = 128;
@@ -143,7 +144,7 @@ impl App {
             pixel_memory: Budget::new(settings.pixel_memory, MEMORY_PATIENCE),
             uploads: Crowd::new(MAX_UPLOADS, MAX_UPLOADS_EACH),
             renders: AtomicU64::new(0),
-            totals: stats::CachedTotals::default(),
+            totals: tokio::sync::Mutex::default(),
             settings,
             _lock: lock,
         };

@@ -4,8 +4,9 @@ use imaging::Removed;
 use model::{Message, Post, PostEdit, PostId, UserId};
 use store::{Access, Created, NewPost, Replay};
 
+use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, Prepared};
-use crate::{App, Caller, Error, Settings, Upload, detached};
+use crate::{App, Caller, Error, Settings, Upload};
 
 pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
 const NOT_YOURS: Error = Error::Forbidden("this post belongs to somebody else");

@@ -3,8 +3,9 @@
 use imaging::Removed;
 use model::User;
 
+use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, Prepared};
-use crate::{App, Caller, Error, Upload, detached};
+use crate::{App, Caller, Error, Upload};
 
 impl App {
     /// Gives the caller another photo and takes the earlier one away, with every image made of it. Returns them

@@ -3,9 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use model::{CacheStats, Timestamp};
+use model::CacheStats;
 use store::Totals;
-use tokio::sync::Mutex;
 
 use crate::{App, Error};
 
@@ -29,10 +28,7 @@ pub struct Queue {
     pub abandoned: u64,
 }
 
-/// Counting every photo takes a walk through the table, so a count serves for a while.
-#[derive(Debug, Default)]
-pub(crate) struct CachedTotals(Mutex<Option<(Timestamp, Totals)>>);
-
+/// Counting every photo scans the table, so a count is reused for a while.
 const COUNT_EVERY: Duration = Duration::from_secs(60);
 
 impl App {
@@ -68,7 +64,7 @@ impl App {
 
     async fn totals(&self) -> Result<Totals, Error> {
         let now = self.0.clock.now();
-        let mut cached = self.0.totals.0.lock().await;
+        let mut cached = self.0.totals.lock().await;
         match *cached {
             Some((counted_at, totals)) if now.since(counted_at) < COUNT_EVERY => Ok(totals),
             _ => {

@@ -11,9 +11,10 @@ use imaging::OutputFormat;
 use model::{CacheStats, PhotoId, Size};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::Error;
+use crate::detached::detached;
 use crate::hot::{ImageFile, Kept, Room};
 use crate::invalidating_cache::InvalidatingCache;
-use crate::{Error, detached};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {

@@ -10,7 +10,7 @@
 //! depends on conditional requests: some stores ignore the condition and answer as if it had held.
 
 mod account;
-mod object;
+mod address;
 mod trouble;
 mod url;
 
@@ -18,25 +18,24 @@ use std::collections::HashMap;
 use std::future::ready;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use model::{PhotoId, master_sides};
+use model::{Clock, PhotoId, master_sides};
 use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::{Attributes, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions};
 
 pub use account::Account;
-pub(crate) use object::Object;
 pub use trouble::Trouble;
 pub use url::BucketUrl;
 
 use crate::names::{PHOTOS, shard, shard_of};
-use crate::{Error, Kept, Part, Square, Stored};
+use crate::{Error, Kept, Part, Square};
 use account::Patience;
-use object::{Address, CHECKSUM};
+use address::{Address, CHECKSUM};
 
 /// What a store may need to finish, or give up, a request whose sender has gone: far more than was ever seen.
 pub(crate) const STRAGGLERS: Duration = Duration::from_secs(5 * 60);
@@ -97,10 +96,10 @@ impl Bucket {
         stream::iter(puts).buffer_unordered(AT_ONCE).try_collect().await
     }
 
-    pub(crate) async fn square(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
+    pub(crate) async fn square(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Object>, Error> {
         let address = self.address(photo, Part::Square(side));
         let found = self.get(&self.quick, &address).await?;
-        Ok(found.map(|found| Stored::object(Object::new(self.clone(), address, found))))
+        Ok(found.map(|found| Object::new(self.clone(), address, found)))
     }
 
     pub(crate) async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
@@ -244,5 +243,46 @@ impl Bucket {
 
     fn trouble(&self, deed: &'static str, key: &Path, error: &object_store::Error) -> Error {
         Error::Unavailable(Trouble::new(deed, &self.url.describe(key), error))
+    }
+}
+
+/// An object that was found, not received yet.
+#[derive(Debug)]
+pub(crate) struct Object {
+    bucket: Arc<Bucket>,
+    address: Address,
+    found: GetResult,
+    found_at: Instant,
+}
+
+/// Whoever had to wait for memory asks again: the store may have stopped waiting for us.
+const FRESH: Duration = Duration::from_secs(2);
+
+impl Object {
+    fn new(bucket: Arc<Bucket>, address: Address, found: GetResult) -> Self {
+        Self { bucket, address, found, found_at: Clock::monotonic() }
+    }
+
+    pub(crate) fn length(&self) -> u64 {
+        self.found.meta.size
+    }
+
+    pub(crate) async fn read(self) -> Result<Bytes, Error> {
+        let Self { bucket, address, found, found_at } = self;
+        if found_at.elapsed() < FRESH {
+            match bucket.receive(&address, found).await {
+                // It may have been the way, or one of several copies: another look decides.
+                Err(Error::Damaged { object }) => {
+                    tracing::warn!(object, "an object did not arrive as it was written; it is read again");
+                }
+                outcome => return outcome,
+            }
+        } else {
+            drop(found);
+        }
+        match bucket.get(&bucket.quick, &address).await? {
+            Some(found) => bucket.receive(&address, found).await,
+            None => Err(bucket.damaged(&address)),
+        }
     }
 }

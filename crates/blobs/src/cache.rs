@@ -32,18 +32,10 @@ use crate::Error;
 use crate::names::shard;
 use complaints::Complaints;
 use index::Index;
+pub use index::Key;
 
 /// Images that wait to be written. More are not kept: the disk cannot follow, and they would fill the memory.
 const WAITING: usize = 64;
-
-/// Names an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
-    pub photo: PhotoId,
-    pub size: Size,
-    /// A short name in small letters, such as `webp`.
-    pub format: &'static str,
-}
 
 #[derive(Debug)]
 pub struct Cache {

@@ -4,6 +4,7 @@
 //! always lie on the local disk. A photo's files are published together and never change afterwards. What
 //! [`Blobs::put`] has acknowledged survives a power cut.
 
+mod blocking;
 mod bucket;
 mod cache;
 mod checksum;
@@ -25,20 +26,14 @@ use model::PhotoId;
 pub use bucket::{Account, BucketUrl, Trouble};
 pub use cache::{Cache, Key, Place};
 pub use error::Error;
-pub use part::{Kept, Part, UnknownPart};
+pub use part::{Kept, Part, Square, UnknownPart};
 pub use spool::{Spool, Spooled};
 pub use stored::Stored;
 
+use blocking::blocking;
 use bucket::Bucket;
 use folder::Folder;
 use staging::Staging;
-
-/// One kept square of a photo, by the length of its side.
-#[derive(Debug, Clone)]
-pub struct Square {
-    pub side: u32,
-    pub bytes: Bytes,
-}
 
 /// Where photos are to be kept.
 #[derive(Debug, Clone)]
@@ -121,7 +116,7 @@ impl Blobs {
                 let folder = folder.clone();
                 blocking(move || folder.square(photo, side)).await
             }
-            Home::Bucket(bucket) => bucket.square(photo, side).await,
+            Home::Bucket(bucket) => Ok(bucket.square(photo, side).await?.map(Stored::object)),
         }
     }
 
@@ -177,15 +172,5 @@ impl Blobs {
             Home::Folder(_) => Duration::ZERO,
             Home::Bucket(_) => bucket::STRAGGLERS,
         }
-    }
-}
-
-/// Files are touched on threads that may block, never on the runtime's own.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(outcome) => outcome,
-        Err(stopped) => Err(Error::Stopped(stopped.to_string())),
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use model::PhotoId;
 
 /// One of a photo's squares, by the length of its side, or what was uploaded.
@@ -12,6 +13,13 @@ use model::PhotoId;
 pub enum Part {
     Square(u32),
     Original,
+}
+
+/// One master of a photo, by the length of its side.
+#[derive(Debug, Clone)]
+pub struct Square {
+    pub side: u32,
+    pub bytes: Bytes,
 }
 
 /// A photo that lies in the blob store: its files with their lengths, the largest square first and the original last.

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 
+use crate::Error;
+use crate::blocking::blocking;
 use crate::bucket::Object;
-use crate::{Error, blocking};
 
 #[derive(Debug)]
 pub struct Stored {

@@ -4,6 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use model::{PhotoId, Size};
 
+/// Names an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub photo: PhotoId,
+    pub size: Size,
+    /// A short name in small letters, such as `webp`.
+    pub format: &'static str,
+}
+
 #[derive(Debug)]
 pub(super) struct Index {
     max: u64,
@@ -87,7 +96,7 @@ impl Index {
 
     /// What has to go next before this image may come: its own older self, then the oldest of the same photo,
     /// then the oldest of all.
-    pub(super) fn in_the_way(&self, key: super::Key, weight: u64) -> Option<Victim> {
+    pub(super) fn in_the_way(&self, key: Key, weight: u64) -> Option<Victim> {
         let shelf = self.shelves.get(&key.photo).map_or(&[][..], Vec::as_slice);
         let twin = shelf.iter().find(|entry| entry.size == key.size && self.name(entry.format) == key.format);
         let of_photo = || {
@@ -126,7 +135,7 @@ impl Index {
     }
 
     /// Notes that an image was used.
-    pub(super) fn touch(&mut self, key: super::Key, now: u64) {
+    pub(super) fn touch(&mut self, key: Key, now: u64) {
         let Some(format) = self.known(key.format) else { return };
         let used = self.stamp(now);
         let Some(entry) = self.find(key.photo, key.size, format) else { return };
