@@ -10,6 +10,7 @@ mod pictures;
 mod report;
 mod score;
 mod service;
+mod table;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

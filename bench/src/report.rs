@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::measure::{Ratio, Timing};
 use crate::service::race::{self, Entry};
+pub(crate) use crate::table::{Cell, Table, thousands};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
@@ -31,21 +32,6 @@ pub(crate) struct Section {
     /// Has a chapter of its own in the docs.
     #[serde(skip)]
     pub(crate) on_postgres: bool,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct Table {
-    pub(crate) head: Vec<String>,
-    pub(crate) rows: Vec<Vec<Cell>>,
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Cell {
-    Text(String),
-    /// With one digit after the point.
-    Number(f64),
-    Whole(u64),
 }
 
 /// Something that was aimed at.
@@ -82,62 +68,6 @@ impl Bar {
     pub(crate) fn at_least(what: &str, measured: f64, limit: f64) -> Self {
         let (met, aim) = (measured >= limit, format!("at least {limit}"));
         Self { what: what.into(), measured, spread: None, limit, met, aim }
-    }
-}
-
-impl Table {
-    pub(crate) fn new<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [Cell; N]>) -> Self {
-        Self { head: head.map(String::from).to_vec(), rows: rows.into_iter().map(Vec::from).collect() }
-    }
-
-    fn markdown(&self) -> String {
-        let rows: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(Cell::words).collect()).collect();
-        let width = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.chain(self.head.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
-        let line = |cells: &[String]| {
-            let cells = cells.iter().zip(&widths).enumerate();
-            let padded = cells.map(|(column, (cell, width))| match column {
-                0 => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-            format!("| {} |\n", padded.collect::<Vec<_>>().join(" | "))
-        };
-        let rule = widths.iter().enumerate().map(|(column, width)| match column {
-            0 => "-".repeat(width + 2),
-            _ => "-".repeat(width + 1) + ":",
-        });
-        let rule = format!("|{}|\n", rule.collect::<Vec<_>>().join("|"));
-        let rows: String = rows.iter().map(|row| line(row)).collect();
-        line(&self.head) + &rule + &rows
-    }
-}
-
-impl Cell {
-    fn words(&self) -> String {
-        match self {
-            Self::Text(words) => words.clone(),
-            Self::Number(value) => format!("{value:.1}"),
-            Self::Whole(value) => thousands(*value),
-        }
-    }
-}
-
-/// As people write numbers: 12,345.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let commas = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
-    let pieces =
-        digits.char_indices().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit]));
-    pieces.collect()
-}
-
-impl From<&str> for Cell {
-    fn from(words: &str) -> Self {
-        Self::Text(words.into())
     }
 }
 
@@ -216,32 +146,9 @@ fn bars<'a>(bars: impl Iterator<Item = &'a Bar>) -> Table {
     Table::new(["bar", "aim", "measured", ""], rows)
 }
 
-impl From<f64> for Cell {
-    fn from(value: f64) -> Self {
-        Self::Number(value)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_commas() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(thousands(number), text);
-        }
-    }
-
-    #[test]
-    fn a_table_lines_up() {
-        let table =
-            Table::new(["who", "bytes"], [["ours".into(), Cell::Whole(5)], ["é".into(), 1.25.into()]]);
-        assert_eq!(
-            table.markdown(),
-            "| who  | bytes |\n|------|------:|\n| ours |     5 |\n| é    |   1.2 |\n"
-        );
-    }
 
     #[test]
     fn a_bar_says_whether_it_is_met() {

@@ -1,6 +1,7 @@
 //! The service against its limits and its peers: requests a second, CPU time, latency.
 
 pub(crate) mod bare;
+mod bench;
 mod builds;
 mod docs;
 mod feed;
@@ -29,7 +30,6 @@ mod wire;
 pub(crate) mod writer;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -38,6 +38,7 @@ use crate::error::{Error, create_folder, read, write};
 use crate::peers;
 use crate::pictures::{cpu_model, home};
 use crate::report::{Report, Section};
+use bench::{Bench, CONNECTIONS, LARGE, SMALL};
 use process::Cores;
 use race::Pace;
 
@@ -103,42 +104,17 @@ impl Options {
     }
 }
 
-/// Everybody is asked over as many.
-const CONNECTIONS: usize = 64;
-
-/// Posts where somebody writes: such a database is copied for every run.
-const SMALL: u64 = 100_000;
-/// Posts where everybody reads.
-const LARGE: u64 = 1_000_000;
-
-/// What every question needs.
-#[derive(Clone)]
-struct Bench {
-    home: PathBuf,
-    photos: PathBuf,
-    binary: PathBuf,
-    /// Builds to compare it with, by name.
-    against: Vec<(String, PathBuf)>,
-    cores: Cores,
-    pace: Pace,
-    full: bool,
-    has_pictrs: bool,
-    posts: u64,
-    /// What a sync of the disk takes longer than it does.
-    sync_delay: Option<Duration>,
-}
-
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let started = Instant::now();
     peers::set_up_service(&home(), &options.rare_peers())?;
     let binary = options.binary.clone().map_or_else(ours::build, Ok)?;
-    let bench = Bench::open(binary, options)?;
-    let mut report = Report { title: "The service".into(), setting: bench.setting()?, sections: Vec::new() };
+    let bench = open(binary, options)?;
+    let mut report = Report { title: "The service".into(), setting: setting(&bench)?, sections: Vec::new() };
     println!("{}", report.setting());
 
     for question in Question::value_variants() {
         if options.asks(*question) {
-            for section in bench.answer(*question)? {
+            for section in answer(&bench, *question)? {
                 println!("{}", section.markdown());
                 report.sections.push(section);
             }
@@ -158,107 +134,63 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-impl Bench {
-    fn open(binary: PathBuf, options: &Options) -> Result<Self, Error> {
-        let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 18 });
-        let millis = |quick, full| Duration::from_millis(if options.quick { quick } else { full });
-        let home = home().join("service");
-        create_folder(&home)?;
-        Ok(Self {
-            photos: home.with_file_name("photos"),
-            home,
-            binary,
-            against: options.against.clone(),
-            cores: Cores::find()?,
-            pace: Pace { rounds: rounds.into(), warm_up: millis(150, 200), window: millis(600, 1000) },
-            full: !options.quick,
-            has_pictrs: options.has_pictrs(),
-            posts: LARGE,
-            sync_delay: None,
-        })
-    }
+fn open(binary: PathBuf, options: &Options) -> Result<Bench, Error> {
+    let rounds = options.rounds.unwrap_or(if options.quick { 5 } else { 18 });
+    let millis = |quick, full| Duration::from_millis(if options.quick { quick } else { full });
+    let home = home().join("service");
+    create_folder(&home)?;
+    Ok(Bench {
+        photos: home.with_file_name("photos"),
+        home,
+        binary,
+        against: options.against.clone(),
+        cores: Cores::find()?,
+        pace: Pace { rounds: rounds.into(), warm_up: millis(150, 200), window: millis(600, 1000) },
+        full: !options.quick,
+        has_pictrs: options.has_pictrs(),
+        posts: LARGE,
+        sync_delay: None,
+    })
+}
 
-    fn answer(&self, question: Question) -> Result<Vec<Section>, Error> {
-        match question {
-            Question::Feed => feed::sections(self),
-            Question::Posts => Ok(vec![posts::section(self)?]),
-            Question::Images => images::sections(self),
-            Question::Likes => likes::sections(self),
-            Question::Mixed => mixed::sections(self),
-            Question::Growth => growth::sections(self),
-            Question::Machines => machines::sections(self),
-            Question::Builds => builds::sections(self),
-        }
+fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
+    match question {
+        Question::Feed => feed::sections(bench),
+        Question::Posts => Ok(vec![posts::section(bench)?]),
+        Question::Images => images::sections(bench),
+        Question::Likes => likes::sections(bench),
+        Question::Mixed => mixed::sections(bench),
+        Question::Growth => growth::sections(bench),
+        Question::Machines => machines::sections(bench),
+        Question::Builds => builds::sections(bench),
     }
+}
 
-    fn setting(&self) -> Result<Vec<(String, String)>, Error> {
-        let Pace { rounds, window, .. } = self.pace;
-        let mut setting = vec![
-            ("CPU", cpu_model()?),
-            (
-                "Cores",
-                format!("servers on {}, the load on {}, unless said", self.cores.server, self.cores.load),
+fn setting(bench: &Bench) -> Result<Vec<(String, String)>, Error> {
+    let Pace { rounds, window, .. } = bench.pace;
+    let mut setting = vec![
+        ("CPU", cpu_model()?),
+        (
+            "Cores",
+            format!("servers on {}, the load on {}, unless said", bench.cores.server, bench.cores.load),
+        ),
+        (
+            "Rounds",
+            format!(
+                "{rounds} of {:.1} s each, half as many and longer where work is slow; {CONNECTIONS} connections",
+                window.as_secs_f64()
             ),
-            (
-                "Rounds",
-                format!(
-                    "{rounds} of {:.1} s each, half as many and longer where work is slow; {CONNECTIONS} connections",
-                    window.as_secs_f64()
-                ),
-            ),
-            ("Load average at the start", load_average()?),
-            ("nginx", nginx::version()?),
-            ("PocketBase", pocketbase::version(self)?),
-            ("thumbor", thumbor::version(self)?),
-            ("ipx", ipx::version(self)?),
-        ];
-        if self.has_pictrs {
-            setting.push(("pict-rs", pictrs::version(self)?));
-        }
-        Ok(setting.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        ),
+        ("Load average at the start", load_average()?),
+        ("nginx", nginx::version()?),
+        ("PocketBase", pocketbase::version(bench)?),
+        ("thumbor", thumbor::version(bench)?),
+        ("ipx", ipx::version(bench)?),
+    ];
+    if bench.has_pictrs {
+        setting.push(("pict-rs", pictrs::version(bench)?));
     }
-
-    fn photo(&self, name: &str) -> PathBuf {
-        self.photos.join(format!("{name}.jpg"))
-    }
-
-    fn logs(&self) -> PathBuf {
-        self.home.join("logs")
-    }
-
-    /// An empty folder for this run.
-    fn fresh(&self, name: &str) -> Result<PathBuf, Error> {
-        let folder = self.home.join("run").join(name);
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(Error::system(folder.display()))?;
-        }
-        create_folder(&folder)?;
-        Ok(folder)
-    }
-
-    /// For whatever has to be a process of its own.
-    fn ourselves(&self) -> Result<Command, Error> {
-        let us = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
-        Ok(self.program(&us))
-    }
-
-    /// The same on a slower disk.
-    fn with_syncs_longer_by(&self, delay: Duration) -> Self {
-        Self { sync_delay: Some(delay), ..self.clone() }
-    }
-
-    fn program(&self, path: &Path) -> Command {
-        let Some(delay) = self.sync_delay else { return Command::new(path) };
-        let mut command = Command::new("strace");
-        // As a daemon it leaves the program where it would be without it, and it stops it at syncs only.
-        command.args(["--daemonize", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--output=/dev/null"]);
-        command.args([
-            "--trace=fsync,fdatasync",
-            &format!("--inject=fsync,fdatasync:delay_exit={}", delay.as_micros()),
-        ]);
-        command.arg(path);
-        command
-    }
+    Ok(setting.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// What else the machine was doing, roughly.

@@ -1,7 +1,8 @@
 //! Uploads of other kinds and sizes. Nothing is aimed at here; it is good to know.
 
+use super::Bench;
 use super::upload::{masters, ours};
-use super::{Bench, engine};
+use crate::engine;
 use crate::error::{Error, read};
 use crate::measure::{Contender, race};
 use crate::report::Section;

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use model::Token;
 use rusqlite::{Connection, Transaction, params};
 
-use super::ours::Ours;
+use super::ours::{Ours, token};
 use super::{Bench, process};
 use crate::error::{Error, create_folder, write};
 
@@ -20,6 +19,8 @@ pub(super) const AUTHORS: u64 = 10_000;
 pub(super) const READER: u64 = AUTHORS + 1;
 /// Who has a session and has liked nothing yet: half of them for likes on many posts, half for likes on one.
 pub(super) const LIKERS: std::ops::Range<u64> = READER + 1..READER + 20_001;
+/// One half likes here and there, the other half all the same post.
+pub(super) const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
 const LIKES_PER_POST: u64 = 4;
 /// What a transaction holds.
 const BATCH: u64 = 200_000;
@@ -29,13 +30,6 @@ const BATCH: u64 = 200_000;
 pub(super) struct Filled {
     pub(super) folder: PathBuf,
     pub(super) posts: u64,
-}
-
-/// What a user's session is known by; the user need not have signed in.
-pub(super) fn token(user: u64) -> Token {
-    let mut bytes = [7; 32];
-    bytes[..8].copy_from_slice(&user.to_be_bytes());
-    Token::new(bytes)
 }
 
 impl Filled {
@@ -73,6 +67,13 @@ impl Filled {
     pub(super) fn database(&self) -> PathBuf {
         self.folder.join("pinhole.db")
     }
+}
+
+pub(super) fn spread(number: u64, posts: u64) -> (u64, u64) {
+    // A prime that does not divide the number of posts, so nobody comes back to a post before having seen all.
+    const STEP: u64 = 9973;
+    let (user, turn) = (number % HALF, number / HALF);
+    (LIKERS.start + user, 1 + (user * 2_654_435_761 + turn * STEP) % posts)
 }
 
 fn fill(path: &Path, posts: u64) -> rusqlite::Result<()> {
@@ -192,4 +193,19 @@ fn photo_id(at: i64, place: u64) -> [u8; 16] {
 fn micros(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::SMALL;
+    use super::*;
+
+    #[test]
+    fn nobody_likes_a_post_twice() {
+        let pairs: HashSet<(u64, u64)> = (0..200_000).map(|number| spread(number, SMALL)).collect();
+        assert_eq!(pairs.len(), 200_000);
+        assert!(pairs.iter().all(|(_, post)| (1..=SMALL).contains(post)));
+    }
 }

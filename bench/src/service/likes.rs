@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::fill::{Filled, LIKERS};
+use super::fill::{Filled, HALF, LIKERS, spread};
 use super::load::Requests;
 use super::ours::Ours;
 use super::pocketbase::PocketBase;
@@ -12,9 +12,6 @@ use super::writer::{Commit, Writer};
 use super::{Bench, CONNECTIONS, SMALL, sqlite};
 use crate::error::Error;
 use crate::report::{Bar, Section, thousands};
-
-/// One half likes here and there, the other half all the same post.
-pub(super) const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
 
 /// What a sync takes on many disks that people rent, and on all that turn.
 const SLOW_SYNC: Duration = Duration::from_millis(1);
@@ -147,25 +144,4 @@ pub(super) fn all_on_one(ours: &Arc<Ours>) -> Arc<Requests> {
     Requests::new(move |number, out| {
         out.extend(ours.like(LIKERS.start + HALF + number % HALF, 1 + number / HALF));
     })
-}
-
-pub(super) fn spread(number: u64, posts: u64) -> (u64, u64) {
-    // A prime that does not divide the number of posts, so nobody comes back to a post before having seen all.
-    const STEP: u64 = 9973;
-    let (user, turn) = (number % HALF, number / HALF);
-    (LIKERS.start + user, 1 + (user * 2_654_435_761 + turn * STEP) % posts)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn nobody_likes_a_post_twice() {
-        let pairs: HashSet<(u64, u64)> = (0..200_000).map(|number| spread(number, SMALL)).collect();
-        assert_eq!(pairs.len(), 200_000);
-        assert!(pairs.iter().all(|(_, post)| (1..=SMALL).contains(post)));
-    }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::feed::shuffled;
-use super::fill::{Filled, READER};
-use super::likes::{HALF, all_on_one, spread_over};
+use super::fill::{Filled, HALF, READER};
+use super::likes::{all_on_one, spread_over};
 use super::load::Requests;
 use super::ours::Ours;
 use super::pgbench::{self, CLIENTS, Script};

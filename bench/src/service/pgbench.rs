@@ -9,9 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use store::sql;
 
-use super::fill::{AUTHORS, READER, token};
+use super::fill::{AUTHORS, READER};
 use super::histogram::Histogram;
 use super::load::{Answers, Running, Window};
+use super::ours::token;
 use super::{Bench, SMALL};
 use crate::error::{Error, create_folder, read, write};
 use crate::measure::cpu_of;

@@ -5,27 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub(super) use super::bench::Pace;
 use super::load::{Load, Requests, Window};
 use super::pgbench::Script;
 use super::process::Server;
 use crate::error::Error;
 use crate::measure::{Ratio, median};
-use crate::report::{Cell, Table, thousands};
-
-/// How long and how often.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    pub(super) rounds: usize,
-    pub(super) warm_up: Duration,
-    pub(super) window: Duration,
-}
-
-impl Pace {
-    /// For what is slow, or needs a while until it goes as it will: half as many turns, each twice as long.
-    pub(super) fn in_longer_turns(self) -> Self {
-        Self { rounds: self.rounds.div_ceil(2), warm_up: self.warm_up * 2, window: self.window * 2 }
-    }
-}
+use crate::table::{Cell, Table, thousands};
 
 /// Somebody who can do the job.
 pub(super) struct Contender<'a> {

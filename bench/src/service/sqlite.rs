@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use store::sql::{FEED_PAGE, LIKES_BETWEEN};
 
 use super::SMALL;
-use super::likes::spread;
+use super::fill::spread;
 use super::process::stay_on;
 use super::writer::{self, Commit};
 use crate::error::Error;
