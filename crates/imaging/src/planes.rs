@@ -16,7 +16,8 @@ pub(crate) struct Planes {
     planes: Vec<Plane>,
 }
 
-/// Samples in rows. A plane may be larger than its picture, to the right and below: decoders fill whole blocks.
+/// Samples in rows. A plane may be larger than its picture, to the right and below: decoders fill whole
+/// blocks.
 #[derive(Debug)]
 pub(crate) struct Plane {
     pub(crate) width: u32,
@@ -80,8 +81,8 @@ impl Planes {
         Ok(Pixels { width: side, height: side, channels, bytes })
     }
 
-    /// A square from [`Planes::square`] as RGB or grey pixels, each with the colour of its block of four: what
-    /// halves the colours again gets the same halves.
+    /// A square from [`Planes::square`] as RGB or grey pixels, each with the colour of its block of four:
+    /// what halves the colours again gets the same halves.
     pub(crate) fn pixels(&self) -> Pixels {
         let samples: Vec<&[u8]> = self.samples().collect();
         let (channels, bytes) = match <[&[u8]; 3]>::try_from(samples) {
@@ -112,7 +113,7 @@ impl Planes {
             height: short * plane.down,
         };
         let Plane { width, height, samples, .. } = plane;
-        let source = resize::Source { width: *width, height: *height, channels: 1, bytes: samples };
-        resize::resize(&source, &crop, side)
+        let source = resize::Source { width: *width, height: *height, samples };
+        resize::plane(source, &crop, side, side)
     }
 }

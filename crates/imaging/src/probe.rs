@@ -54,8 +54,9 @@ fn memory(header: &Header) -> u64 {
     let short = header.width.min(header.height);
     let top = master_sides(short).next().unwrap_or(short);
 
-    // The resizer does one direction first: a strip of the full width, then the square.
-    let resizing = header.channels.size(short, top) + 2 * header.channels.size(top, top);
+    // A strip of the full width, one channel of it, then the square.
+    let channel = u64::from(short) * u64::from(top);
+    let resizing = header.channels.size(short, top) + channel + 2 * header.channels.size(top, top);
     let finishing = match header.channels.has_alpha() {
         true => FINISHING_ALPHA,
         false => FINISHING_OPAQUE,

@@ -1,24 +1,24 @@
 //! Resizing by a Lanczos filter.
 //!
-//! Only the typed interface of fast_image_resize is used, with one type of source and one of destination. The
-//! untyped one would compile every filter for thirteen kinds of pixels and each pair of image types.
+//! fast_image_resize compiles every filter for each type of pixel, image and precision. Everything here goes
+//! through it as planes of bytes, which makes an eighth of that code.
 
 use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::{U8, U8x2, U8x3, U8x4};
+use fast_image_resize::pixels::{U8, U8x2, U8x4};
 use fast_image_resize::{MulDiv, PixelTrait, ResizeOptions, Resizer};
 
 use crate::error::Error;
 use crate::pixels::Pixels;
 
-/// Pixels of one to four bytes, in rows without gaps.
+/// Samples in rows without gaps.
+#[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    pub(crate) channels: usize,
-    pub(crate) bytes: &'a [u8],
+    pub(crate) samples: &'a [u8],
 }
 
-/// The part that is resized, in pixels.
+/// The part that is resized, in samples.
 pub(crate) struct Crop {
     pub(crate) left: f64,
     pub(crate) top: f64,
@@ -26,30 +26,60 @@ pub(crate) struct Crop {
     pub(crate) height: f64,
 }
 
-/// A part of a picture as a square of this side.
-pub(crate) fn resize(source: &Source, crop: &Crop, side: u32) -> Result<Vec<u8>, Error> {
-    let mut square = vec![0; side as usize * side as usize * source.channels];
-    match source.channels {
-        1 => resize_typed::<U8>(source, crop, &mut square, side)?,
-        2 => resize_typed::<U8x2>(source, crop, &mut square, side)?,
-        3 => resize_typed::<U8x3>(source, crop, &mut square, side)?,
-        4 => resize_typed::<U8x4>(source, crop, &mut square, side)?,
-        channels => return Err(Error::internal(format!("pixels of {channels} bytes"))),
-    }
-    Ok(square)
+/// A part of a plane, brought to this width and height.
+pub(crate) fn plane(source: Source, crop: &Crop, width: u32, height: u32) -> Result<Vec<u8>, Error> {
+    let mut resized = vec![0; width as usize * height as usize];
+    let source = TypedImageRef::<U8>::from_buffer(source.width, source.height, source.samples);
+    let target = TypedImage::<U8>::from_buffer(width, height, &mut resized);
+    let (source, mut target) = (source.map_err(Error::internal)?, target.map_err(Error::internal)?);
+    let options = ResizeOptions::new().crop(crop.left, crop.top, crop.width, crop.height);
+    Resizer::new().resize_typed(&source, &mut target, &options).map_err(Error::internal)?;
+    Ok(resized)
 }
 
-fn resize_typed<P: PixelTrait>(
-    source: &Source,
-    crop: &Crop,
-    square: &mut [u8],
-    side: u32,
-) -> Result<(), Error> {
-    let source = TypedImageRef::<P>::from_buffer(source.width, source.height, source.bytes);
-    let square = TypedImage::<P>::from_buffer(side, side, square);
-    let (source, mut square) = (source.map_err(Error::internal)?, square.map_err(Error::internal)?);
-    let options = ResizeOptions::new().crop(crop.left, crop.top, crop.width, crop.height).use_alpha(false);
-    Resizer::new().resize_typed(&source, &mut square, &options).map_err(Error::internal)
+/// The centre square of a picture, brought to this side.
+pub(crate) fn centre(pixels: &Pixels, side: u32) -> Result<Vec<u8>, Error> {
+    match pixels.channels.count() {
+        1 => interleaved::<1>(pixels, side),
+        2 => interleaved::<2>(pixels, side),
+        3 => interleaved::<3>(pixels, side),
+        _ => interleaved::<4>(pixels, side),
+    }
+}
+
+/// First all rows, then all columns: the filter of the first step does not look to the sides, so the samples of
+/// all channels pass it as one plane.
+fn interleaved<const CHANNELS: usize>(pixels: &Pixels, side: u32) -> Result<Vec<u8>, Error> {
+    let Pixels { width, height, .. } = *pixels;
+    let channels = CHANNELS as u32;
+    let short = width.min(height);
+    let (left, top) = ((width - short) / 2, (height - short) / 2);
+    // The filter of the second step reaches three pixels of the result beyond the square.
+    let reach = (3 * short).div_ceil(side).max(3) + 1;
+    let first = left.saturating_sub(reach);
+    let columns = (left + short + reach).min(width) - first;
+
+    let rows = Source { width: width * channels, height, samples: &pixels.bytes };
+    let crop = Crop {
+        left: f64::from(first * channels),
+        top: f64::from(top),
+        width: f64::from(columns * channels),
+        height: f64::from(short),
+    };
+    let strip = plane(rows, &crop, columns * channels, side)?;
+
+    let crop =
+        Crop { left: f64::from(left - first), top: 0.0, width: f64::from(short), height: f64::from(side) };
+    let (strip, _) = strip.as_chunks::<CHANNELS>();
+    let mut square = vec![[0; CHANNELS]; side as usize * side as usize];
+    for channel in 0..CHANNELS {
+        let samples: Vec<u8> = strip.iter().map(|pixel| pixel[channel]).collect();
+        let samples = plane(Source { width: columns, height: side, samples: &samples }, &crop, side, side)?;
+        for (pixel, sample) in square.iter_mut().zip(samples) {
+            pixel[channel] = sample;
+        }
+    }
+    Ok(square.into_flattened())
 }
 
 /// Multiplies the colours by the opacity, in place: transparent pixels must not colour their neighbours.

@@ -104,21 +104,13 @@ fn rgba(pixels: &Pixels) -> &[[u8; 4]] {
 /// Cuts the centre square out of the pixels and brings it to the side asked for. The cut is a view, and
 /// transparent colours are weighted in place, so that a large picture is never in memory twice.
 pub(crate) fn centre(mut pixels: Pixels, side: u32) -> Result<Pixels, Error> {
-    let (width, height, channels) = (pixels.width, pixels.height, pixels.channels);
-    let short = width.min(height);
+    let Pixels { width, height, channels, .. } = pixels;
     // A cut without resizing must not lose colour to the weighting.
-    let weigh = channels.has_alpha() && short != side;
+    let weigh = channels.has_alpha() && width.min(height) != side;
     if weigh {
         resize::multiply_alpha(&mut pixels)?;
     }
-    let source = resize::Source { width, height, channels: channels.count(), bytes: &pixels.bytes };
-    let crop = resize::Crop {
-        left: f64::from((width - short) / 2),
-        top: f64::from((height - short) / 2),
-        width: f64::from(short),
-        height: f64::from(short),
-    };
-    let bytes = resize::resize(&source, &crop, side)?;
+    let bytes = resize::centre(&pixels, side)?;
     let mut square = Pixels { width: side, height: side, channels, bytes };
     if weigh {
         resize::divide_alpha(&mut square)?;
