@@ -1,4 +1,5 @@
-//! Lists the migrations of each backend in the order of their numbers, so that a new one is a new file and nothing else.
+//! Lists the migrations of each backend in the order of their numbers, so that a new one is a new file and
+//! nothing else.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

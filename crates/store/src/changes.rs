@@ -1,5 +1,5 @@
-//! What a commit changed. The listener hears of it before any write of the commit is acknowledged, so that caches
-//! are invalidated first. Commits of other nodes to a shared database are not reported.
+//! What a commit changed. The listener hears of it before any write of the commit is acknowledged, so that
+//! caches are invalidated first. Commits of other nodes to a shared database are not reported.
 
 use model::{PhotoId, PostId, TokenHash, UserId};
 

@@ -1,4 +1,5 @@
-//! The Rust types of columns: how each is read from a row, bound as a parameter, and written to a backup as JSON.
+//! The Rust types of columns: how each is read from a row, bound as a parameter, and written to a backup as
+//! JSON.
 
 use std::fmt;
 
@@ -27,7 +28,8 @@ pub(crate) trait Column: Sized {
 
     fn from_json(json: Json) -> Option<Self>;
 
-    /// What a backup means by leaving the column out: one from before a nullable column existed can be restored.
+    /// What a backup means by leaving the column out: one from before a nullable column existed can be
+    /// restored.
     fn absent() -> Option<Self> {
         None
     }
@@ -196,7 +198,8 @@ pub(crate) fn serialize<S: Serializer>(
     object.end()
 }
 
-/// The values of an object in the order of a table's columns. An unknown key is an error: its value would be lost.
+/// The values of an object in the order of a table's columns. An unknown key is an error: its value would be
+/// lost.
 pub(crate) struct Fields {
     columns: &'static [&'static str],
     values: Vec<Option<Json>>,

@@ -13,8 +13,8 @@ pub enum Error {
     /// Writes of several nodes wanted the same things in turn. Nothing was written.
     #[error("other writes were in the way: {0}")]
     Conflict(Arc<str>),
-    /// The database is unreachable. A write that fails so was not acknowledged, but may have been committed: a retry must
-    /// be ready to find it done.
+    /// The database is unreachable. A write that fails so was not acknowledged, but may have been committed:
+    /// a retry must be ready to find it done.
     #[error("the database cannot be reached: {0}")]
     Unavailable(Arc<str>),
     #[error("the database failed: {0}")]

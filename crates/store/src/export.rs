@@ -17,7 +17,8 @@ pub trait Sink: Send + 'static {
 }
 
 impl Store {
-    /// Gives every row to `sink` and returns it: table by table in the order of [`Table::ALL`], all from one snapshot.
+    /// Gives every row to `sink` and returns it: table by table in the order of [`Table::ALL`], all from one
+    /// snapshot.
     pub async fn export<S: Sink>(&self, mut sink: S) -> Result<S, Error> {
         self.snapshot(move |tx| {
             async move {

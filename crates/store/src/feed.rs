@@ -1,8 +1,8 @@
 //! The feed, newest first: all posts, or those of one user.
 //!
-//! A page is always selected by an id (keyset pagination), so the millionth costs what the first does and nothing shifts
-//! when posts come and go. An offset is turned into an id first, by counting down a narrow index; a large one is counted
-//! among the long reads.
+//! A page is always selected by an id (keyset pagination), so the millionth costs what the first does and
+//! nothing shifts when posts come and go. An offset is turned into an id first, by counting down a narrow
+//! index; a large one is counted among the long reads.
 
 use futures_util::FutureExt;
 use model::{Anchor, FeedPage, FeedStart, Limit, Post, PostId, UserId, Whose};

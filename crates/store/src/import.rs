@@ -1,8 +1,8 @@
 //! Imports the rows of another database.
 //!
-//! Photos arrive like uploads: claimed, then their files are written, and the transaction that imports the rows ends the
-//! claims. So an attempt that fails half-way leaves claims, which the service collects at its next start together with
-//! their files, or which the next attempt takes over.
+//! Photos arrive like uploads: claimed, then their files are written, and the transaction that imports the
+//! rows ends the claims. So an attempt that fails half-way leaves claims, which the service collects at its
+//! next start together with their files, or which the next attempt takes over.
 
 use futures_util::FutureExt;
 use model::{PhotoId, Timestamp};

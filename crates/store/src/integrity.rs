@@ -85,8 +85,9 @@ impl Store {
         self.miscounted_after(PostId(0)).await
     }
 
-    /// Sets every wrong count to the number of likes; returns how many were wrong. Likes may come and go meanwhile, so
-    /// each post is locked while it is counted, and only one at a time: locking several may deadlock.
+    /// Sets every wrong count to the number of likes; returns how many were wrong. Likes may come and go
+    /// meanwhile, so each post is locked while it is counted, and only one at a time: locking several may
+    /// deadlock.
     pub async fn recount_likes(&self) -> Result<usize, Error> {
         let (mut last, mut fixed) = (PostId(0), 0);
         loop {

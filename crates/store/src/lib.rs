@@ -1,7 +1,7 @@
 //! The database: users, sessions, posts, likes, the feed. The only crate that knows SQL.
 //!
-//! Each file named after a table holds its columns, its statements and the functions that run them. A function is written
-//! once over a `Tx`; the backends behind it are in `sqlite` and `postgres`.
+//! Each file named after a table holds its columns, its statements and the functions that run them. A
+//! function is written once over a `Tx`; the backends behind it are in `sqlite` and `postgres`.
 
 mod changes;
 mod column;
@@ -30,6 +30,7 @@ mod tables;
 mod tx;
 mod users;
 mod value;
+mod work;
 
 pub use changes::{Change, Listener};
 pub use error::{Error, OpenError};

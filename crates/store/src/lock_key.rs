@@ -1,7 +1,7 @@
 //! What a write locks until it is committed, as far as writes of other nodes may want it at the same time.
 //!
-//! On PostgreSQL many nodes write at once, each a batch of writes in one transaction. Every batch takes its locks in the
-//! order of these keys, so that no two batches deadlock. SQLite has one writer and ignores them.
+//! On PostgreSQL many nodes write at once, each a batch of writes in one transaction. Every batch takes its
+//! locks in the order of these keys, so that no two batches deadlock. SQLite has one writer and ignores them.
 
 use model::{PhotoId, PostId, TokenHash, UserId};
 

@@ -1,9 +1,10 @@
 //! Photos, and the two tables that keep their files and their rows in step.
 //!
-//! The blob store and the database cannot commit together, so the database records beforehand what is about to happen. A
-//! photo is *claimed* in `uploads` before its files are written, and the transaction that shows it, in a post or a
-//! profile, commits the upload. The transaction that takes it away inserts into `removals`, and the row is deleted once
-//! the files are gone. Whatever a crash leaves is in one of these tables, so the blob store never has to be searched.
+//! The blob store and the database cannot commit together, so the database records beforehand what is about
+//! to happen. A photo is *claimed* in `uploads` before its files are written, and the transaction that shows
+//! it, in a post or a profile, commits the upload. The transaction that takes it away inserts into
+//! `removals`, and the row is deleted once the files are gone. Whatever a crash leaves is in one of these
+//! tables, so the blob store never has to be searched.
 
 use futures_util::FutureExt;
 use model::{Alt, Photo, PhotoId, Placeholder, Timestamp};
@@ -82,8 +83,8 @@ impl Store {
         .await
     }
 
-    /// Ends a claim, and records that its files must be deleted. `false` if there was none, because the upload was
-    /// committed or abandoned before.
+    /// Ends a claim, and records that its files must be deleted. `false` if there was none, because the
+    /// upload was committed or abandoned before.
     pub async fn abandon_photo(&self, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
         self.write(id.into(), move |tx| async move { abandon(tx, id, now).await }.boxed()).await
     }
@@ -128,8 +129,8 @@ impl Store {
     }
 }
 
-/// Turns a claim into a photo; `false` when the claim was abandoned meanwhile, and the files with it. `alt` is stored
-/// where the photo has no post to store it with.
+/// Turns a claim into a photo; `false` when the claim was abandoned meanwhile, and the files with it. `alt`
+/// is stored where the photo has no post to store it with.
 pub(crate) async fn commit_upload(
     tx: &mut Tx<'_>,
     new: &NewPhoto,

@@ -16,7 +16,8 @@ use crate::tx::Tx;
 use crate::users::ANONYMOUS;
 
 table! {
-    /// A row of `posts`. It repeats what it shows of its photo, so that a page of the feed is read from one table.
+    /// A row of `posts`. It repeats what it shows of its photo, so that a page of the feed is read from one
+    /// table.
     PostRow = "posts", key (id), sequence {
         id: PostId,
         user_id: UserId,
@@ -164,8 +165,8 @@ impl Store {
         .await
     }
 
-    /// Deletes a post with its likes, and returns the photo whose files must follow. `only_by` is the user who must be
-    /// its author; `None` for an administrator.
+    /// Deletes a post with its likes, and returns the photo whose files must follow. `only_by` is the user
+    /// who must be its author; `None` for an administrator.
     pub async fn delete_post(
         &self,
         id: PostId,

@@ -69,8 +69,8 @@ impl Store {
     }
 }
 
-/// A user's photo, locked until the commit: two changes at once must not both replace the same one, because the other
-/// would never be deleted.
+/// A user's photo, locked until the commit: two changes at once must not both replace the same one, because
+/// the other would never be deleted.
 async fn lock_photo(tx: &mut Tx<'_>, user: UserId) -> Result<Option<PhotoId>, Error> {
     tx.execute(LOCK, &[user.into()]).await?;
     Ok(by_id(tx, user).await?.photo.map(|photo| photo.id))

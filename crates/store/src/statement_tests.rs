@@ -62,8 +62,8 @@ fn no_statement_scans_or_sorts() {
     }
 }
 
-/// PostgreSQL prefers to scan a small table, so scans and sorts are disabled: what it still scans or sorts, it cannot
-/// select in another way.
+/// PostgreSQL prefers to scan a small table, so scans and sorts are disabled: what it still scans or sorts,
+/// it cannot select in another way.
 #[tokio::test]
 async fn no_statement_scans_or_sorts_on_postgres() {
     let url = test_database::create().await;

@@ -1,7 +1,7 @@
 //! Declares statements as named constants that a test can enumerate.
 //!
-//! They stay in the subset of SQL that SQLite and PostgreSQL share: `$1` upward in order of first use, `ON CONFLICT`,
-//! `RETURNING`, 64-bit integers for times; no `NOW()`, no `ILIKE`.
+//! They stay in the subset of SQL that SQLite and PostgreSQL share: `$1` upward in order of first use, `ON
+//! CONFLICT`, `RETURNING`, 64-bit integers for times; no `NOW()`, no `ILIKE`.
 
 /// Declares statements as constants, and `ALL` with their names for the tests.
 macro_rules! statements {

@@ -9,7 +9,7 @@ use crate::error::{Error, OpenError};
 use crate::lock_key::LockKey;
 use crate::postgres::{self, DatabaseUrl, Postgres};
 use crate::sqlite::{self, Sqlite};
-use crate::tx::{RetryableWork, Work};
+use crate::work::{RetryableWork, Work, once, retryable};
 
 /// The schema version of exported rows: SQLite's.
 pub const SCHEMA_VERSION: u32 = sqlite::schema::VERSION;
@@ -18,8 +18,8 @@ pub const SCHEMA_VERSION: u32 = sqlite::schema::VERSION;
 pub enum Database {
     /// A SQLite file that belongs to this process.
     File(PathBuf),
-    /// A PostgreSQL server that other nodes use as well. The replica answers the reads for which it has replayed
-    /// everything that was committed before them.
+    /// A PostgreSQL server that other nodes use as well. The replica answers the reads for which it has
+    /// replayed everything that was committed before them.
     Server { primary: DatabaseUrl, replica: Option<DatabaseUrl> },
 }
 
@@ -35,8 +35,8 @@ enum Backend {
 }
 
 impl Store {
-    /// Opens the database, creating or upgrading its schema where needed. `listener` hears of every change that is
-    /// committed through this handle. A file is opened on the calling thread.
+    /// Opens the database, creating or upgrading its schema where needed. `listener` hears of every change
+    /// that is committed through this handle. A file is opened on the calling thread.
     pub async fn open(
         database: &Database,
         read_connections: usize,
@@ -52,8 +52,8 @@ impl Store {
         Ok(Self { backend })
     }
 
-    /// Opens the database beside a service that may be writing to it. It must exist with the current schema: nothing
-    /// is created or upgraded, and every write fails.
+    /// Opens the database beside a service that may be writing to it. It must exist with the current schema:
+    /// nothing is created or upgraded, and every write fails.
     pub async fn open_read_only(database: &Database) -> Result<Self, OpenError> {
         let backend = match database {
             Database::File(path) => Backend::Sqlite(Sqlite::open_read_only(path)?),
@@ -102,7 +102,11 @@ impl Store {
     ) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(work).await,
-            Backend::Postgres(postgres) => Box::pin(postgres.write(lock_key, work)).await,
+            Backend::Postgres(postgres) => {
+                let (work, result) = retryable(work);
+                Box::pin(postgres.write(lock_key, work)).await?;
+                result.take()
+            }
         }
     }
 
@@ -110,7 +114,11 @@ impl Store {
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(work).await,
-            Backend::Postgres(postgres) => Box::pin(postgres.read(work)).await,
+            Backend::Postgres(postgres) => {
+                let (work, result) = retryable(work);
+                Box::pin(postgres.read(work)).await?;
+                result.take()
+            }
         }
     }
 
@@ -118,7 +126,11 @@ impl Store {
     pub(crate) async fn read_long<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read_long(work).await,
-            Backend::Postgres(postgres) => Box::pin(postgres.read_long(work)).await,
+            Backend::Postgres(postgres) => {
+                let (work, result) = retryable(work);
+                Box::pin(postgres.read_long(work)).await?;
+                result.take()
+            }
         }
     }
 
@@ -126,7 +138,11 @@ impl Store {
     pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.snapshot(work).await,
-            Backend::Postgres(postgres) => Box::pin(postgres.snapshot(work)).await,
+            Backend::Postgres(postgres) => {
+                let (work, result) = once(work);
+                Box::pin(postgres.snapshot(work)).await?;
+                result.take()
+            }
         }
     }
 
@@ -134,7 +150,11 @@ impl Store {
     pub(crate) async fn write_once<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(work).await,
-            Backend::Postgres(postgres) => Box::pin(postgres.write_once(work)).await,
+            Backend::Postgres(postgres) => {
+                let (work, result) = once(work);
+                Box::pin(postgres.write_once(work)).await?;
+                result.take()
+            }
         }
     }
 }

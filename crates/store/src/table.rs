@@ -1,5 +1,5 @@
-//! What a table's module declares once: its columns. The row type, the statements that name every column, reading and
-//! writing derive from them.
+//! What a table's module declares once: its columns. The row type, the statements that name every column,
+//! reading and writing derive from them.
 
 use crate::column::Column;
 use crate::error::Error;
@@ -36,8 +36,9 @@ pub(crate) trait TableRow: Sized {
 /// Rows that `EXPORT` selects at most.
 pub(crate) const EXPORT_PAGE: usize = 500;
 
-/// Declares a table: the name of its row type, its own name, its primary key, `sequence` if ids come from one (then
-/// `id` is the first column), and its columns in the order in which they are selected, inserted and exported.
+/// Declares a table: the name of its row type, its own name, its primary key, `sequence` if ids come from one
+/// (then `id` is the first column), and its columns in the order in which they are selected, inserted and
+/// exported.
 macro_rules! table {
     (
         $(#[$doc:meta])*

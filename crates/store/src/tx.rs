@@ -1,14 +1,8 @@
 //! The query methods that the statements of every table run on, whichever database is behind them.
 //!
-//! They are `async` because PostgreSQL answers across a network. On SQLite they never wait, so its threads run a
-//! transaction's work in one poll.
+//! They are `async` because PostgreSQL answers across a network. On SQLite they never wait, so its threads
+//! run a transaction's work in one poll.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use model::Timestamp;
 
 use crate::changes::Change;
@@ -18,27 +12,13 @@ use crate::row::Row;
 use crate::sqlite::tx::SqliteTx;
 use crate::value::{Bound, Value};
 
-/// A borrowed transaction. It has no control methods: the backend that began the transaction keeps its handle,
-/// and ends it.
+/// A borrowed transaction. It has no control methods: the backend that began the transaction keeps its
+/// handle, and ends it.
 #[derive(Debug)]
 pub(crate) enum Tx<'c> {
     Sqlite(&'c mut SqliteTx),
     Postgres(&'c mut PostgresTx),
 }
-
-/// A transaction's work: called with the transaction, done when the future is.
-pub(crate) trait Work<T>:
-    for<'t> FnOnce(&'t mut Tx<'t>) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
-{
-}
-impl<T, F> Work<T> for F where
-    F: for<'t> FnOnce(&'t mut Tx<'t>) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
-{
-}
-
-/// Work that can be run again from the start: a database across a network may lose it half done.
-pub(crate) trait RetryableWork<T>: Work<T> + Clone {}
-impl<T, F: Work<T> + Clone> RetryableWork<T> for F {}
 
 impl Tx<'_> {
     /// Records a change for the listener, which is called when the transaction is committed.
@@ -59,8 +39,9 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the commit, once
-    /// for all deltas of the same row: other nodes wait for the row's lock no longer than the commit takes.
+    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the
+    /// commit, once for all deltas of the same row: other nodes wait for the row's lock no longer than the
+    /// commit takes.
     pub(crate) async fn add(&mut self, sql: &'static str, delta: i64, row: i64) -> Result<(), Error> {
         match self {
             Self::Sqlite(tx) => tx.execute((sql, &[delta.into(), row.into()])).map(drop),
@@ -164,31 +145,5 @@ impl Tx<'_> {
             Self::Sqlite(_) => Ok(None),
             Self::Postgres(tx) => Box::pin(tx.clock()).await.map(Some),
         }
-    }
-}
-
-/// Runs work on SQLite to its end. A panic is an error, so that it does not end the thread.
-pub(crate) fn run_on_sqlite<T>(handle: &mut SqliteTx, work: impl Work<T>) -> Result<T, Error> {
-    let run = || {
-        let mut tx = Tx::Sqlite(handle);
-        ready(work(&mut tx))
-    };
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::Panicked))
-}
-
-/// Runs work on PostgreSQL, likewise.
-pub(crate) async fn run_on_postgres<T>(handle: &mut PostgresTx, work: impl Work<T>) -> Result<T, Error> {
-    let run = async {
-        let mut tx = Tx::Postgres(handle);
-        work(&mut tx).await
-    };
-    AssertUnwindSafe(run).catch_unwind().await.unwrap_or(Err(Error::Panicked))
-}
-
-/// Polls a future that never waits.
-fn ready<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => unreachable!("on SQLite no query waits, and work awaits nothing but queries"),
     }
 }

@@ -1,9 +1,10 @@
-//! A connection that writes. It commits in batches: all queued writes share one transaction and one sync of the server's
-//! disk, and each is acknowledged after it.
+//! A connection that writes. It commits in batches: all queued writes share one transaction and one sync of
+//! the server's disk, and each is acknowledged after it.
 //!
-//! Writes hardly ever fail, so a batch has no savepoints. If one does fail, or conflicts with another node's writes, the
-//! whole batch is rolled back and each write is run again in a transaction of its own. A write is only run again if the
-//! server has rolled it back or was never asked to commit it; a commit without an answer is reported as such.
+//! Writes hardly ever fail, so a batch has no savepoints. If one does fail, or conflicts with another node's
+//! writes, the whole batch is rolled back and each write is run again in a transaction of its own. A write is
+//! only run again if the server has rolled it back or was never asked to commit it; a commit without an
+//! answer is reported as such.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,8 +35,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) struct BatchWriter {
     reconnector: Reconnector,
     tx: Option<PostgresTx>,
-    /// A commit that was not answered in time, on an open connection: the server may be waiting for its standby. A new
-    /// connection for every batch meanwhile would use up the server's connections.
+    /// A commit that was not answered in time, on an open connection: the server may be waiting for its
+    /// standby. A new connection for every batch meanwhile would use up the server's connections.
     unanswered: Option<JoinHandle<()>>,
     listener: Arc<Listener>,
 }
@@ -46,12 +47,12 @@ impl BatchWriter {
         Self { reconnector, tx: None, unanswered: None, listener }
     }
 
-    pub(super) async fn run(mut self, mut queue: Receiver<Box<dyn Job>>) {
+    pub(super) async fn run(mut self, mut queue: Receiver<Job>) {
         let mut batch = Vec::new();
         while queue.recv_many(&mut batch, BATCH).await > 0 {
             batch.sort_by(|a, b| a.lock_key().cmp(b.lock_key()));
-            // Likes lock their posts' rows last of all, other writes in the middle: in one transaction they would be out
-            // of order.
+            // Likes lock their posts' rows last of all, other writes in the middle: in one transaction they
+            // would be out of order.
             let likes = batch.partition_point(|job| job.lock_key().is_like());
             let others = batch.split_off(likes);
             self.write(std::mem::take(&mut batch)).await;
@@ -59,7 +60,7 @@ impl BatchWriter {
         }
     }
 
-    async fn write(&mut self, mut batch: Vec<Box<dyn Job>>) {
+    async fn write(&mut self, mut batch: Vec<Job>) {
         if batch.is_empty() {
             return;
         }
@@ -90,7 +91,7 @@ impl BatchWriter {
     }
 
     /// Each in a transaction of its own, so that one that fails fails alone.
-    async fn write_each(&mut self, batch: Vec<Box<dyn Job>>) {
+    async fn write_each(&mut self, batch: Vec<Job>) {
         let (mut locked, mut lost): (Option<LockKey>, Option<Error>) = (None, None);
         let deadline = Instant::now() + RETRY_TIMEOUT;
         for mut job in batch {
@@ -102,7 +103,8 @@ impl BatchWriter {
                 job.complete(Err(Error::Busy));
                 continue;
             }
-            // The batch is sorted: writes that need a lock which timed out come right behind the one that needed it first.
+            // The batch is sorted: writes that need a lock which timed out come right behind the one that
+            // needed it first.
             if locked.as_ref().is_some_and(|locked| locked.conflicts_with(job.lock_key())) {
                 job.complete(Err(Error::Busy));
                 continue;
@@ -117,7 +119,7 @@ impl BatchWriter {
         }
     }
 
-    async fn attempt_again(&mut self, job: &mut Box<dyn Job>) -> Result<(), Error> {
+    async fn attempt_again(&mut self, job: &mut Job) -> Result<(), Error> {
         let mut attempt = 1;
         loop {
             match self.attempt(std::slice::from_mut(job)).await {
@@ -133,7 +135,7 @@ impl BatchWriter {
     }
 
     /// One transaction with all of them; none is answered yet.
-    async fn attempt(&mut self, batch: &mut [Box<dyn Job>]) -> CommitOutcome {
+    async fn attempt(&mut self, batch: &mut [Job]) -> CommitOutcome {
         let mut tx = match self.tx.take() {
             Some(tx) if !tx.is_closed() => tx,
             _ => match self.reconnector.connect(Instant::now()).await {
@@ -151,7 +153,8 @@ impl BatchWriter {
         }
         let outcome = tx.commit().await;
         let changes = tx.take_changes();
-        // After an unanswered commit as well, which may have succeeded: a needless invalidation costs one read.
+        // After an unanswered commit as well, which may have succeeded: a needless invalidation costs one
+        // read.
         if !matches!(outcome, CommitOutcome::RolledBack(_)) && !changes.is_empty() {
             (self.listener)(&changes);
         }
@@ -170,7 +173,7 @@ impl BatchWriter {
 }
 
 /// Begins, locks and runs all of them; everything but the commit.
-async fn run(tx: &mut PostgresTx, batch: &mut [Box<dyn Job>]) -> Result<(), Error> {
+async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
     let late = |_| Error::Unavailable("a write was not answered in time".into());
     timeout(WRITE_TIMEOUT, tx.begin()).await.map_err(late)??;
     let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
@@ -184,7 +187,7 @@ async fn run(tx: &mut PostgresTx, batch: &mut [Box<dyn Job>]) -> Result<(), Erro
     timeout(WRITE_TIMEOUT, tx.flush_deltas()).await.map_err(late)?
 }
 
-fn complete(batch: Vec<Box<dyn Job>>, committed: &Result<(), Error>) {
+fn complete(batch: Vec<Job>, committed: &Result<(), Error>) {
     for job in batch {
         job.complete(committed.clone());
     }

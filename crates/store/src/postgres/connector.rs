@@ -1,5 +1,5 @@
-//! Connects to a PostgreSQL server: how a connection is made, its settings, and how often it is tried while the server is
-//! unreachable.
+//! Connects to a PostgreSQL server: how a connection is made, its settings, and how often it is tried while
+//! the server is unreachable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,8 +25,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// A connection whose other end has gone silent is closed after about this long.
 const KEEPALIVE: Duration = Duration::from_secs(20);
 
-/// A server that restarts, or a standby that takes over, is usually back within this time: requests wait for it rather
-/// than fail.
+/// A server that restarts, or a standby that takes over, is usually back within this time: requests wait for
+/// it rather than fail.
 pub(super) const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Between two attempts to connect.
@@ -35,10 +35,10 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 
 /// The settings of every connection.
 ///
-/// * No lock is waited for longer than the batches of many nodes would take one after another, and a node that freezes
-///   in a transaction loses its locks.
-/// * Plans are for pages of posts. A limit that is bound later makes the planner expect a tenth of the table, for which
-///   it would start more workers or compile the query: 30 ms instead of one.
+/// * No lock is waited for longer than the batches of many nodes would take one after another, and a node
+///   that freezes in a transaction loses its locks.
+/// * Plans are for pages of posts. A limit that is bound later makes the planner expect a tenth of the table,
+///   for which it would start more workers or compile the query: 30 ms instead of one.
 /// * A server that does not wait for its disk would lose acknowledged writes.
 const SETTINGS: &str = "SET lock_timeout = '5s';
     SET idle_in_transaction_session_timeout = '10s';
@@ -129,8 +129,8 @@ impl Connector {
 pub(super) struct Reconnector {
     connector: Arc<Connector>,
     timeout: Duration,
-    /// No server was reachable for longer than the timeout: when that was tried last, and why it failed. From now on one
-    /// attempt answers all requests that came before it ended.
+    /// No server was reachable for longer than the timeout: when that was tried last, and why it failed. From
+    /// now on one attempt answers all requests that came before it ended.
     unreachable: Option<(Instant, Error)>,
     backoff: Duration,
     not_before: Instant,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::connector::Connector;
 use super::tx::{CommitOutcome, PostgresTx};
 use crate::error::Error;
-use crate::tx::{Work, run_on_postgres};
+use crate::work::{ErasedWork, run_on_postgres};
 
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -21,16 +21,16 @@ impl Dedicated {
     }
 
     /// All statements of `work` see one snapshot.
-    pub(super) async fn snapshot<T>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn snapshot(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
         let mut tx = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         run_on_postgres(&mut tx, work).await
     }
 
-    pub(super) async fn write<T>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(super) async fn write(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
         let mut tx = self.begin("BEGIN").await?;
-        let outcome = run_on_postgres(&mut tx, work).await?;
+        run_on_postgres(&mut tx, work).await?;
         match tx.commit().await {
-            CommitOutcome::Committed => Ok(outcome),
+            CommitOutcome::Committed => Ok(()),
             CommitOutcome::RolledBack(error) | CommitOutcome::Unknown(error) => Err(error),
         }
     }

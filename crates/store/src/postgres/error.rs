@@ -32,13 +32,15 @@ impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         let chain = error_chain(&error);
         let Some(state) = error.code() else {
-            // Not an answer of the server: a closed connection or a failure of the network. What is left is our own mistake.
+            // Not an answer of the server: a closed connection or a failure of the network. What is left is
+            // our own mistake.
             let network = error.source().is_some_and(|cause| cause.is::<std::io::Error>());
             let unavailable = error.is_closed() || network;
             return if unavailable { Self::Unavailable(chain.into()) } else { Self::Database(chain.into()) };
         };
         match state.code() {
-            // Serialization failure, deadlock; and what a row refers to has just been deleted, which the next attempt sees.
+            // Serialization failure, deadlock; and what a row refers to has just been deleted, which the next
+            // attempt sees.
             "40001" | "40P01" | "23503" => Self::Conflict(chain.into()),
             // lock_timeout, statement_timeout: the server is overloaded.
             "55P03" | "57014" => {
@@ -58,8 +60,8 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
-/// Whether the server says by this that it has rolled back. A fatal error or a lost connection does not: the commit may
-/// have been done before it.
+/// Whether the server says by this that it has rolled back. A fatal error or a lost connection does not: the
+/// commit may have been done before it.
 pub(super) fn is_refusal(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error))
 }

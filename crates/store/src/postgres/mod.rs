@@ -1,7 +1,7 @@
 //! The PostgreSQL backend: many nodes write to it at once, and each may lose it at any moment.
 //!
-//! `batch_writer.rs` says what is run again after a loss and what is not; `connector.rs` bounds every wait. Nothing here
-//! is cached, so every read returns what was acknowledged before it, on whichever node.
+//! `batch_writer.rs` says what is run again after a loss and what is not; `connector.rs` bounds every wait.
+//! Nothing here is cached, so every read returns what was acknowledged before it, on whichever node.
 
 mod batch_writer;
 mod connector;
@@ -30,7 +30,7 @@ pub use url::DatabaseUrl;
 use crate::changes::Listener;
 use crate::error::{Error, OpenError};
 use crate::lock_key::LockKey;
-use crate::tx::{RetryableWork, Work};
+use crate::work::ErasedWork;
 
 use connector::{Connector, Purpose, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT};
 use dedicated::Dedicated;
@@ -131,32 +131,28 @@ impl Postgres {
         self.writer.as_ref().map_or(0, Writer::rejected)
     }
 
-    pub(crate) async fn write<T: Send + 'static>(
-        &self,
-        lock_key: LockKey,
-        work: impl RetryableWork<T>,
-    ) -> Result<T, Error> {
+    pub(crate) async fn write(&self, lock_key: LockKey, work: Box<dyn ErasedWork>) -> Result<(), Error> {
         self.writer.as_ref().ok_or(Error::ReadOnly)?.run(lock_key, work).await
     }
 
-    pub(crate) async fn read<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
+    pub(crate) async fn read(&self, mut work: Box<dyn ErasedWork>) -> Result<(), Error> {
         match &self.replica {
-            Some(replica) => replica.run(work).await,
-            None => self.readers.run(work).await,
+            Some(replica) => replica.run(&mut *work).await,
+            None => self.readers.run(&mut *work).await,
         }
     }
 
-    pub(crate) async fn read_long<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
+    pub(crate) async fn read_long(&self, work: Box<dyn ErasedWork>) -> Result<(), Error> {
         self.long_readers.run_detached(work).await
     }
 
-    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.dedicated.snapshot(work).await
+    pub(crate) async fn snapshot(&self, mut work: Box<dyn ErasedWork>) -> Result<(), Error> {
+        self.dedicated.snapshot(&mut *work).await
     }
 
-    pub(crate) async fn write_once<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+    pub(crate) async fn write_once(&self, mut work: Box<dyn ErasedWork>) -> Result<(), Error> {
         self.writer.as_ref().ok_or(Error::ReadOnly)?;
-        self.dedicated.write(work).await
+        self.dedicated.write(&mut *work).await
     }
 }
 

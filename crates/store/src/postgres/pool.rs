@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::connector::{Connector, Reconnector};
 use super::tx::PostgresTx;
 use crate::error::Error;
-use crate::tx::{RetryableWork, run_on_postgres};
+use crate::work::{ErasedWork, run_on_postgres};
 
 pub(super) struct Pool {
     limits: PoolLimits,
@@ -31,7 +31,8 @@ pub(super) struct PoolLimits {
     pub(super) wait: Duration,
     /// How long a read waits for an unreachable server.
     pub(super) reconnect: Duration,
-    /// For a read, once it has a connection. More than the statement timeout, so that as a rule the server ends it.
+    /// For a read, once it has a connection. More than the statement timeout, so that as a rule the server
+    /// ends it.
     pub(super) read: Duration,
 }
 
@@ -46,29 +47,27 @@ impl Pool {
         }
     }
 
-    pub(super) async fn run<T>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
+    pub(super) async fn run(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
         let _permit = self.permit().await?;
         self.run_permitted(work).await
     }
 
-    /// The same for reads that take long: when the caller disconnects, the server still works, so the permit is
-    /// released when the read is done and not before.
-    pub(super) async fn run_detached<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl RetryableWork<T>,
-    ) -> Result<T, Error> {
+    /// The same for reads that take long: when the caller disconnects, the server still works, so the permit
+    /// is released when the read is done and not before.
+    pub(super) async fn run_detached(self: &Arc<Self>, mut work: Box<dyn ErasedWork>) -> Result<(), Error> {
         let (permit, pool) = (self.permit().await?, self.clone());
         let reading = tokio::spawn(async move {
             let _permit = permit;
-            pool.run_permitted(work).await
+            pool.run_permitted(&mut *work).await
         });
         reading.await.map_err(|_| Error::Closed)?
     }
 
-    async fn run_permitted<T>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
-        // An idle connection may have been closed since. A read changes nothing, so it is run again on a new one.
+    async fn run_permitted(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
+        // An idle connection may have been closed since. A read changes nothing, so it is run again on a new
+        // one.
         if let Some(idle) = self.take() {
-            match self.run_on(idle, work.clone()).await {
+            match self.run_on(idle, work).await {
                 Err(Error::Unavailable(cause)) => tracing::debug!(%cause, "read is run again"),
                 outcome => return outcome,
             }
@@ -80,7 +79,7 @@ impl Pool {
         self.run_on(Pooled { pool: self, tx: Some(fresh) }, work).await
     }
 
-    async fn run_on<T>(&self, mut pooled: Pooled<'_>, work: impl RetryableWork<T>) -> Result<T, Error> {
+    async fn run_on(&self, mut pooled: Pooled<'_>, work: &mut dyn ErasedWork) -> Result<(), Error> {
         let Some(tx) = pooled.tx.as_mut() else { return Err(Error::Closed) };
         let outcome = timeout(self.limits.read, run_on_postgres(tx, work))
             .await
@@ -121,8 +120,8 @@ impl Pool {
     }
 }
 
-/// A connection that returns to its pool, even when the read is cancelled: the client discards the pending answer before
-/// the next one.
+/// A connection that returns to its pool, even when the read is cancelled: the client discards the pending
+/// answer before the next one.
 struct Pooled<'p> {
     pool: &'p Pool,
     tx: Option<PostgresTx>,

@@ -1,19 +1,22 @@
 //! Reads from a standby that are never older than the last acknowledged write, of whichever node.
 //!
-//! Before every read the primary is asked for the end of its log, which costs it next to nothing, and the standby answers
-//! only if it has replayed as much. If it has not within a moment, or is unreachable, the primary answers.
+//! Before every read the primary is asked for the end of its log, which costs it next to nothing, and the
+//! standby answers only if it has replayed as much. If it has not within a moment, or is unreachable, the
+//! primary answers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep};
 
 use super::pool::Pool;
 use super::replication_lag::{FLUSHED, REPLAYED};
 use crate::error::Error;
-use crate::tx::{RetryableWork, Tx};
+use crate::tx::Tx;
+use crate::work::{ErasedWork, retryable};
 
 /// A standby nearby is a millisecond or two behind; one that is further behind is not waited for.
 const CHECKS: usize = 4;
@@ -33,18 +36,18 @@ impl Replica {
         Self { pool, primary, unused_until: Mutex::default() }
     }
 
-    pub(super) async fn run<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
+    pub(super) async fn run(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
         if self.is_cooling_down() {
             return self.primary.run(work).await;
         }
-        let flushed = self.primary.run(|tx| number(tx, FLUSHED).boxed()).await?;
-        let same = work.clone();
-        let answered = self.pool.run(move |tx| {
-            async move { if has_replayed(tx, flushed).await? { same(tx).await.map(Some) } else { Ok(None) } }.boxed()
-        });
-        match answered.await {
-            Ok(Some(answer)) => Ok(answer),
-            Ok(None) => self.primary.run(work).await,
+        let (mut position, flushed) = retryable(|tx| number(tx, FLUSHED).boxed());
+        self.primary.run(&mut *position).await?;
+        let mut guarded = IfReplayed { flushed: flushed.take()?, work, has_run: false };
+        let outcome = self.pool.run(&mut guarded).await;
+        let IfReplayed { work, has_run, .. } = guarded;
+        match outcome {
+            Ok(()) if has_run => Ok(()),
+            Ok(()) => self.primary.run(work).await,
             Err(error @ (Error::Unavailable(_) | Error::Conflict(_) | Error::Busy)) => {
                 tracing::warn!(%error, "replica unreachable; reads go to the primary for a while");
                 *self.unused_until() = Some(Instant::now() + COOLDOWN);
@@ -60,6 +63,23 @@ impl Replica {
 
     fn unused_until(&self) -> MutexGuard<'_, Option<Instant>> {
         self.unused_until.lock()
+    }
+}
+
+/// Runs the work only where everything is replayed that was committed before it.
+struct IfReplayed<'w> {
+    flushed: i64,
+    work: &'w mut dyn ErasedWork,
+    has_run: bool,
+}
+
+impl ErasedWork for IfReplayed<'_> {
+    fn run<'t>(&'t mut self, tx: &'t mut Tx<'t>) -> BoxFuture<'t, Result<(), Error>> {
+        async move {
+            self.has_run = has_replayed(tx, self.flushed).await?;
+            if self.has_run { self.work.run(tx).await } else { Ok(()) }
+        }
+        .boxed()
     }
 }
 

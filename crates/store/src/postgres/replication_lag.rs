@@ -9,11 +9,12 @@ use super::connector::{Connector, Purpose, STATEMENT_TIMEOUT};
 use super::url::DatabaseUrl;
 use crate::error::OpenError;
 
-/// The end of the primary's log on disk. What is acknowledged has been flushed. The client has no type for pg_lsn, so it
-/// is read as a number.
+/// The end of the primary's log on disk. What is acknowledged has been flushed. The client has no type for
+/// pg_lsn, so it is read as a number.
 pub(super) const FLUSHED: &str = "SELECT CAST(pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS BIGINT)";
 
-/// What a standby has replayed; -1 on a server that is none, because a promoted one does not know what it may lack.
+/// What a standby has replayed; -1 on a server that is none, because a promoted one does not know what it may
+/// lack.
 macro_rules! replayed {
     ($($more:literal)?) => {
         concat!(
@@ -26,7 +27,8 @@ macro_rules! replayed {
 
 pub(super) const REPLAYED: &str = replayed!();
 
-/// With the age of the last replayed commit in seconds. It is the lag in time only while there are newer commits.
+/// With the age of the last replayed commit in seconds. It is the lag in time only while there are newer
+/// commits.
 const REPLAYED_WITH_AGE: &str = replayed!(
     ", CAST(coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0) AS BIGINT)"
 );
@@ -37,7 +39,8 @@ pub struct Lag {
     pub time: Duration,
 }
 
-/// `None` if `replica` is not a standby. The primary is asked first, so that what it writes meanwhile does not count.
+/// `None` if `replica` is not a standby. The primary is asked first, so that what it writes meanwhile does
+/// not count.
 pub async fn replica_lag(primary: &DatabaseUrl, replica: &DatabaseUrl) -> Result<Option<Lag>, OpenError> {
     let flushed: i64 = query(primary, Purpose::Write, FLUSHED).await?.get(0);
     let row = query(replica, Purpose::Read, REPLAYED_WITH_AGE).await?;

@@ -1,4 +1,5 @@
-//! Converts values to and from PostgreSQL's types. The column decides: an integer fits any width, an id a UUID or bytes.
+//! Converts values to and from PostgreSQL's types. The column decides: an integer fits any width, an id a
+//! UUID or bytes.
 
 use std::error::Error as StdError;
 

@@ -18,7 +18,8 @@ use crate::changes::Change;
 use crate::error::Error;
 use crate::value::{Bound, Value};
 
-/// For a commit to be answered. It waits for the disk, and for a synchronous standby; nothing on the server bounds it.
+/// For a commit to be answered. It waits for the disk, and for a synchronous standby; nothing on the server
+/// bounds it.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// For a rollback, which has nothing to wait for.
@@ -97,8 +98,8 @@ impl PostgresTx {
         self.track_error(begun)
     }
 
-    /// Takes the advisory locks of these posts until the end of the transaction. Row locks would be unfair: likes of a
-    /// post pass by a delete that waits for it, for as long as there are some.
+    /// Takes the advisory locks of these posts until the end of the transaction. Row locks would be unfair:
+    /// likes of a post pass by a delete that waits for it, for as long as there are some.
     pub(super) async fn lock_posts(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
         if posts.is_empty() {
             return Ok(());
@@ -142,8 +143,8 @@ impl PostgresTx {
         drop(self.client.simple_query("").await);
     }
 
-    /// Whether it succeeded, and the connection can be used again. Otherwise the connection must be dropped, which rolls
-    /// back as well.
+    /// Whether it succeeded, and the connection can be used again. Otherwise the connection must be dropped,
+    /// which rolls back as well.
     pub(super) async fn rollback(&mut self) -> bool {
         matches!(timeout(ROLLBACK_TIMEOUT, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
     }

@@ -1,4 +1,5 @@
-//! The address of a PostgreSQL server, as an operator writes it. It may hold a password, so it is never shown whole.
+//! The address of a PostgreSQL server, as an operator writes it. It may hold a password, so it is never shown
+//! whole.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,8 +9,8 @@ use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`. Several hosts, separated by commas, are tried in
-/// turn until one takes writes.
+/// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`. Several hosts, separated by commas, are
+/// tried in turn until one takes writes.
 #[derive(Clone)]
 pub struct DatabaseUrl {
     /// As it was written, to tell two apart.
@@ -24,7 +25,8 @@ pub struct DatabaseUrl {
 pub(super) enum Trust {
     /// Nothing: `disable`, `prefer` and `require` keep listeners out at best, but no impostors.
     Anyone,
-    /// `verify-full`: a certificate for its name, from an authority this machine trusts, or from one in a file.
+    /// `verify-full`: a certificate for its name, from an authority this machine trusts, or from one in a
+    /// file.
     Certified { authorities: Option<PathBuf> },
 }
 

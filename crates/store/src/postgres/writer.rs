@@ -10,21 +10,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch_writer::BatchWriter;
 use super::connector::Connector;
-use super::job::{Job, Write};
+use super::job::Job;
 use crate::changes::Listener;
 use crate::error::Error;
 use crate::lock_key::LockKey;
-use crate::tx::RetryableWork;
+use crate::work::ErasedWork;
 
-/// Each is a connection that is always open, and a core of the server at work. A batch writer waits for the network most
-/// of the time, so a second one nearly doubles what a node writes; more of them would make the batches smaller.
+/// Each is a connection that is always open, and a core of the server at work. A batch writer waits for the
+/// network most of the time, so a second one nearly doubles what a node writes; more of them would make the
+/// batches smaller.
 const WRITERS: usize = 2;
 
 /// Writes that may wait for one of them; more are rejected.
 const QUEUE: usize = 1024;
 
 pub(super) struct Writer {
-    queues: Vec<mpsc::Sender<Box<dyn Job>>>,
+    queues: Vec<mpsc::Sender<Job>>,
     /// Round robin for writes without a lock key.
     next: AtomicUsize,
     rejected: AtomicU64,
@@ -50,14 +51,10 @@ impl Writer {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn run<T: Send + 'static>(
-        &self,
-        lock_key: LockKey,
-        work: impl RetryableWork<T>,
-    ) -> Result<T, Error> {
+    pub(super) async fn run(&self, lock_key: LockKey, work: Box<dyn ErasedWork>) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
         let queue = &self.queues[self.queue_of(&lock_key)];
-        match queue.try_send(Box::new(Write::new(lock_key, work, reply))) {
+        match queue.try_send(Job::new(lock_key, work, reply)) {
             Ok(()) => answer.await.map_err(|_| Error::Closed)?,
             Err(TrySendError::Full(_)) => {
                 self.rejected.fetch_add(1, Ordering::Relaxed);
@@ -67,7 +64,8 @@ impl Writer {
         }
     }
 
-    /// Writes with the same lock key go to the same batch writer, so that neither waits for a lock of the other.
+    /// Writes with the same lock key go to the same batch writer, so that neither waits for a lock of the
+    /// other.
     fn queue_of(&self, lock_key: &LockKey) -> usize {
         let number = match lock_key {
             LockKey::Unshared => self.next.fetch_add(1, Ordering::Relaxed),

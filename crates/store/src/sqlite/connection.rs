@@ -14,8 +14,9 @@ pub(crate) const WRITE_CACHE: u64 = 16 << 20;
 /// How long to wait for another process that has locked the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the write-ahead log may take, and how many pages it holds when they are moved into the database: a page that was
-/// changed many times until then is moved once. A writer without a pause would otherwise do little else.
+/// What the write-ahead log may take, and how many pages it holds when they are moved into the database: a
+/// page that was changed many times until then is moved once. A writer without a pause would otherwise do
+/// little else.
 const LOG: u64 = 128 << 20;
 const LOG_PAGES: u64 = 32_000;
 
@@ -51,8 +52,8 @@ pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenErr
     opened().map_err(OpenError::at(path))
 }
 
-/// Moves the write-ahead log into the database and truncates it: deleted rows do not stay in it, and the next start has
-/// nothing to replay. False while a reader uses it; it is not waited for.
+/// Moves the write-ahead log into the database and truncates it: deleted rows do not stay in it, and the next
+/// start has nothing to replay. False while a reader uses it; it is not waited for.
 pub(crate) fn checkpoint(conn: &Connection) -> Result<bool, Error> {
     conn.busy_timeout(Duration::ZERO)?;
     let busy = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::changes::Listener;
 use crate::error::{Error, OpenError};
-use crate::tx::Work;
+use crate::work::Work;
 
 use pool::Pool;
 use read_thread::ReadThread;
@@ -49,8 +49,8 @@ impl Sqlite {
         Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(Owner { readers, writer }) })
     }
 
-    /// Beside the process that writes, if there is one. There is no pool: it keeps its snapshots until it hears of a
-    /// commit, and commits of another process are not reported.
+    /// Beside the process that writes, if there is one. There is no pool: it keeps its snapshots until it
+    /// hears of a commit, and commits of another process are not reported.
     pub(crate) fn open_read_only(path: &Path) -> Result<Self, OpenError> {
         match path.try_exists() {
             Ok(true) => {}

@@ -1,9 +1,9 @@
-//! Connections for reads that take microseconds. They run on the calling thread: handing them to another one would
-//! cost more than the reads themselves.
+//! Connections for reads that take microseconds. They run on the calling thread: handing them to another one
+//! would cost more than the reads themselves.
 //!
-//! A connection keeps its snapshot until something is committed, because taking a new one costs three system calls.
-//! While a write runs, no connection keeps one: the write-ahead log restarts only when a write finds no snapshot of
-//! it, and would grow without bound under readers that always hold one.
+//! A connection keeps its snapshot until something is committed, because taking a new one costs three system
+//! calls. While a write runs, no connection keeps one: the write-ahead log restarts only when a write finds
+//! no snapshot of it, and would grow without bound under readers that always hold one.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use super::connection;
 use super::tx::SqliteTx;
 use crate::error::{Error, OpenError};
-use crate::tx::{Work, run_on_sqlite};
+use crate::work::{Work, run_on_sqlite};
 
 /// With a smaller cache, a reader would fetch the upper pages of a large database again and again.
 const MIN_CACHE: u64 = 2 << 20;
@@ -54,8 +54,8 @@ impl Reader {
 }
 
 impl Pool {
-    /// `size` should be no less than there are threads that read, so that none of them waits. The readers share
-    /// `cache` bytes of page cache, if that leaves each of them enough.
+    /// `size` should be no less than there are threads that read, so that none of them waits. The readers
+    /// share `cache` bytes of page cache, if that leaves each of them enough.
     pub(super) fn open(path: &Path, size: usize, cache: u64) -> Result<Self, OpenError> {
         let size = size.max(1);
         let cache = (cache / size as u64).max(MIN_CACHE);
@@ -67,8 +67,18 @@ impl Pool {
     }
 
     pub(super) fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
+        let (mut work, mut found) = (Some(work), None);
+        self.run_once(&mut |tx| {
+            found = Some(run_on_sqlite(tx, work.take().ok_or(Error::Closed)?)?);
+            Ok(())
+        })?;
+        found.ok_or(Error::Closed)
+    }
+
+    /// Without the type of the result, so that it is compiled once.
+    fn run_once(&self, read: &mut dyn FnMut(&mut SqliteTx) -> Result<(), Error>) -> Result<(), Error> {
         let mut reader = self.take();
-        let outcome = self.run_on(&mut reader, work);
+        let outcome = self.run_on(&mut reader, read);
         let mut idle = self.lock();
         idle.readers.push(reader);
         if idle.waiting > 0 {
@@ -77,9 +87,13 @@ impl Pool {
         outcome
     }
 
-    fn run_on<T>(&self, reader: &mut Reader, work: impl Work<T>) -> Result<T, Error> {
+    fn run_on(
+        &self,
+        reader: &mut Reader,
+        read: &mut dyn FnMut(&mut SqliteTx) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         reader.begin_snapshot(self.commits.load(Ordering::Acquire))?;
-        let outcome = run_on_sqlite(&mut reader.tx, work);
+        let outcome = read(&mut reader.tx);
         let is_stale = reader.commits != self.commits.load(Ordering::Acquire);
         if outcome.is_err() || is_stale || self.is_writing.load(Ordering::Acquire) {
             reader.tx.end()?;

@@ -1,4 +1,5 @@
-//! A thread that reads on a connection of its own: for reads that take long, so that they delay only each other.
+//! A thread that reads on a connection of its own: for reads that take long, so that they delay only each
+//! other.
 
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -9,12 +10,17 @@ use tokio::sync::oneshot;
 use super::connection;
 use super::tx::SqliteTx;
 use crate::error::{Error, OpenError};
-use crate::tx::{Work, run_on_sqlite};
+use crate::work::{Slot, Work, run_on_sqlite};
 
 /// Reads that may wait; more are rejected.
 const QUEUE: usize = 32;
 
-type Job = Box<dyn FnOnce(&mut SqliteTx) + Send>;
+type Read = Box<dyn FnOnce(&mut SqliteTx) -> Result<(), Error> + Send>;
+
+struct Job {
+    read: Read,
+    reply: oneshot::Sender<Result<(), Error>>,
+}
 
 #[derive(Debug)]
 pub(super) struct ReadThread {
@@ -28,7 +34,10 @@ impl ReadThread {
         let mut tx = SqliteTx::new(connection::open_reader(path, connection::WRITE_CACHE)?);
         let thread = std::thread::Builder::new().name("store-read".into()).spawn(move || {
             while let Ok(job) = queue.recv() {
-                job(&mut tx);
+                // The client of a closed channel has disconnected: its read is skipped.
+                if !job.reply.is_closed() {
+                    drop(job.reply.send((job.read)(&mut tx)));
+                }
             }
         })?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
@@ -36,34 +45,29 @@ impl ReadThread {
 
     /// Each statement of `work` sees what is committed by then.
     pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.queue(move |tx| run_on_sqlite(tx, work)).await
+        let (slot, result) = Slot::pair();
+        self.queue(Box::new(move |tx| run_on_sqlite(tx, work).map(|found| slot.put(found)))).await?;
+        result.take()
     }
 
     /// All statements of `work` see one snapshot.
     pub(super) async fn run_in_snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.queue(move |tx| {
+        let (slot, result) = Slot::pair();
+        self.queue(Box::new(move |tx| {
             // Open only if the last rollback failed.
             tx.end()?;
             tx.control("BEGIN")?;
             let outcome = run_on_sqlite(tx, work);
             tx.end()?;
-            outcome
-        })
-        .await
+            outcome.map(|found| slot.put(found))
+        }))
+        .await?;
+        result.take()
     }
 
-    async fn queue<T: Send + 'static>(
-        &self,
-        read: impl FnOnce(&mut SqliteTx) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
+    async fn queue(&self, read: Read) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |tx| {
-            // The client of a closed channel has disconnected: its read is skipped.
-            if !reply.is_closed() {
-                drop(reply.send(read(tx)));
-            }
-        });
-        match self.jobs.as_ref().ok_or(Error::Closed)?.try_send(job) {
+        match self.jobs.as_ref().ok_or(Error::Closed)?.try_send(Job { read, reply }) {
             Ok(()) => answer.await.map_err(|_| Error::Closed)?,
             Err(TrySendError::Full(_)) => Err(Error::Busy),
             Err(TrySendError::Disconnected(_)) => Err(Error::Closed),

@@ -1,5 +1,5 @@
-//! The one thread that writes. It commits in batches: all queued writes share one sync of the disk, and each is
-//! acknowledged after it.
+//! The one thread that writes. It commits in batches: all queued writes share one sync of the disk, and each
+//! is acknowledged after it.
 
 use std::sync::Weak;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use super::pool::Pool;
 use super::tx::SqliteTx;
 use crate::changes::{Change, Listener};
 use crate::error::Error;
-use crate::tx::{Work, run_on_sqlite};
+use crate::work::{Slot, Work, run_on_sqlite};
 
 /// Writes that may wait; more are rejected.
 const QUEUE: usize = 1024;
@@ -22,10 +22,13 @@ const QUEUE: usize = 1024;
 /// Writes that share one commit at most: it bounds how long the first of them waits.
 const BATCH: usize = 256;
 
-/// Runs in the open transaction (or learns that there is none) and returns how to answer the caller once the
-/// batch is committed or rolled back.
-type Job = Box<dyn FnOnce(Result<&mut SqliteTx, Error>) -> Complete + Send>;
-type Complete = Box<dyn FnOnce(Result<(), Error>)>;
+type Write = Box<dyn FnOnce(&mut SqliteTx) -> Result<(), Error> + Send>;
+type Reply = oneshot::Sender<Result<(), Error>>;
+
+struct Job {
+    write: Write,
+    reply: Reply,
+}
 
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -35,8 +38,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `readers` and `listener` hear of a commit before its writes are acknowledged. After the time `idle` without a
-    /// write, the log is checkpointed.
+    /// `readers` and `listener` hear of a commit before its writes are acknowledged. After the time `idle`
+    /// without a write, the log is checkpointed.
     pub(super) fn start(
         conn: Connection,
         readers: Weak<Pool>,
@@ -59,14 +62,14 @@ impl Writer {
     }
 
     pub(super) async fn run<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
+        let (slot, result) = Slot::pair();
+        self.queue(Box::new(move |tx| run_on_sqlite(tx, work).map(|written| slot.put(written)))).await?;
+        result.take()
+    }
+
+    async fn queue(&self, write: Write) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |tx| {
-            let outcome = tx.and_then(|tx| in_savepoint(tx, work));
-            // Even a failure may rest on what an earlier job of the batch wrote, so it waits for the commit as well.
-            // The send fails only when the caller has disconnected.
-            Box::new(move |committed| drop(reply.send(committed.and(outcome))))
-        });
-        match self.jobs.as_ref().ok_or(Error::Closed)?.try_send(job) {
+        match self.jobs.as_ref().ok_or(Error::Closed)?.try_send(Job { write, reply }) {
             Ok(()) => answer.await.map_err(|_| Error::Closed)?,
             Err(TrySendError::Full(_)) => {
                 self.rejected.fetch_add(1, Ordering::Relaxed);
@@ -88,7 +91,8 @@ impl Drop for Writer {
     }
 }
 
-/// Commits batches, and checkpoints when idle: where little is written, deleted rows would stay in the log for long.
+/// Commits batches, and checkpoints when idle: where little is written, deleted rows would stay in the log
+/// for long.
 fn run(mut tx: SqliteTx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: &Listener, idle: Duration) {
     let mut is_checkpointed = false;
     loop {
@@ -127,33 +131,38 @@ fn run(mut tx: SqliteTx, queue: &Receiver<Job>, readers: &Weak<Pool>, listener: 
 
 fn commit_batch(tx: &mut SqliteTx, first: Job, queue: &Receiver<Job>, ended: &dyn Fn(&[Change])) {
     if let Err(error) = begin(tx) {
-        first(Err(error))(Ok(()));
-        return;
+        return answer(first.reply, Err(error));
     }
-    // Writes that arrive from now on share the next commit. If they joined this one, nearly all clients would end up in
-    // one batch: the writer would wait while all of them are answered, and they while it writes.
+    // Writes that arrive from now on share the next commit. If they joined this one, nearly all clients would
+    // end up in one batch: the writer would wait while all of them are answered, and they while it writes.
     let waiting = queue.len().min(BATCH - 1);
-    let mut completions: Vec<Complete> = Vec::with_capacity(waiting + 1);
+    let mut replies: Vec<(Reply, Result<(), Error>)> = Vec::with_capacity(waiting + 1);
     for job in std::iter::once(first).chain(queue.try_iter().take(waiting)) {
-        completions.push(job(Ok(tx)));
-        // A failing disk makes SQLite roll back the whole transaction by itself. A savepoint would then open, and its
-        // release commit, a transaction of its own; the rest of the batch waits for the next one.
+        replies.push((job.reply, in_savepoint(tx, job.write)));
+        // A failing disk makes SQLite roll back the whole transaction by itself. A savepoint would then open,
+        // and its release commit, a transaction of its own; the rest of the batch waits for the next one.
         if !tx.is_open() {
             break;
         }
     }
     let committed = tx.control("COMMIT");
     if let Err(error) = &committed {
-        tracing::error!(%error, writes = completions.len(), "commit failed; none of its writes was acknowledged");
+        tracing::error!(%error, writes = replies.len(), "commit failed; none of its writes was acknowledged");
         if let Err(error) = tx.end() {
             tracing::error!(%error, "rollback failed");
         }
     }
     // After a failed commit as well, which may have reached the disk: a needless invalidation costs one read.
     ended(&tx.take_changes());
-    for complete in completions {
-        complete(committed.clone());
+    for (reply, outcome) in replies {
+        // Even a failure may rest on what an earlier job of the batch wrote, so it waited for the commit.
+        answer(reply, committed.clone().and(outcome));
     }
+}
+
+/// The send fails only when the caller has disconnected.
+fn answer(reply: Reply, outcome: Result<(), Error>) {
+    drop(reply.send(outcome));
 }
 
 fn begin(tx: &SqliteTx) -> Result<(), Error> {
@@ -163,10 +172,10 @@ fn begin(tx: &SqliteTx) -> Result<(), Error> {
 }
 
 /// A job that fails is rolled back alone: the others of its batch keep what they wrote.
-fn in_savepoint<T>(tx: &mut SqliteTx, work: impl Work<T>) -> Result<T, Error> {
+fn in_savepoint(tx: &mut SqliteTx, write: Write) -> Result<(), Error> {
     tx.control("SAVEPOINT job")?;
     let changes = tx.change_count();
-    let outcome = run_on_sqlite(tx, work);
+    let outcome = write(tx);
     if outcome.is_err() {
         tx.truncate_changes(changes);
         tx.control("ROLLBACK TO job")?;
@@ -217,7 +226,8 @@ mod tests {
 
     type Write<'w, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + 'w>>;
 
-    /// Occupies the writer with a write that ends when it is released: what is queued meanwhile shares the next commit.
+    /// Occupies the writer with a write that ends when it is released: what is queued meanwhile shares the
+    /// next commit.
     async fn occupy(writer: &Writer) -> (Sender<()>, Write<'_, ()>) {
         let (start, started) = oneshot::channel();
         let (release, released) = crossbeam_channel::bounded::<()>(1);

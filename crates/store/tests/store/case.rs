@@ -39,7 +39,8 @@ impl Case {
         Self::open(Place::Folder(tempfile::tempdir().unwrap())).await
     }
 
-    /// In an empty schema with the server the test script started. Never skipped: without one, the test fails.
+    /// In an empty schema with the server the test script started. Never skipped: without one, the test
+    /// fails.
     pub(crate) async fn on_postgres() -> Self {
         Self::open(Place::Server { primary: fresh_schema().await, replica: None }).await
     }
@@ -68,7 +69,8 @@ impl Case {
         Self::open(place).await
     }
 
-    /// Ends every connection of this story to the server, in the middle of whatever it is doing; tells how many.
+    /// Ends every connection of this story to the server, in the middle of whatever it is doing; tells how
+    /// many.
     pub(crate) async fn cut_connections(&self) -> i64 {
         self.count(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -104,8 +106,8 @@ impl Case {
         self.store.set_profile_photo(user, new_photo(number), NOW).await.unwrap().unwrap()
     }
 
-    /// Does something to the database itself, past every function of the store, on a thread of its own: whoever asks
-    /// for it may be in the middle of a transaction.
+    /// Does something to the database itself, past every function of the store, on a thread of its own:
+    /// whoever asks for it may be in the middle of a transaction.
     pub(crate) fn meddle(&self, sql: &'static str) -> impl FnMut() + Send + use<> {
         let place = match &self.place {
             Place::Folder(folder) => Ok(folder.path().join("pinhole.db")),

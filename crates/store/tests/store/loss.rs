@@ -1,4 +1,5 @@
-//! Connections that end in the middle: nothing acknowledged is lost, nothing is done twice, and nobody has to restart.
+//! Connections that end in the middle: nothing acknowledged is lost, nothing is done twice, and nobody has to
+//! restart.
 
 use std::time::Duration;
 

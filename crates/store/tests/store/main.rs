@@ -1,5 +1,5 @@
-//! The store through its public face, on real databases: every story is told on SQLite and on PostgreSQL. Every
-//! function is called, so every statement runs on both.
+//! The store through its public face, on real databases: every story is told on SQLite and on PostgreSQL.
+//! Every function is called, so every statement runs on both.
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
 

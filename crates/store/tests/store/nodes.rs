@@ -32,7 +32,8 @@ async fn likes_through_two_nodes_are_counted_once_each() {
     let case = Case::on_postgres().await;
     let other = case.another_node().await;
     let (posts, members) = posts_and_members(&case).await;
-    // Everybody likes everything through both nodes at once, each node in another order, and half take it back.
+    // Everybody likes everything through both nodes at once, each node in another order, and half take it
+    // back.
     let pairs: Vec<_> = members.iter().flat_map(|user| posts.iter().map(|post| (*user, *post))).collect();
     let here = join_all(pairs.iter().map(|(user, post)| case.store.like(*user, *post, NOW)));
     let there = join_all(pairs.iter().rev().map(|(user, post)| other.like(*user, *post, NOW)));
