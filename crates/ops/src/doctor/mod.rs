@@ -11,6 +11,8 @@ mod replica;
 use std::path::Path;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use model::{Timestamp, Username};
 use store::DatabaseUrl;
 
@@ -40,19 +42,19 @@ impl Examination<'_> {
     /// One finding for each check, whatever its result.
     pub async fn run(&self, progress: &dyn Progress) -> Vec<Finding> {
         let mut findings = self.host();
-        findings.push(result("database", self.integrity().await));
+        findings.push(check("database", self.integrity().boxed()).await);
         findings.extend(self.replica().await);
-        findings.push(result("contents", self.contents().await));
-        findings.push(result("clock", self.clock().await));
-        findings.push(result("likes", self.likes().await));
-        findings.push(result("ids", self.ids().await));
-        findings.push(result("sessions", self.sessions().await));
-        findings.push(result("admins", self.admins().await));
-        findings.push(result("shown", self.shown().await));
+        findings.push(check("contents", self.contents().boxed()).await);
+        findings.push(check("clock", self.clock().boxed()).await);
+        findings.push(check("likes", self.likes().boxed()).await);
+        findings.push(check("ids", self.ids().boxed()).await);
+        findings.push(check("sessions", self.sessions().boxed()).await);
+        findings.push(check("admins", self.admins().boxed()).await);
+        findings.push(check("shown", self.shown().boxed()).await);
         // Before the files are checked: abandoned uploads have none afterwards.
-        findings.push(result("uploads", self.uploads().await));
-        findings.push(result("removals", self.removals().await));
-        match self.files(progress).await {
+        findings.push(check("uploads", self.uploads().boxed()).await);
+        findings.push(check("removals", self.removals().boxed()).await);
+        match self.files(progress).boxed().await {
             Ok(both) => findings.extend(both),
             Err(error) => findings.push(result("photos", Err(error))),
         }
@@ -63,6 +65,11 @@ impl Examination<'_> {
     fn cutoff(&self) -> Timestamp {
         self.now.minus(IN_PROGRESS)
     }
+}
+
+/// Boxed: one future of all checks would take the compiler as long as the rest of the crate.
+async fn check(name: &'static str, work: BoxFuture<'_, Result<Finding, Error>>) -> Finding {
+    result(name, work.await)
 }
 
 /// A check that fails is a problem itself.

@@ -1,18 +1,24 @@
 //! The words of the pages in every language we speak: one file each in `web/words`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use app::InputFormat;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// A language: add its file here, and it is spoken. The first is for those who asked for none of them.
+/// The first is for those who asked for none of them.
 static LOCALES: LazyLock<Vec<Words>> = LazyLock::new(|| {
-    [include_str!("../../../../../web/words/en.json"), include_str!("../../../../../web/words/de.json")]
-        .map(|file| serde_json::from_str(&with_formats(file)).expect("a test reads every language"))
-        .into()
+    FILES.map(|file| serde_json::from_str(&with_formats(file)).expect("a test reads every language")).into()
 });
+
+/// A language: add its file here, and it is spoken.
+const FILES: [&str; 2] =
+    [include_str!("../../../../../web/words/en.json"), include_str!("../../../../../web/words/de.json")];
+
+/// Sentences by their names.
+type Sentences = BTreeMap<String, String>;
 
 /// One language.
 #[derive(Debug, Deserialize)]
@@ -21,7 +27,8 @@ pub(super) struct Words {
     /// As in `lang="…"`.
     pub(super) tag: String,
     pub(super) page: Page,
-    script: Script,
+    /// What scripts say.
+    script: Sentences,
 }
 
 impl Words {
@@ -66,47 +73,40 @@ fn primary(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($word:ident),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Deserialize, Serialize)]
-        #[serde(deny_unknown_fields)]
-        pub(super) struct $name { $(pub(super) $word: String),* }
+/// Declares the words that pages use by name. They are read from a map: the derived reader of so many fields
+/// would take longer to compile than any other function of the service.
+macro_rules! page {
+    ($($word:ident),* $(,)?) => {
+        /// What stands on the pages themselves.
+        #[derive(Debug, Deserialize)]
+        #[serde(try_from = "Sentences")]
+        pub(super) struct Page { $(pub(super) $word: String),* }
 
-        #[cfg(test)]
-        impl $name {
-            fn all(&self) -> Vec<(&'static str, &str)> {
-                vec![$((stringify!($word), self.$word.as_str())),*]
+        impl TryFrom<Sentences> for Page {
+            type Error = String;
+
+            fn try_from(mut sentences: Sentences) -> Result<Self, String> {
+                let names = BTreeSet::from([$(stringify!($word)),*]);
+                if !sentences.keys().eq(&names) {
+                    return Err(format!("a page has exactly these words: {names:?}"));
+                }
+                let mut take = |name| sentences.remove(name).unwrap_or_default();
+                Ok(Self { $($word: take(stringify!($word))),* })
             }
         }
     };
 }
 
-words! {
-    /// What stands on the pages themselves.
-    Page {
-        tagline, about, skip, main, home, login, logout, join, new, newest, to_newest, older,
-        end, photo_by, profile_photo, like, more, cancel, save, edit, delete, copy_link,
-        share, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
-        alt_hint, empty_title, empty_text, empty_join, empty_post, person_empty, person_empty_own,
-        since, posts_of, change_photo, remove_photo, username, username_hint, password,
-        password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
-        no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
-        retry, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
-        slow_down_text, to_home, offline_title, offline_text,
-    }
-}
-
-words! {
-    /// What scripts say.
-    Script {
-        offline, no_network, busy, rate_limited, failed, broken, signed_out,
-        like_failed, unlike_failed, feed_failed, try_again, loading, end, link_copied, link_here,
-        saved, deleted, gone, not_yours, cross_site, wrong_credentials, name_taken, name_rule,
-        name_missing, password_missing, password_short, not_an_image, too_large, no_preview,
-        waiting, sending, processing, all_posted, removed_location, queued,         refused, cancelled, shared_lost, photo_changed, photo_removed, photo_by, profile_photo,
-        draft,
-    }
+page! {
+    tagline, about, skip, main, home, login, logout, join, new, newest, to_newest, older,
+    end, photo_by, profile_photo, like, more, cancel, save, edit, delete, copy_link,
+    share, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
+    alt_hint, empty_title, empty_text, empty_join, empty_post, person_empty, person_empty_own,
+    since, posts_of, change_photo, remove_photo, username, username_hint, password,
+    password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
+    no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
+    retry, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
+    slow_down_text, to_home, offline_title, offline_text,
 }
 
 #[cfg(test)]
@@ -130,17 +130,31 @@ mod tests {
             gaps.sort();
             gaps
         };
-        let (first, others) = LOCALES.split_first().unwrap();
-        for words in others {
-            let (ours, theirs) = (
-                [first.page.all(), first.script.all()].concat(),
-                [words.page.all(), words.script.all()].concat(),
+        let (first, others) = (sentences(FILES[0]), &FILES[1..]);
+        assert_eq!(LOCALES.len(), FILES.len());
+        for file in others {
+            let other = sentences(file);
+            assert!(
+                first.keys().eq(other.keys()),
+                "not the same words: {:?}, {:?}",
+                first.keys(),
+                other.keys()
             );
-            for ((key, text), (_, other)) in ours.into_iter().zip(theirs) {
-                assert!(!other.is_empty(), "{key} is empty in {}", words.tag);
-                assert_eq!(gaps(text), gaps(other), "{key} in {}", words.tag);
+            for (key, text) in &first {
+                assert!(!other[key].is_empty(), "{key} is empty");
+                assert_eq!(gaps(text), gaps(&other[key]), "{key}");
             }
         }
+    }
+
+    /// Everything a language says, on pages and in scripts, by `page.name` or `script.name`.
+    fn sentences(file: &str) -> Sentences {
+        let file: serde_json::Value = serde_json::from_str(file).unwrap();
+        let of = |part: &str| serde_json::from_value::<Sentences>(file[part].clone()).unwrap();
+        ["page", "script"]
+            .into_iter()
+            .flat_map(|part| of(part).into_iter().map(move |(name, text)| (format!("{part}.{name}"), text)))
+            .collect()
     }
 
     #[test]
@@ -154,7 +168,8 @@ mod tests {
         let pages = [web.join("pages"), web.join("pages/parts"), folder.join("src/http/pages")];
         let pages: String = pages.iter().map(|folder| read(folder)).collect();
         let scripts = read(&web.join("script"));
-        for (word, _) in LOCALES[0].page.all() {
+        let words = sentences(FILES[0]);
+        for word in words.keys().filter_map(|key| key.strip_prefix("page.")) {
             // Whatever follows it is no part of the name.
             let said = |place: &str| {
                 let name = format!("{place}.{word}");
@@ -165,7 +180,7 @@ mod tests {
             };
             assert!(said("page") || said("words"), "no page says {word}");
         }
-        for (word, _) in LOCALES[0].script.all() {
+        for word in words.keys().filter_map(|key| key.strip_prefix("script.")) {
             assert!(scripts.contains(&format!("\"{word}\"")), "no script says {word}");
         }
     }
