@@ -2,10 +2,10 @@
 
 use std::io::{IsTerminal, stderr};
 
-use tracing_subscriber::filter::ParseError;
+use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer, fmt};
+use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{Config, LogFormat};
 
@@ -24,11 +24,11 @@ fn wants_colour() -> bool {
 
 /// Whether the log filter can be parsed.
 pub(crate) fn check(config: &Config) -> Result<(), ParseError> {
-    EnvFilter::builder().parse(&config.log).map(drop)
+    config.log.parse::<Targets>().map(drop)
 }
 
 pub(crate) fn start(config: &Config) -> Result<(), ParseError> {
-    let filter = EnvFilter::builder().parse(&config.log)?;
+    let filter: Targets = config.log.parse()?;
     let lines = if is_text(config) {
         fmt::layer().with_writer(stderr).with_target(false).with_ansi(wants_colour()).boxed()
     } else {
