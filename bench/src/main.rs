@@ -1,4 +1,6 @@
-//! How the service compares with others, measured: `cargo run --profile dist -p bench -- pictures`, or `-- service`.
+//! Measures the service beside its peers and the physical limits.
+//!
+//! `cargo run --profile dist -p bench -- service`, or `-- pictures`.
 
 mod engine;
 mod error;

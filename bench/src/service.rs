@@ -44,11 +44,13 @@ use race::Pace;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often everybody takes a turn: 18 times unless told, 5 in a quick run; half as often where work is slow
+    /// How often everybody takes a turn: 18 times unless told, 5 in a quick run; half as often where work is
+    /// slow
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
-    /// Shorter and fewer rounds, without pict-rs, without 10 million posts and, unless asked for, without PostgreSQL
+    /// Shorter and fewer rounds, without pict-rs, without 10 million posts and, unless asked for, without
+    /// PostgreSQL
     #[arg(long)]
     quick: bool,
 

@@ -1,8 +1,9 @@
-//! Where a service under test keeps what it is given: with itself, or with the servers that the test script started.
+//! Where a service under test keeps what it is given: with itself, or with the servers that the test script
+//! started.
 //!
-//! `PINHOLE_E2E_STORES` names those it is to use, `postgres`, `s3` or `postgres+s3`; `PINHOLE_E2E_NODES` says how many
-//! nodes make one service, behind a balancer that sends each request to another one. So every story can be told of
-//! every kind of service.
+//! `PINHOLE_E2E_STORES` names those it is to use, `postgres`, `s3` or `postgres+s3`; `PINHOLE_E2E_NODES` says
+//! how many nodes make one service, behind a balancer that sends each request to another one. So every story
+//! can be told of every kind of service.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

@@ -1,4 +1,5 @@
-//! Other builds of the service beside this one: another profile, an earlier commit, a switched-off optimisation.
+//! Other builds of the service beside this one: another profile, an earlier commit, a switched-off
+//! optimisation.
 
 use std::path::Path;
 use std::sync::Arc;

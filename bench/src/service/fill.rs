@@ -1,7 +1,8 @@
 //! A database with as many posts as we like, written straight into the file.
 //!
-//! The only file here that knows the schema, and only the columns it fills: through the API, ten million posts would
-//! take days. The service makes the database and its schema itself, and is stopped while this writes.
+//! The only file here that knows the schema, and only the columns it fills: through the API, ten million
+//! posts would take days. The service makes the database and its schema itself, and is stopped while this
+//! writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,7 +71,8 @@ impl Filled {
 }
 
 pub(super) fn spread(number: u64, posts: u64) -> (u64, u64) {
-    // A prime that does not divide the number of posts, so nobody comes back to a post before having seen all.
+    // A prime that does not divide the number of posts, so nobody comes back to a post before having seen
+    // all.
     const STEP: u64 = 9973;
     let (user, turn) = (number % HALF, number / HALF);
     (LIKERS.start + user, 1 + (user * 2_654_435_761 + turn * STEP) % posts)
@@ -127,7 +129,8 @@ fn users(conn: &mut Connection, now: i64) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Everybody likes as many, evenly over all posts and in the order of the table. The reader's pages show both kinds.
+/// Everybody likes as many, evenly over all posts and in the order of the table. The reader's pages show both
+/// kinds.
 fn likes(conn: &mut Connection, now: i64, counts: &mut [u32]) -> rusqlite::Result<()> {
     let posts = counts.len() as u64;
     let each = (posts * LIKES_PER_POST / AUTHORS).clamp(1, posts);

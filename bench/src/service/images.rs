@@ -15,8 +15,8 @@ use crate::photos::NAMES;
 use crate::pictures::PEERS_QUALITY;
 use crate::report::{Bar, Section};
 
-/// Fewer than there are photos, so that no two ask for the same picture at the same time: who makes it once for
-/// both would be measured by half.
+/// Fewer than there are photos, so that no two ask for the same picture at the same time: who makes it once
+/// for both would be measured by half.
 const MAKERS: usize = 4;
 
 pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {

@@ -1,7 +1,7 @@
 //! The load: connections that ask, wait for the answer and ask again, from a thread of their own.
 //!
-//! Written by hand, because on a machine of two cores whatever the generator costs is missing elsewhere: a prepared
-//! request, one write, mostly one read.
+//! Written by hand, because on a machine of two cores whatever the generator costs is missing elsewhere: a
+//! prepared request, one write, mostly one read.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -140,8 +140,9 @@ impl Crew {
         Script::new(bench, cluster.pgbench(), self.postgres.address, name, text)
     }
 
-    /// One node on PostgreSQL, one on SQLite, all nodes on PostgreSQL, and PostgreSQL alone. Nodes draw from the same
-    /// requests, so that none is asked for a like that another has given; as behind a proxy, they all hear one name.
+    /// One node on PostgreSQL, one on SQLite, all nodes on PostgreSQL, and PostgreSQL alone. Nodes draw from
+    /// the same requests, so that none is asked for a like that another has given; as behind a proxy, they
+    /// all hear one name.
     fn everybody(
         &self,
         what: &str,

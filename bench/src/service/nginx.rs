@@ -16,8 +16,8 @@ pub(super) struct Nginx {
 }
 
 impl Nginx {
-    /// One process; `files` are served as they are under `/files/`, and under `/open/` with files kept open; `photos` as squares of 512 under `/made/` and,
-    /// kept by its cache, under `/kept/`.
+    /// One process; `files` are served as they are under `/files/`, and under `/open/` with files kept open;
+    /// `photos` as squares of 512 under `/made/` and, kept by its cache, under `/kept/`.
     pub(super) fn start(
         bench: &Bench,
         core: Option<usize>,

@@ -44,8 +44,8 @@ pub(super) fn command(bench: &Bench) -> Command {
 }
 
 impl Ours {
-    /// Everything as it comes, except that nobody here is a flood to be turned away and, as with everybody else,
-    /// single requests are not logged.
+    /// Everything as it comes, except that nobody here is a flood to be turned away and, as with everybody
+    /// else, single requests are not logged.
     pub(super) fn start(
         bench: &Bench,
         folder: &Path,

@@ -1,4 +1,5 @@
-//! A limit: PostgreSQL with nothing around it. Its own pgbench runs the statements of a page or of a like in a loop.
+//! A limit: PostgreSQL with nothing around it. Its own pgbench runs the statements of a page or of a like in
+//! a loop.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -102,8 +103,8 @@ impl Script {
     }
 }
 
-/// What a node asks for a page: who is calling, the posts, which of them they like, and who wrote them. `before` is
-/// an expression of pgbench.
+/// What a node asks for a page: who is calling, the posts, which of them they like, and who wrote them.
+/// `before` is an expression of pgbench.
 fn page(before: &str) -> String {
     let session: String = token(READER).hash().0.iter().map(|byte| format!("{byte:02x}")).collect();
     // As they were written: a post's author follows from its place.
@@ -120,8 +121,8 @@ fn page(before: &str) -> String {
     format!("\\set before {before}\n{authors}{}", statements.concat())
 }
 
-/// A statement of the service with values or variables of pgbench for its parameters. The last come first, because `$1`
-/// is the beginning of `$10`.
+/// A statement of the service with values or variables of pgbench for its parameters. The last come first,
+/// because `$1` is the beginning of `$10`.
 fn bound(statement: &str, values: &[String]) -> String {
     let numbered = values.iter().enumerate().rev();
     numbered.fold(format!("{statement};\n"), |text, (at, value)| text.replace(&format!("${}", at + 1), value))
@@ -137,7 +138,8 @@ pub(super) fn any_page() -> String {
     page(&format!("random(22, {SMALL})"))
 }
 
-/// Likes here and there, a transaction for each, by those of whom no node is asked: nobody meets a like of another.
+/// Likes here and there, a transaction for each, by those of whom no node is asked: nobody meets a like of
+/// another.
 pub(super) fn spread_likes() -> String {
     likes(&format!("random(1, {SMALL})"))
 }
@@ -161,8 +163,9 @@ BEGIN;
     )
 }
 
-/// How long the transactions took that ended within these microseconds since 1970; `None` when one failed. A line is
-/// the client, its transaction, the microseconds it took, the script, and when it ended in seconds and microseconds.
+/// How long the transactions took that ended within these microseconds since 1970; `None` when one failed. A
+/// line is the client, its transaction, the microseconds it took, the script, and when it ended in seconds
+/// and microseconds.
 fn within(log: &str, window: std::ops::Range<u128>) -> Option<Histogram> {
     let mut latency = Histogram::new();
     for line in log.lines() {

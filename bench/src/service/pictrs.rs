@@ -69,8 +69,8 @@ impl PictRs {
         })
     }
 
-    /// Has a square made, and another way of asking for it, and looks at both: no figure is worth much if these are
-    /// other pictures than everybody else's.
+    /// Has a square made, and another way of asking for it, and looks at both: no figure is worth much if
+    /// these are other pictures than everybody else's.
     pub(super) fn check(&self, name: &str) -> Result<(), Error> {
         let mut talk = self.server.talk()?;
         let kept = talk.ask(&self.read(name))?.fine()?.body;
@@ -87,8 +87,8 @@ fn square(name: &str) -> String {
     format!("/image/process.jpg?src={name}&crop=1x1&resize={SIDE}")
 }
 
-/// The same square by a path of its own. Who is small enough already stays as it is, but pict-rs goes by the words and
-/// makes it anew.
+/// The same square by a path of its own. Who is small enough already stays as it is, but pict-rs goes by the
+/// words and makes it anew.
 fn again(square: &str, number: u64) -> String {
     format!("{square}&resize={}", u64::from(SIDE) + number)
 }

@@ -54,8 +54,8 @@ impl PocketBase {
         Ok(Self { server, members })
     }
 
-    /// The newest 20 with their authors and, since the rule lets everybody see their own likes only, the caller's
-    /// like of each.
+    /// The newest 20 with their authors and, since the rule lets everybody see their own likes only, the
+    /// caller's like of each.
     pub(super) fn feed(&self, signed_in: bool) -> Vec<u8> {
         let expand = if signed_in { "user,likes_via_post" } else { "user" };
         let path =

@@ -1,4 +1,5 @@
-//! A PostgreSQL of our own: Debian's, in a temporary folder, with the same posts as a data folder of the service.
+//! A PostgreSQL of our own: Debian's, in a temporary folder, with the same posts as a data folder of the
+//! service.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,8 @@ use super::ours::{self, Ours};
 use super::process::{Server, free_address, run, settle};
 use crate::error::Error;
 
-/// Where everybody may make folders, and where they lie on a disk: in `/tmp`, which may be memory, a sync would cost
-/// nothing.
+/// Where everybody may make folders, and where they lie on a disk: in `/tmp`, which may be memory, a sync
+/// would cost nothing.
 const TEMPORARY: &str = "/var/tmp";
 
 /// All else as it comes, but for the memory, of which it takes little unless told.
@@ -132,7 +133,8 @@ impl Drop for Cluster {
     }
 }
 
-/// As an operator writes it. Nobody listens in on loopback, and most of the others here do not encrypt either.
+/// As an operator writes it. Nobody listens in on loopback, and most of the others here do not encrypt
+/// either.
 pub(super) fn url(server: &Server) -> String {
     format!("postgres://pinhole@{}/pinhole?sslmode=disable", server.address)
 }
@@ -144,7 +146,8 @@ struct Programs {
 }
 
 impl Programs {
-    /// As `scripts/postgres` finds them: where the variable says, where Debian puts the newest, or on the path.
+    /// As `scripts/postgres` finds them: where the variable says, where Debian puts the newest, or on the
+    /// path.
     fn find() -> Result<Self, Error> {
         let named = std::env::var_os("PINHOLE_TEST_POSTGRES_BIN").map(PathBuf::from);
         let folder =
@@ -154,8 +157,8 @@ impl Programs {
         Ok(Self { folder: folder.ok_or_else(missing)?, as_nobody: who.uid() == 0 })
     }
 
-    /// One that reads and writes the cluster's files. Whoever changes who it is loses the wish to end with its parent,
-    /// so that is said again.
+    /// One that reads and writes the cluster's files. Whoever changes who it is loses the wish to end with
+    /// its parent, so that is said again.
     fn for_server(&self, name: &str) -> Command {
         let program = self.folder.join(name);
         if !self.as_nobody {

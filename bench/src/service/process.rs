@@ -126,8 +126,8 @@ impl Server {
         }
     }
 
-    /// The CPU time so far, user and system: of all its threads, of the processes it has started (a database has one
-    /// for every connection), and of those that have ended.
+    /// The CPU time so far, user and system: of all its threads, of the processes it has started (a database
+    /// has one for every connection), and of those that have ended.
     pub(super) fn cpu(&self) -> Result<Duration, Error> {
         let ours = self.child.id();
         let untold = || Error::measure("the system does not tell the time of a process");

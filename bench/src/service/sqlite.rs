@@ -20,8 +20,8 @@ const LENGTH: Duration = Duration::from_secs(1);
 /// Posts of a page, and one more to know whether there is a next one.
 const LIMIT: i64 = 21;
 
-/// Microseconds for the rows of one page, one after another, on one core: the service's own statements for the posts
-/// and for the viewer's likes among them. Authors come from its cache.
+/// Microseconds for the rows of one page, one after another, on one core: the service's own statements for
+/// the posts and for the viewer's likes among them. Authors come from its cache.
 pub(super) fn pages(database: &Path, user: u64, core: usize) -> Result<f64, Error> {
     let database = database.to_owned();
     let thread = std::thread::spawn(move || {
@@ -59,7 +59,8 @@ fn read_pages(database: &Path, user: u64) -> rusqlite::Result<f64> {
     Ok(started.elapsed().as_secs_f64() * 1e6 / count as f64)
 }
 
-/// Likes a second, one after another with so many to a transaction, each transaction on the disk before the next.
+/// Likes a second, one after another with so many to a transaction, each transaction on the disk before the
+/// next.
 pub(super) fn likes(database: &Path, together: usize) -> Result<f64, Error> {
     write_likes(database, together).map_err(Error::measure)
 }

@@ -52,8 +52,8 @@ pub(super) fn head(bytes: &[u8]) -> Result<Option<Head>, Error> {
     Ok(Some(Head { status, length, body, last }))
 }
 
-/// The chunks at the beginning of these bytes, put together, and how many bytes they took; `None` when more has
-/// to be read first.
+/// The chunks at the beginning of these bytes, put together, and how many bytes they took; `None` when more
+/// has to be read first.
 pub(super) fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Error> {
     let (mut whole, mut place) = (Vec::new(), 0);
     loop {

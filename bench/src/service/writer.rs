@@ -1,10 +1,10 @@
 //! A limit for likes: nothing but axum and SQLite, in the ways one can commit.
 //!
-//! The statements and the order of things are the service's; who likes is taken from the path, and nothing else is
-//! looked at. `Plain` is what one writes down first: a connection behind a lock, a transaction in every request, and
-//! SQLite's log and cache as they come. The others have one thread that writes, and the service's log and cache: `Each`
-//! with a transaction for every request, `Full` with whatever is waiting in one, and `Normal` the same without asking the
-//! disk at every commit.
+//! The statements and the order of things are the service's; who likes is taken from the path, and nothing
+//! else is looked at. `Plain` is what one writes down first: a connection behind a lock, a transaction in
+//! every request, and SQLite's log and cache as they come. The others have one thread that writes, and the
+//! service's log and cache: `Each` with a transaction for every request, `Full` with whatever is waiting in
+//! one, and `Normal` the same without asking the disk at every commit.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

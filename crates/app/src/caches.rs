@@ -1,8 +1,8 @@
 //! The object caches, and the invalidations that keep them exact.
 //!
-//! The store publishes every change that this process commits. Where other nodes write to the same database as well,
-//! the caches are disabled: no response may be older than the last acknowledged write. Only that a photo exists is
-//! cached there, by a TTL.
+//! The store publishes every change that this process commits. Where other nodes write to the same database
+//! as well, the caches are disabled: no response may be older than the last acknowledged write. Only that a
+//! photo exists is cached there, by a TTL.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ impl fmt::Debug for Subscriber {
     }
 }
 
-/// An image may outlive its photo by five seconds on another node; this leaves time for the response to arrive.
+/// An image may outlive its photo by five seconds on another node; this leaves time for the response to
+/// arrive.
 const PHOTO_TTL: Duration = Duration::from_secs(3);
 
 const SESSIONS_BYTES: u64 = 24 << 20;

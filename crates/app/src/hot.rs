@@ -1,9 +1,10 @@
-//! Images asked for again and again, in files without a name: the kernel sends them from there as they are, where bytes
-//! of ours would be copied first. Of a 512² that was two fifths of the time of a server that does nothing else.
+//! Images asked for again and again, in files without a name: the kernel sends them from there as they are,
+//! where bytes of ours would be copied first. Of a 512² that was two fifths of the time of a server that does
+//! nothing else.
 //!
-//! The files lie on the disk's file system, and in its memory. A file of a file system in memory was slower to send by a
-//! fifth: there every 4 KiB are looked up and locked by themselves, while the disk's keeps what is written at once in
-//! one piece.
+//! The files lie on the disk's file system, and in its memory. A file of a file system in memory was slower
+//! to send by a fifth: there every 4 KiB are looked up and locked by themselves, while the disk's keeps what
+//! is written at once in one piece.
 //!
 //! They come on top of the memory that images are kept in, so they are few.
 
@@ -17,7 +18,8 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use model::{CacheCounters, CacheStats};
 
-/// Asked for so often, an image gets a file. If there is no room for it then, it may get one after as many times more.
+/// Asked for so often, an image gets a file. If there is no room for it then, it may get one after as many
+/// times more.
 const OFTEN: usize = 32;
 
 /// Shorter ones are copied faster than two calls are made.
@@ -41,7 +43,8 @@ impl Kept {
         Self { bytes, tag, asked: AtomicUsize::new(0), file: OnceLock::new() }
     }
 
-    /// Counts a request. From some number on there is a file, as soon as it is written and if there is room for it.
+    /// Counts a request. From some number on there is a file, as soon as it is written and if there is room
+    /// for it.
     pub(crate) fn ask(self: &Arc<Self>, room: &Arc<Room>) -> Option<Arc<ImageFile>> {
         let file = self.file.get();
         if file.is_some() {

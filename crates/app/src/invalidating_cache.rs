@@ -1,7 +1,8 @@
 //! A bounded cache whose entries are never older than the last acknowledged write.
 //!
-//! The store publishes every change before its write is acknowledged, and the change invalidates the entry. A fill
-//! that started before its shard's last invalidation is discarded, so a slow reader cannot cache a stale value.
+//! The store publishes every change before its write is acknowledged, and the change invalidates the entry. A
+//! fill that started before its shard's last invalidation is discarded, so a slow reader cannot cache a stale
+//! value.
 
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;

@@ -20,8 +20,8 @@ use crate::{App, Crowd, Settings, passwords, variants};
 const MAX_UPLOADS: usize = 128;
 const MAX_UPLOADS_EACH: usize = 16;
 
-/// How long a picture waits for memory. Much longer than it takes when all is well: what is given up keeps its
-/// memory, and whoever waits for that should hear of it.
+/// How long a picture waits for memory. Much longer than it takes when all is well: what is given up keeps
+/// its memory, and whoever waits for that should hear of it.
 const MEMORY_PATIENCE: Duration = Duration::from_secs(60);
 
 pub const RESTORE_ADVICE: &str =
@@ -92,19 +92,20 @@ impl OpenError {
 }
 
 impl App {
-    /// Calls `subscriber` with the changes of every commit of this process, before the commit is acknowledged. It must
-    /// be quick: the writer waits for it.
+    /// Calls `subscriber` with the changes of every commit of this process, before the commit is
+    /// acknowledged. It must be quick: the writer waits for it.
     pub fn subscribe(&self, subscriber: impl Fn(&[store::Change]) + Send + Sync + 'static) {
         self.0.caches.subscribe(subscriber);
     }
 
-    /// Whether subscribers hear of every change. Other nodes that write to the same database publish nothing here.
+    /// Whether subscribers hear of every change. Other nodes that write to the same database publish nothing
+    /// here.
     pub fn has_exact_caches(&self) -> bool {
         !self.0.store.is_shared()
     }
 
-    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a network, so
-    /// it is for a thread that may be blocked.
+    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a
+    /// network, so it is for a thread that may be blocked.
     pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
         let lock = lock_folder(&settings.data_dir)?;
         let database = settings.database();

@@ -48,8 +48,8 @@ impl App {
         Variant { photo: photo.id, size, format }.tag()
     }
 
-    /// Takes a photo that is noted for removal out of the blob store and of our caches. Trouble is logged, not
-    /// returned: the note stays, and the collector tries again.
+    /// Takes a photo that is noted for removal out of the blob store and of our caches. Trouble is logged,
+    /// not returned: the note stays, and the collector tries again.
     pub(crate) async fn remove_bytes(&self, photo: PhotoId) {
         self.0.variants.invalidate(photo);
         // Both are tried: a cache in trouble is no reason to keep the photo.
@@ -74,8 +74,8 @@ impl App {
                 (bytes, Some(self.0.cache.place(key)))
             }
         };
-        // A delete removes the row first and invalidates the images then: while the row is there, the invalidation is
-        // still to come, and it discards this fill and voids its place on the disk.
+        // A delete removes the row first and invalidates the images then: while the row is there, the
+        // invalidation is still to come, and it discards this fill and voids its place on the disk.
         self.photo_uncached(photo).await?;
         if let Some(place) = place {
             self.0.cache.keep(place, bytes.clone());

@@ -8,8 +8,8 @@ use crate::upload::{CLAIM_LOST, Prepared};
 use crate::{App, Caller, Error, Upload};
 
 impl App {
-    /// Gives the caller another photo and takes the earlier one away, with every image made of it. Returns them
-    /// as they are now, and what was taken out of the file.
+    /// Gives the caller another photo and takes the earlier one away, with every image made of it. Returns
+    /// them as they are now, and what was taken out of the file.
     pub async fn set_profile_photo(&self, caller: &Caller, upload: Upload) -> Result<(User, Removed), Error> {
         let Prepared { photo, files, removed, at } = self.prepare(upload).await?;
         let (app, user) = (self.clone(), caller.user.id);

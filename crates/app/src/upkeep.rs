@@ -38,15 +38,15 @@ impl App {
         }
     }
 
-    /// Uploads that began before this will not be finished. If nobody else works with our database, that goes for
-    /// whatever was under way before we opened it.
+    /// Uploads that began before this will not be finished. If nobody else works with our database, that goes
+    /// for whatever was under way before we opened it.
     fn dead_before(&self) -> Timestamp {
         let old = self.0.clock.now().minus(CLAIM_LIFE);
         if self.0.store.is_shared() { old } else { old.max(self.0.opened_at) }
     }
 
-    /// A photo that is deleted through another node leaves its images here. They are never shown again, but they are
-    /// not ours to keep either.
+    /// A photo that is deleted through another node leaves its images here. They are never shown again, but
+    /// they are not ours to keep either.
     async fn clear_orphans_for_ever(&self) {
         self.clear_orphans().await;
         while self.0.store.is_shared() {

@@ -30,7 +30,8 @@ pub(crate) struct Prepared {
     pub(crate) at: Timestamp,
 }
 
-/// The bytes of a photo on their way to the blob store, and the memory they are counted in until they are there.
+/// The bytes of a photo on their way to the blob store, and the memory they are counted in until they are
+/// there.
 pub(crate) struct Files {
     photo: PhotoId,
     squares: Vec<Square>,
@@ -79,9 +80,10 @@ impl App {
         })
     }
 
-    /// Claim, bytes, row: in this order nothing is lost and nothing is left lying about, wherever a crash hits.
-    /// `redeem` is the transaction that turns the claim into a row, begun when the bytes are safe; `is_kept` tells
-    /// whether it did. To be called [`detached`](crate::detached): whoever asked may leave before it is done.
+    /// Claim, bytes, row: in this order nothing is lost and nothing is left lying about, wherever a crash
+    /// hits. `redeem` is the transaction that turns the claim into a row, begun when the bytes are safe;
+    /// `is_kept` tells whether it did. To be called [`detached`](crate::detached): whoever asked may leave
+    /// before it is done.
     pub(crate) async fn keep<T>(
         &self,
         files: Files,
@@ -112,9 +114,9 @@ impl App {
         }
     }
 
-    /// Left alone, the claim would be collected later; there is no need to wait, unless bytes may still turn up
-    /// within `stragglers`: then it is for the collector, after that. Without a claim the bytes are somebody's: a
-    /// commit may have held although it was reported as failed.
+    /// Left alone, the claim would be collected later; there is no need to wait, unless bytes may still turn
+    /// up within `stragglers`: then it is for the collector, after that. Without a claim the bytes are
+    /// somebody's: a commit may have held although it was reported as failed.
     async fn give_up(&self, photo: PhotoId, stragglers: Duration) {
         let since = self.0.clock.now().plus(stragglers);
         match self.0.store.abandon_photo(photo, since).await {

@@ -1,4 +1,5 @@
-//! Rendered images: cached in bounded memory, and rendered once however many requests wait for one (single-flight).
+//! Rendered images: cached in bounded memory, and rendered once however many requests wait for one
+//! (single-flight).
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -67,8 +68,8 @@ impl Variants {
         }
     }
 
-    /// The cached image, or else what `render` returns. Requests for one image share a render (single-flight), which
-    /// goes on when the first of them is cancelled.
+    /// The cached image, or else what `render` returns. Requests for one image share a render
+    /// (single-flight), which goes on when the first of them is cancelled.
     pub(crate) async fn get_or_render<F>(
         &self,
         variant: Variant,

@@ -150,8 +150,9 @@ impl Workers {
     }
 }
 
-/// Far enough back that a request which wakes up need not wait for the end of our slice of time, which is milliseconds, and
-/// not so far that a machine full of requests makes a picture take for ever: a thirtieth of a core is left.
+/// Far enough back that a request which wakes up need not wait for the end of our slice of time, which is
+/// milliseconds, and not so far that a machine full of requests makes a picture take for ever: a thirtieth of
+/// a core is left.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 15;
 
@@ -179,8 +180,8 @@ impl Crew {
         }
     }
 
-    /// A thread is stuck. There are never more successors than there were threads: each stuck one takes a core
-    /// and holds memory, and a crowd of them must not take all.
+    /// A thread is stuck. There are never more successors than there were threads: each stuck one takes a
+    /// core and holds memory, and a crowd of them must not take all.
     fn give_up(self: &Arc<Self>) {
         self.abandoned.fetch_add(1, Ordering::Relaxed);
         let mut stuck = self.stuck.lock();
@@ -263,8 +264,8 @@ impl Budget {
         Self { uploads: Share::new(total - renders), renders: Share::new(renders), patience }
     }
 
-    /// Waits until `bytes` are free. An upload larger than all there is for uploads gets all of it: no other is
-    /// decoded at the same time.
+    /// Waits until `bytes` are free. An upload larger than all there is for uploads gets all of it: no other
+    /// is decoded at the same time.
     pub(crate) async fn for_upload(&self, bytes: u64) -> Result<Memory, Error> {
         self.wait(&self.uploads, kibibytes(bytes)).await
     }

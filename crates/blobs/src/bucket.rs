@@ -5,9 +5,9 @@
 //! <prefix>/photos/6f/0190a6e2-…-6f/original
 //! <prefix>/probes/…                           proves that the bucket works; gone a moment later
 //! ```
-//! The store holds what it receives against a SHA-256 that is sent along. What it gives back is held against a
-//! checksum of ours, kept in the object's metadata, so that the object itself is the file, byte for byte. Nothing
-//! depends on conditional requests: some stores ignore the condition and answer as if it had held.
+//! The store holds what it receives against a SHA-256 that is sent along. What it gives back is held against
+//! a checksum of ours, kept in the object's metadata, so that the object itself is the file, byte for byte.
+//! Nothing depends on conditional requests: some stores ignore the condition and answer as if it had held.
 
 mod account;
 mod address;
@@ -137,8 +137,8 @@ impl Bucket {
         Ok(shelf)
     }
 
-    /// The row that knew the sides is gone. Most photos have the usual ones, which need not be asked for; only a
-    /// smaller photo's largest square may have any side.
+    /// The row that knew the sides is gone. Most photos have the usual ones, which need not be asked for;
+    /// only a smaller photo's largest square may have any side.
     pub(crate) async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
         let folder = self.photo(photo);
         let usual = master_sides(u32::MAX).map(Part::Square).chain([Part::Original]);
@@ -197,8 +197,8 @@ impl Bucket {
         }
     }
 
-    /// Deletes what is `known` to lie in there, and whatever else the store tells of. One request an object, since
-    /// not every store knows how to remove several by one.
+    /// Deletes what is `known` to lie in there, and whatever else the store tells of. One request an object,
+    /// since not every store knows how to remove several by one.
     async fn delete_all(&self, folder: &Path, known: Vec<Path>) -> Result<(), Error> {
         let unknown = {
             let known = known.clone();

@@ -78,8 +78,8 @@ struct Write {
 }
 
 impl Cache {
-    /// Opens the cache inside `data_dir`. It may take `max` bytes; with none it keeps nothing, and clears what
-    /// is there. What another revision left is cleared as well.
+    /// Opens the cache inside `data_dir`. It may take `max` bytes; with none it keeps nothing, and clears
+    /// what is there. What another revision left is cleared as well.
     pub fn open(data_dir: &Path, max: u64, revision: u32) -> Result<Self, Error> {
         let folder = data_dir.join("cache");
         fs::create_dir_all(&folder).map_err(Error::at(&folder))?;
@@ -143,8 +143,8 @@ impl Cache {
         }
     }
 
-    /// Removes every image of a photo, also those still on their way to the disk. When this returns `Ok`, none
-    /// is there and none will come.
+    /// Removes every image of a photo, also those still on their way to the disk. When this returns `Ok`,
+    /// none is there and none will come.
     pub async fn remove(&self, photo: PhotoId) -> Result<(), Error> {
         let shared = self.shared.clone();
         match tokio::task::spawn_blocking(move || shared.remove(photo)).await {

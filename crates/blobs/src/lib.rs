@@ -1,8 +1,9 @@
-//! Where bytes live: the squares of each photo, what was uploaded, uploads on their way in, and finished images.
+//! Where bytes live: the squares of each photo, what was uploaded, uploads on their way in, and finished
+//! images.
 //!
-//! Photos are kept in a local folder or in a bucket of an S3 store; uploads on their way in and finished images
-//! always lie on the local disk. A photo's files are published together and never change afterwards. What
-//! [`Blobs::put`] has acknowledged survives a power cut.
+//! Photos are kept in a local folder or in a bucket of an S3 store; uploads on their way in and finished
+//! images always lie on the local disk. A photo's files are published together and never change afterwards.
+//! What [`Blobs::put`] has acknowledged survives a power cut.
 
 mod blocking;
 mod bucket;
@@ -70,8 +71,8 @@ impl Blobs {
         Ok(Self { staging, home })
     }
 
-    /// Opens the blob store to look at it, beside a service that may be writing to it. Nothing is made or cleared
-    /// away.
+    /// Opens the blob store to look at it, beside a service that may be writing to it. Nothing is made or
+    /// cleared away.
     pub fn open_to_read(data_dir: &Path, location: &Location) -> Result<Self, Error> {
         let staging = Arc::new(Staging::at(data_dir));
         let home = match location {
@@ -92,8 +93,8 @@ impl Blobs {
         blocking(move || Spool::create(staging.path())).await
     }
 
-    /// Stores all squares of a photo and, if given, what was uploaded, durably. In a folder they appear all at
-    /// once, in a bucket one by one: a photo is there when this has returned `Ok`, not before.
+    /// Stores all squares of a photo and, if given, what was uploaded, durably. In a folder they appear all
+    /// at once, in a bucket one by one: a photo is there when this has returned `Ok`, not before.
     pub async fn put(
         &self,
         photo: PhotoId,
@@ -120,8 +121,8 @@ impl Blobs {
         }
     }
 
-    /// Every file of a photo with all its bytes; none where nothing is kept of it. A photo that is deleted meanwhile
-    /// may come in pieces: whoever asks knows which files it should have.
+    /// Every file of a photo with all its bytes; none where nothing is kept of it. A photo that is deleted
+    /// meanwhile may come in pieces: whoever asks knows which files it should have.
     pub async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
         match &self.home {
             Home::Folder(folder) => {
@@ -132,8 +133,8 @@ impl Blobs {
         }
     }
 
-    /// What is kept on one of 256 shelves: the photos whose ids end with this byte. For those who examine or move
-    /// everything; nobody else has to search.
+    /// What is kept on one of 256 shelves: the photos whose ids end with this byte. For those who examine or
+    /// move everything; nobody else has to search.
     pub async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
         match &self.home {
             Home::Folder(folder) => {
@@ -165,8 +166,8 @@ impl Blobs {
         }
     }
 
-    /// How long after a [`Blobs::put`] that failed some of its bytes may still turn up: a store may finish what
-    /// nobody waits for any more. Whoever removes them for good waits for that.
+    /// How long after a [`Blobs::put`] that failed some of its bytes may still turn up: a store may finish
+    /// what nobody waits for any more. Whoever removes them for good waits for that.
     pub fn stragglers(&self) -> Duration {
         match &self.home {
             Home::Folder(_) => Duration::ZERO,

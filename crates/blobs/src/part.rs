@@ -22,7 +22,8 @@ pub struct Square {
     pub bytes: Bytes,
 }
 
-/// A photo that lies in the blob store: its files with their lengths, the largest square first and the original last.
+/// A photo that lies in the blob store: its files with their lengths, the largest square first and the
+/// original last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     pub photo: PhotoId,

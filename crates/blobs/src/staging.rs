@@ -1,5 +1,5 @@
-//! The local folder for what is being written: uploads on their way in, photos before they are in their place.
-//! Emptied at every start. Every node needs one of its own, wherever photos are kept.
+//! The local folder for what is being written: uploads on their way in, photos before they are in their
+//! place. Emptied at every start. Every node needs one of its own, wherever photos are kept.
 
 use std::fs;
 use std::io::Write;

@@ -1,6 +1,6 @@
-//! Photos through the public face, wherever they are kept: in a folder, and in the bucket that `PINHOLE_TEST_S3_URL`
-//! names (`s3://bucket/prefix`, with the usual `AWS_…` variables). `scripts/s3` starts a store and sets them;
-//! without one the run fails.
+//! Photos through the public face, wherever they are kept: in a folder, and in the bucket that
+//! `PINHOLE_TEST_S3_URL` names (`s3://bucket/prefix`, with the usual `AWS_…` variables). `scripts/s3` starts
+//! a store and sets them; without one the run fails.
 
 #![allow(clippy::disallowed_methods, reason = "files have real times")]
 #![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]

@@ -64,8 +64,8 @@ fn codec(format: InputFormat) -> Codec {
     }
 }
 
-/// Whatever the limits allow, no picture may take more than this, or one alone would break the memory limit of
-/// the whole service. Only large pictures of wasteful kinds do: progressive JPEGs in full colour, lossless
+/// Whatever the limits allow, no picture may take more than this, or one alone would break the memory limit
+/// of the whole service. Only large pictures of wasteful kinds do: progressive JPEGs in full colour, lossless
 /// WebPs.
 const MAX_DECODING: u64 = 400 << 20;
 
@@ -92,9 +92,9 @@ pub(crate) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture,
 
 /// The file with the same coded pixels, byte for byte, and without metadata, and what was removed.
 ///
-/// No pixel is decoded. Each format lists what is kept, so unknown kinds of metadata are removed as well. So is
-/// the orientation in an EXIF block, which must be read before. A file that was cut short comes out properly
-/// ended, with as many of its pixels as it had.
+/// No pixel is decoded. Each format lists what is kept, so unknown kinds of metadata are removed as well. So
+/// is the orientation in an EXIF block, which must be read before. A file that was cut short comes out
+/// properly ended, with as many of its pixels as it had.
 pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, Removed), Error> {
     let mut removed = Removed::default();
     let kept = (codec(format).strip)(file, &mut removed)?;

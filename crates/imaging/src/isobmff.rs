@@ -1,8 +1,8 @@
-//! ISO base media files (ISO/IEC 14496-12) with HEIF items (ISO/IEC 23008-12): the one reader of AVIF and HEIC
-//! files, for decoding and for stripping, so that both see the same boxes.
+//! ISO base media files (ISO/IEC 14496-12) with HEIF items (ISO/IEC 23008-12): the one reader of AVIF and
+//! HEIC files, for decoding and for stripping, so that both see the same boxes.
 //!
-//! Every number in here is untrusted. Lists grow with the bytes that are present and stop at a limit, no box is
-//! entered recursively, and a table that can be read in two ways is refused.
+//! Every number in here is untrusted. Lists grow with the bytes that are present and stop at a limit, no box
+//! is entered recursively, and a table that can be read in two ways is refused.
 
 mod boxes;
 mod locations;

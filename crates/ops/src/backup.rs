@@ -1,7 +1,7 @@
 //! Writes an archive of an instance, beside a service that may be running.
 //!
-//! All rows are spooled from one snapshot first; then the files of their photos are archived, and the rows after them.
-//! A photo that is deleted meanwhile is skipped together with its post.
+//! All rows are spooled from one snapshot first; then the files of their photos are archived, and the rows
+//! after them. A photo that is deleted meanwhile is skipped together with its post.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

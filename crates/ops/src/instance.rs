@@ -34,8 +34,8 @@ impl Instance {
         Self::open(location, OpenMode::Read, OpenMode::Read, Vec::new()).await
     }
 
-    /// Opens read-only and locks the folders, so that no service runs on them. A server cannot be locked: there the
-    /// operator has to stop every node.
+    /// Opens read-only and locks the folders, so that no service runs on them. A server cannot be locked:
+    /// there the operator has to stop every node.
     pub async fn lock(location: &InstanceLocation) -> Result<Self, OpenError> {
         // Opened first: locking a folder creates it.
         let instance = Self::open_read_only(location).await?;

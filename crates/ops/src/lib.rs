@@ -1,7 +1,7 @@
 //! Operator tools: backup, restore, migrate and doctor.
 //!
-//! They work on an [`Instance`], which is a database and a blob store without the service around them, and do not
-//! depend on the backend of either.
+//! They work on an [`Instance`], which is a database and a blob store without the service around them, and do
+//! not depend on the backend of either.
 
 mod archive;
 mod backup;

@@ -65,7 +65,8 @@ impl<Url: PartialEq> StorageLocation<Url> {
     }
 }
 
-/// Text with a scheme is a URL, anything else a folder. The error does not repeat the text: it may hold a password.
+/// Text with a scheme is a URL, anything else a folder. The error does not repeat the text: it may hold a
+/// password.
 impl<Url: FromStr<Err = String>> FromStr for StorageLocation<Url> {
     type Err = String;
 
@@ -88,7 +89,8 @@ fn has_scheme(raw: &str) -> bool {
         && letters.all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// The absolute path of a folder that may not exist: its existing ancestors are canonicalized, the rest is appended.
+/// The absolute path of a folder that may not exist: its existing ancestors are canonicalized, the rest is
+/// appended.
 fn resolve(path: &Path) -> PathBuf {
     let known = path.ancestors().find_map(|known| Some((known, known.canonicalize().ok()?)));
     match known {

@@ -1,8 +1,8 @@
 //! Migrates an instance to another database, another blob store, or both.
 //!
-//! Files are immutable, so they can be copied while the service runs, any number of times; rows change, so they are
-//! copied once, at the end, while the service is stopped. That takes minutes where the files took hours, and needs no
-//! change tracking.
+//! Files are immutable, so they can be copied while the service runs, any number of times; rows change, so
+//! they are copied once, at the end, while the service is stopped. That takes minutes where the files took
+//! hours, and needs no change tracking.
 
 use std::collections::HashMap;
 use std::io;
@@ -179,8 +179,8 @@ impl PhotoCopier<'_> {
         Ok(report)
     }
 
-    /// How many of these have no claim either. A photo that was copied and then deleted at the source is claimed where
-    /// rows move too, and the service collects it; where rows stay, only `doctor` finds it.
+    /// How many of these have no claim either. A photo that was copied and then deleted at the source is
+    /// claimed where rows move too, and the service collects it; where rows stay, only `doctor` finds it.
     async fn count_orphans(&self, unknown: impl Iterator<Item = PhotoId>) -> Result<u64, Error> {
         let mut orphans = 0;
         for id in unknown {
@@ -231,8 +231,9 @@ enum CopyOutcome {
     NotCopied,
 }
 
-/// Refuses a source that was written to after its rows were spooled: those writes would be lost. A folder is locked; a
-/// server cannot be, so its rows are compared again. `filled` is the new database once the rows are in it.
+/// Refuses a source that was written to after its rows were spooled: those writes would be lost. A folder is
+/// locked; a server cannot be, so its rows are compared again. `filled` is the new database once the rows are
+/// in it.
 async fn ensure_unwritten(from: &Instance, spool: &SpooledRows, filled: Option<String>) -> Result<(), Error> {
     if from.store.is_shared() && fingerprint(&from.store).await? != fingerprint_of(spool)? {
         return Err(Error::SourceWritten { filled });
@@ -240,8 +241,8 @@ async fn ensure_unwritten(from: &Instance, spool: &SpooledRows, filled: Option<S
     Ok(())
 }
 
-/// Compares databases independently of row order, which differs between backends: for each table its row count and the
-/// sum of its row checksums.
+/// Compares databases independently of row order, which differs between backends: for each table its row
+/// count and the sum of its row checksums.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Fingerprint([(u64, u128); Table::ALL.len()]);
 

@@ -23,7 +23,8 @@ pub struct Plan {
     pub counts: TableCounts,
 }
 
-/// Reads both ends, and refuses what a migration would refuse. `to` is `None` while there is no destination yet.
+/// Reads both ends, and refuses what a migration would refuse. `to` is `None` while there is no destination
+/// yet.
 pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progress) -> Result<Plan, Error> {
     if let Some(to) = to {
         let rows_move = !from.location.database.is_same(&to.location.database);

@@ -1,8 +1,8 @@
 //! Restores an archive into an empty instance, or verifies one.
 //!
-//! Files go in first, each photo under a claim; the rows follow in one transaction, which is committed only when the
-//! archive has been read to its end and every checksum matched. An attempt that dies leaves claims and no rows: the next
-//! one continues, and a service that starts instead removes them.
+//! Files go in first, each photo under a claim; the rows follow in one transaction, which is committed only
+//! when the archive has been read to its end and every checksum matched. An attempt that dies leaves claims
+//! and no rows: the next one continues, and a service that starts instead removes them.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -138,8 +138,8 @@ pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<
     }
 }
 
-/// Reads on a thread of its own: photos first, then rows. The import receives damage as an error before the end, so it
-/// rolls back.
+/// Reads on a thread of its own: photos first, then rows. The import receives damage as an error before the
+/// end, so it rolls back.
 fn spawn_reader(
     from: impl Read + Send + 'static,
     photos: mpsc::Sender<Photo>,

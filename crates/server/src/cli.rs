@@ -37,7 +37,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Err(error) = telemetry::check(&loaded.config) {
         return fail(loaded.refuse("log", error));
     }
-    // Every file holds password hashes, sessions or private photos: no other user of this machine may read them.
+    // Every file holds password hashes, sessions or private photos: no other user of this machine may read
+    // them.
     umask(Mode::RWXG | Mode::RWXO);
     cli.command.unwrap_or(Command::Serve).run(&loaded)
 }

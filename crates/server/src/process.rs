@@ -46,7 +46,8 @@ pub(crate) fn run<E: Display>(work: impl Future<Output = Result<(), E>>) -> Exit
     }
 }
 
-/// The same for a long operation. SIGTERM or Ctrl+C ends it; `advice` says what that means and how to continue.
+/// The same for a long operation. SIGTERM or Ctrl+C ends it; `advice` says what that means and how to
+/// continue.
 pub(crate) fn run_until_signal<E: Display>(
     work: impl Future<Output = Result<(), E>>,
     advice: &str,

@@ -1,6 +1,7 @@
 //! A connection's stream: it does not wait for ever, and sends what lies in a file straight from there.
 //!
-//! One timer a connection, moved only when it goes off, instead of one that is set and cleared for every request.
+//! One timer a connection, moved only when it goes off, instead of one that is set and cleared for every
+//! request.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -72,14 +73,15 @@ impl Stream {
         Self { tcp, timeouts, state, since, timer: None, stalled: None, sendfile: None }
     }
 
-    /// Whether a head should have come by now. Nothing is due while a request is being answered, or its answer is on
-    /// its way.
+    /// Whether a head should have come by now. Nothing is due while a request is being answered, or its
+    /// answer is on its way.
     fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
         let waiting = self.state.turn.load(Ordering::Acquire).is_multiple_of(2) && self.stalled.is_none();
         let due = self.since + self.timeouts.head;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(due)));
         while timer.as_mut().poll(cx).is_ready() {
-            // It is set again and again, also while nothing is due: nobody asks once more when the answer has gone.
+            // It is set again and again, also while nothing is due: nobody asks once more when the answer has
+            // gone.
             if !waiting {
                 timer.as_mut().reset(Instant::now() + self.timeouts.head);
             } else if timer.deadline() < due {

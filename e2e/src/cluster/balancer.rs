@@ -21,8 +21,8 @@ pub struct Balancer {
 }
 
 impl Balancer {
-    /// In front of nodes of ours. Whoever dies in the middle of a request is replaced by the next one, unless the request
-    /// is a POST: that may have been done. A node that says 503 knows what it says.
+    /// In front of nodes of ours. Whoever dies in the middle of a request is replaced by the next one, unless
+    /// the request is a POST: that may have been done. A node that says 503 knows what it says.
     pub fn of_nodes(nodes: &[SocketAddr]) -> Self {
         Self::start(nodes, "proxy_next_upstream error timeout; proxy_read_timeout 90s;")
     }

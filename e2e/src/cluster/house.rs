@@ -19,7 +19,8 @@ impl House {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// For servers that refuse to run as root: then the folder, and everything they do, is somebody's who may do little.
+    /// For servers that refuse to run as root: then the folder, and everything they do, is somebody's who may
+    /// do little.
     pub fn for_ordinary_people() -> Self {
         let house = Self::new();
         if is_root() {
@@ -52,8 +53,8 @@ impl Default for House {
     }
 }
 
-/// A port to come back to after a crash, given out once. It is below those the system gives to outgoing connections,
-/// since one of them might take it while its owner is away.
+/// A port to come back to after a crash, given out once. It is below those the system gives to outgoing
+/// connections, since one of them might take it while its owner is away.
 pub(super) fn free_port() -> u16 {
     static FIRST: LazyLock<u16> = LazyLock::new(|| fastrand::u16(15_000..28_000));
     static NEXT: AtomicU16 = AtomicU16::new(0);

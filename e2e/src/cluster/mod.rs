@@ -1,5 +1,5 @@
-//! The parts of a service on many machines, really started: databases, photo stores, the balancer, and a network that
-//! can be made worse.
+//! The parts of a service on many machines, really started: databases, photo stores, the balancer, and a
+//! network that can be made worse.
 
 mod balancer;
 mod bucket;

@@ -42,7 +42,8 @@ impl Postgres {
         server
     }
 
-    /// The same, which can prove with a certificate that it is `localhost`, and speaks with nobody unencrypted.
+    /// The same, which can prove with a certificate that it is `localhost`, and speaks with nobody
+    /// unencrypted.
     pub fn encrypted() -> Self {
         let mut server = Self::alone();
         server.stop();

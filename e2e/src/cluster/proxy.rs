@@ -17,8 +17,9 @@ pub enum Weather {
     Slow(Duration),
     /// Connections are broken, and new ones refused.
     Cut,
-    /// Connections stand and new ones are taken, but nothing comes through. When the weather turns fair, what was sent
-    /// arrives, as it does with TCP, late and perhaps unexpected; what was sent to a connection since given up as well.
+    /// Connections stand and new ones are taken, but nothing comes through. When the weather turns fair, what
+    /// was sent arrives, as it does with TCP, late and perhaps unexpected; what was sent to a connection
+    /// since given up as well.
     Silent,
     /// Whoever asks PostgreSQL to commit is cut off, and the server never hears of it.
     CommitsAreLost,

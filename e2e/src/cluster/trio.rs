@@ -1,7 +1,7 @@
 //! Three nodes of SeaweedFS that keep everything twice, and one door to all of them.
 //!
-//! Which object lies where is kept in a database that all three share: left to themselves they tell each other a moment
-//! after a write is acknowledged, and whoever dies in that moment takes it along.
+//! Which object lies where is kept in a database that all three share: left to themselves they tell each
+//! other a moment after a write is acknowledged, and whoever dies in that moment takes it along.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Books kept by those who write: what was acknowledged, what is open, and how the service is held against both.
+//! Books kept by those who write: what was acknowledged, what is open, and how the service is held against
+//! both.
 
 mod fact;
 mod recovery;

@@ -25,7 +25,8 @@ impl<'s> Recovery<'s> {
         Self { base, afterglow: Duration::from_secs(5) }
     }
 
-    /// Asserts that everything acknowledged is there and settles what was under way. Tells how many photos live.
+    /// Asserts that everything acknowledged is there and settles what was under way. Tells how many photos
+    /// live.
     pub fn verify(&self, workers: &mut [Worker]) -> usize {
         verify(&Client::anonymous(self.base), self, workers)
     }

@@ -237,8 +237,8 @@ fn is_balanced(answer: &Answer) -> bool {
     answer.header(crate::cluster::ASKED).is_some()
 }
 
-/// Balancers ask the next node when one dies in the middle of a request that may be repeated. If it was done there, the
-/// next one has nothing left to delete, and says so.
+/// Balancers ask the next node when one dies in the middle of a request that may be repeated. If it was done
+/// there, the next one has nothing left to delete, and says so.
 fn was_sent_twice(answer: &Answer) -> bool {
     answer.header(crate::cluster::ASKED).is_some_and(|nodes| nodes.contains(','))
 }

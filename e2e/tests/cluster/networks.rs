@@ -1,5 +1,5 @@
-//! The network between a node and what it depends on is slow, cut, or swallows everything. Another node, with a network
-//! of its own, tells what came of it.
+//! The network between a node and what it depends on is slow, cut, or swallows everything. Another node, with
+//! a network of its own, tells what came of it.
 
 use std::time::Duration;
 
@@ -88,7 +88,8 @@ fn between_a_node_and_its_photos() {
         under_uploads(&format!("{what} between a node and the photo store"), &mut crew, |pulse| {
             pulse.beats(10);
             proxy.turn(weather);
-            // An image that is in no cache is refused in words, well before those who upload lose their patience.
+            // An image that is in no cache is refused in words, well before those who upload lose their
+            // patience.
             assert_away(&reader.get(&image));
             elsewhere.get(&image).expect(200);
             // Until an upload is given up as well, and nothing of it may be left.

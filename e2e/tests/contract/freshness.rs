@@ -1,4 +1,5 @@
-//! What was acknowledged is what the next reader sees, however much of it is kept in memory and however many look.
+//! What was acknowledged is what the next reader sees, however much of it is kept in memory and however many
+//! look.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

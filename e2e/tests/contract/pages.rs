@@ -1,5 +1,5 @@
-//! The pages as a browser gets them: guarded, small, escaped, and never in the API's way. What they look like and do is
-//! told in `e2e/browser`.
+//! The pages as a browser gets them: guarded, small, escaped, and never in the API's way. What they look like
+//! and do is told in `e2e/browser`.
 
 use std::io::Read;
 

@@ -1,4 +1,5 @@
-//! From one machine to many and back, with the servers that the test script started: everybody and everything arrives.
+//! From one machine to many and back, with the servers that the test script started: everybody and everything
+//! arrives.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -46,8 +46,8 @@ impl<R: Read> Contents<R> {
         }
     }
 
-    /// `None` after the end. It may be called after an error to find further damage; what it returns then is not
-    /// verified.
+    /// `None` after the end. It may be called after an error to find further damage; what it returns then is
+    /// not verified.
     pub(crate) fn next(&mut self) -> Result<Option<Content>, ArchiveError> {
         match group::read(&mut self.tar)? {
             None if self.is_complete => Ok(None),

@@ -8,8 +8,8 @@
 //! manifest.json                      counts of its contents, and a checksum of everything before this
 //! SHA256SUMS
 //! ```
-//! Photos come first, so that a restore in one pass has the files before the rows that refer to them. The manifest comes
-//! last: an archive without one is incomplete.
+//! Photos come first, so that a restore in one pass has the files before the rows that refer to them. The
+//! manifest comes last: an archive without one is incomplete.
 
 mod contents;
 mod error;

@@ -1,7 +1,7 @@
 //! The subset of tar that an archive uses: regular files with short names, in POSIX's ustar format.
 //!
-//! A header is a function of name, length and time. The reader compares each with the one the writer would have written
-//! and accepts nothing else, so no bit of an archive is unchecked.
+//! A header is a function of name, length and time. The reader compares each with the one the writer would
+//! have written and accepts nothing else, so no bit of an archive is unchecked.
 
 use std::io::{self, Read, Write};
 

@@ -43,7 +43,8 @@ impl<W: Write> Writer<W> {
         group::write(&mut self.tar, &format!("photos/{id}"), &files)
     }
 
-    /// Writes the rows and the manifest, and returns the output. Posts that show a skipped photo are skipped too.
+    /// Writes the rows and the manifest, and returns the output. Posts that show a skipped photo are skipped
+    /// too.
     pub(crate) fn finish(mut self, spooled: &SpooledRows, skipped: &Skipped) -> io::Result<(W, Manifest)> {
         let mut file = RowFile::default();
         let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();

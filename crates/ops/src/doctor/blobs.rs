@@ -73,7 +73,8 @@ impl Examination<'_> {
         }
     }
 
-    /// Rows first, then files. What differs is checked again, because a running service adds and deletes photos.
+    /// Rows first, then files. What differs is checked again, because a running service adds and deletes
+    /// photos.
     pub(super) async fn files(&self, progress: &dyn Progress) -> Result<[Finding; 2], Error> {
         let store = &self.instance.store;
         let (mut missing, mut unknown, mut photos) = (Vec::new(), Vec::new(), 0);
@@ -138,8 +139,8 @@ impl Examination<'_> {
             .fixed_or(fixed, "Stop the service and run `pinhole doctor --fix`, which removes them."))
     }
 
-    /// Why these may not be orphans: an old copy of the database, or that of another instance, does not know them
-    /// either.
+    /// Why these may not be orphans: an old copy of the database, or that of another instance, does not know
+    /// them either.
     async fn doubt(&self, orphans: &[PhotoId], known: u64) -> Result<Option<String>, Error> {
         let newest = self.instance.store.newest().await?;
         if orphans.iter().any(|photo| photo.made_at() > newest) {

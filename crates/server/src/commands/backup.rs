@@ -1,4 +1,5 @@
-//! `pinhole backup`: writes an archive, or verifies one. Reports go to stderr, because stdout may be the archive.
+//! `pinhole backup`: writes an archive, or verifies one. Reports go to stderr, because stdout may be the
+//! archive.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! `pinhole healthcheck`: asks a running service whether it is ready, for container images without other tools.
+//! `pinhole healthcheck`: asks a running service whether it is ready, for container images without other
+//! tools.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};

@@ -25,8 +25,8 @@ macro_rules! settings {
         )*)*]);
 
         impl Config {
-            /// `None` when any value is bad. All are read before it returns, so that every mistake is reported at
-            /// once.
+            /// `None` when any value is bad. All are read before it returns, so that every mistake is
+            /// reported at once.
             pub(super) fn read(layers: &mut super::layers::Layers) -> Option<Self> {
                 $($( let $key = layers.read::<$type, $codec>(stringify!($key)); )*)*
                 Some(Self { $($( $key: $key?, )*)* })

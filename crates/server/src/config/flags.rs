@@ -16,8 +16,9 @@ pub struct Flags {
     pub values: Values,
 }
 
-/// Global, so that they may stand before or after the subcommand. Hidden, because clap would give each of them several
-/// lines of help: `help.rs` prints a table. Defaults are not told to clap, which would hide what was given.
+/// Global, so that they may stand before or after the subcommand. Hidden, because clap would give each of
+/// them several lines of help: `help.rs` prints a table. Defaults are not told to clap, which would hide what
+/// was given.
 impl Args for Flags {
     fn augment_args(command: clap::Command) -> clap::Command {
         let file = Arg::new("config").long("config").value_name("FILE").value_parser(value_parser!(PathBuf));
@@ -33,7 +34,8 @@ impl Args for Flags {
     }
 }
 
-/// clap copies the values of global flags from a subcommand to its parents, so the outermost command has them all.
+/// clap copies the values of global flags from a subcommand to its parents, so the outermost command has them
+/// all.
 impl FromArgMatches for Flags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let value = |key: String| matches.get_one::<String>(&key).cloned().map(|value| (key, value));

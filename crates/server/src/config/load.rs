@@ -23,7 +23,8 @@ pub struct Loaded {
 }
 
 impl Config {
-    /// Flag over environment over file over default. Environment and disk are parameters, so a test needs neither.
+    /// Flag over environment over file over default. Environment and disk are parameters, so a test needs
+    /// neither.
     pub fn load(
         flags: &Flags,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -66,8 +67,8 @@ impl Loaded {
         self.origin(key).is_some_and(|origin| matches!(origin.layer, Layer::Flag))
     }
 
-    /// The error for a value that only its user can check, such as the directives of `log`, in the same form as
-    /// every other bad value.
+    /// The error for a value that only its user can check, such as the directives of `log`, in the same form
+    /// as every other bad value.
     pub fn refuse(&self, key: &str, reason: impl fmt::Display) -> ConfigError {
         let origin = self.origin(key).map(|origin| format!(" ({origin})")).unwrap_or_default();
         ConfigError::new(vec![Problem::Refused(format!("{key}{origin}: {reason}"))])

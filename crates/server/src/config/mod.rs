@@ -1,7 +1,7 @@
 //! Configuration: one table of settings, read from flags, environment, TOML file and defaults.
 //!
-//! `settings.rs` is the table. The flag, the variable, the key, the help line, the line of `pinhole config` and
-//! the field of [`Config`] all follow from one row of it.
+//! `settings.rs` is the table. The flag, the variable, the key, the help line, the line of `pinhole config`
+//! and the field of [`Config`] all follow from one row of it.
 
 mod codec;
 mod define;

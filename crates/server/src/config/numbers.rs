@@ -60,7 +60,8 @@ impl<const MIN: u64> Codec<u64> for Bytes<MIN> {
     }
 }
 
-/// A length of time: `500ms`, `10s`, `5m`, `24h`, `90d`. Always with its unit, for a bare `10` is anyone's guess.
+/// A length of time: `500ms`, `10s`, `5m`, `24h`, `90d`. Always with its unit, for a bare `10` is anyone's
+/// guess.
 pub(super) struct Span<const MIN: u64 = 1>;
 
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];

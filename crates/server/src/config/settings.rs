@@ -29,20 +29,21 @@ settings! {
         listen: SocketAddr as Address = Is("127.0.0.1:8080");
         /// Where everything is kept
         data_dir: PathBuf as Folder = Is("./pinhole-data");
-        // Both hold passwords, so neither is ever printed. The second is asked only where it knows as much as the first.
+        // Both hold passwords, so neither is ever printed. The second is asked only where it knows as much as
+        // the first.
         /// PostgreSQL, instead of a file there
         database_url: Option<DatabaseUrl> as Optional<Database> =
             Unset { means: "SQLite in the data folder", example: "postgres://pinhole:PASSWORD@db.example.org/pinhole" };
         /// A replica of it, to read from
         database_read_url: Option<DatabaseUrl> as Optional<Database> =
             Unset { means: "all reads go to the first", example: "postgres://pinhole:PASSWORD@replica.example.org/pinhole" };
-        // Keys, region and endpoint come by the usual AWS_… variables. The data folder is still needed: uploads arrive
-        // there, and finished images are kept there.
+        // Keys, region and endpoint come by the usual AWS_… variables. The data folder is still needed:
+        // uploads arrive there, and finished images are kept there.
         /// S3 bucket to keep photos in
         blobs_url: Option<BucketUrl> as Optional<Bucket> =
             Unset { means: "photos are kept in data_dir", example: "s3://my-photos/pinhole" };
-        // Costs the disk about as much as was sent, on top of the squares. Nothing reads it today: it is what future
-        // formats and larger sizes will be made from, which squares of 2048 pixels cannot give.
+        // Costs the disk about as much as was sent, on top of the squares. Nothing reads it today: it is what
+        // future formats and larger sizes will be made from, which squares of 2048 pixels cannot give.
         /// Keep uploads, for formats to come
         keep_originals: bool as Switch = Is("on");
         /// Public address, for links and cookies
@@ -128,7 +129,8 @@ settings! {
         // Zero is a choice: no cache.
         /// Memory for finished images
         image_cache: u64 as Bytes<0> = Is("64MiB");
-        // A file counts with whole blocks of 4 KiB and one more, and one photo gets a 64th. Zero is a choice: no cache.
+        // A file counts with whole blocks of 4 KiB and one more, and one photo gets a 64th. Zero is a choice:
+        // no cache.
         /// Disk for finished images
         cache_disk: u64 as Bytes<0> = Is("2GiB");
         // No fewer than there are threads that answer, or they wait for each other.

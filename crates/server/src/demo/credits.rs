@@ -1,4 +1,5 @@
-//! Whose photos the demo shows. The licences want it said wherever the photos go, and they go with the binary.
+//! Whose photos the demo shows. The licences want it said wherever the photos go, and they go with the
+//! binary.
 
 use clap::builder::styling::Style;
 

@@ -11,7 +11,8 @@ use super::cast::{Cast, Person, Post};
 use super::error::DemoError;
 use super::photos::Embedded;
 
-/// How often an operation is retried while a queue is full, and after how long: the settings may make it short.
+/// How often an operation is retried while a queue is full, and after how long: the settings may make it
+/// short.
 const TRIES: usize = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 

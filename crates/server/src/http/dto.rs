@@ -1,5 +1,5 @@
-//! The shapes that go over the wire, for the OpenAPI document and for all answers but posts, which [`super::written`]
-//! writes down faster.
+//! The shapes that go over the wire, for the OpenAPI document and for all answers but posts, which
+//! [`super::written`] writes down faster.
 
 use std::fmt::Display;
 

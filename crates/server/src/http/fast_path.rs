@@ -1,6 +1,7 @@
-//! The fast path: the most frequent operations without axum's router, its boxed futures and its request extensions,
-//! which gains a fifth of their time. Its routes are the rows of the route table that are marked `fast`; a request
-//! that matches none of them, or is written in an unusual way, goes to the router and gets the same response.
+//! The fast path: the most frequent operations without axum's router, its boxed futures and its request
+//! extensions, which gains a fifth of their time. Its routes are the rows of the route table that are marked
+//! `fast`; a request that matches none of them, or is written in an unusual way, goes to the router and gets
+//! the same response.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -71,8 +72,8 @@ impl Dispatcher {
     }
 }
 
-/// The texts that stand for the parameters of `pattern` in a path that matches it. They are not decoded: one with an
-/// escape does not parse, and is left to the router.
+/// The texts that stand for the parameters of `pattern` in a path that matches it. They are not decoded: one
+/// with an escape does not parse, and is left to the router.
 fn parameters<'a>(pattern: &str, path: &'a str) -> Option<[&'a str; 2]> {
     let mut parameters = [""; 2];
     let (mut free, mut segments) = (parameters.iter_mut(), path.split('/'));
@@ -151,7 +152,8 @@ async fn try_handle(
     Ok(send(status, json_headers(None), json, body))
 }
 
-/// A small body overrides that of the response; a large one is part of it, so that the response budget counts it.
+/// A small body overrides that of the response; a large one is part of it, so that the response budget counts
+/// it.
 fn send(status: StatusCode, head: HeaderMap, bytes: Bytes, body: &mut BodyOverride) -> Response {
     if bytes.len() > SMALL {
         return respond(status, head, bytes.into());

@@ -1,5 +1,5 @@
-//! Posts as JSON, encoded by hand: pages of posts are most of what the service sends, and a serializer that checks
-//! every string for escapes took a fifth of their time.
+//! Posts as JSON, encoded by hand: pages of posts are most of what the service sends, and a serializer that
+//! checks every string for escapes took a fifth of their time.
 //!
 //! The output equals that of the types in [`super::dto`]; a test compares the two.
 

@@ -1,7 +1,7 @@
 //! Encoded responses: the first pages of the feed, and posts.
 //!
-//! Entries are encoded for a reader who likes nothing; a reader's own likes are patched in for each request. The app
-//! publishes the changes of every commit before it is acknowledged, so no entry is older than that.
+//! Entries are encoded for a reader who likes nothing; a reader's own likes are patched in for each request.
+//! The app publishes the changes of every commit before it is acknowledged, so no entry is older than that.
 
 use std::sync::Arc;
 

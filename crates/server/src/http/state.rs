@@ -52,7 +52,8 @@ impl Deref for Http {
     }
 }
 
-/// A body of text parameters is smaller than this, even percent-encoded; an upload has so much beside its photo.
+/// A body of text parameters is smaller than this, even percent-encoded; an upload has so much beside its
+/// photo.
 pub(super) const SMALL_BODY: u64 = 256 * 1024;
 
 impl Http {

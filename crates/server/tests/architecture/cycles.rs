@@ -1,7 +1,8 @@
 //! Files of a crate form no import cycles.
 //!
-//! An edge is a path to an item of another file: in a `use`, an expression or a type. `mod child;` is none, and neither
-//! is a re-export; a path through a re-export leads to the file that defines the item. Test code is left out.
+//! An edge is a path to an item of another file: in a `use`, an expression or a type. `mod child;` is none,
+//! and neither is a re-export; a path through a re-export leads to the file that defines the item. Test code
+//! is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

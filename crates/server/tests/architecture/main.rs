@@ -1,11 +1,13 @@
-//! The dependencies between crates, the imports inside each, and the licences of all dependencies.
+//! The dependencies between crates, the imports inside each, the width of comments, and the licences of all
+//! dependencies.
 
 #![allow(clippy::unwrap_used, reason = "a broken expectation must end the test where it stands")]
 
 mod cycles;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -97,6 +99,42 @@ fn files_of_a_crate_form_no_import_cycle() {
     for root in ROOTS {
         let found = cycles::cycles(&workspace.join(root));
         assert!(found.is_empty(), "import cycles below {root}:\n{}", found.concat().join("\n"));
+    }
+}
+
+/// As wide as `max_width` in `rustfmt.toml`, which breaks code but leaves comments alone.
+const COMMENT_WIDTH: usize = 110;
+
+#[test]
+fn comments_are_no_wider_than_code() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["bench", "crates", "e2e"] {
+        rust_files(&workspace.join(folder), &mut files);
+    }
+    assert!(files.len() > 100, "found only {} files", files.len());
+    let mut wide = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim_start().starts_with("//") && line.chars().count() > COMMENT_WIDTH {
+                wide.push(format!("{}:{number}", file.display()));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "comments wider than {COMMENT_WIDTH} columns:\n{}", wide.join("\n"));
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let path = entry.path();
+        // A fuzz target keeps its build in a `target` of its own.
+        if entry.file_type().unwrap().is_dir() && entry.file_name() != "target" {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
     }
 }
 

@@ -29,8 +29,8 @@ impl Window {
             let (top, height) = cut(still.height, height, y)?;
             Some(Self { left, top, width, height })
         });
-        // The limits are checked on the window only, so it must not hide a picture of another magnitude; small
-        // pictures are padded to whole blocks. What was cut away is never shown: it may be private.
+        // The limits are checked on the window only, so it must not hide a picture of another magnitude;
+        // small pictures are padded to whole blocks. What was cut away is never shown: it may be private.
         let near = |whole: u32, part: u32| u64::from(whole) <= 2 * u64::from(part) + 64;
         let fair = |w: &Self| near(still.width, w.width) && near(still.height, w.height);
         window.filter(fair).ok_or(Error::Unsupported("a HEIF picture that is cropped in this way"))

@@ -12,8 +12,8 @@ use clap::error::ErrorKind;
 #[derive(Clone)]
 pub(super) struct FromArgument<T>(pub(super) PhantomData<T>);
 
-/// A value in the file that the argument names: other users of a machine see the arguments of a program, but not the
-/// content of its files.
+/// A value in the file that the argument names: other users of a machine see the arguments of a program, but
+/// not the content of its files.
 #[derive(Clone)]
 pub(super) struct FromFile<T>(pub(super) PhantomData<T>);
 

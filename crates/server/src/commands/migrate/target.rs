@@ -1,4 +1,5 @@
-//! The destination of a migration: its errors in terms of `migrate`'s flags, and the settings to start it with.
+//! The destination of a migration: its errors in terms of `migrate`'s flags, and the settings to start it
+//! with.
 
 use app::OpenError;
 use ops::{InstanceLocation, StorageLocation};
@@ -27,7 +28,8 @@ pub(super) fn message(error: &OpenError) -> String {
     format!("{what}\n{advice}")
 }
 
-/// The settings of a service that runs there. The URL of a database may hold a password, so it is not repeated.
+/// The settings of a service that runs there. The URL of a database may hold a password, so it is not
+/// repeated.
 pub(super) fn settings(location: &InstanceLocation) -> Vec<String> {
     let data_dir = |path: &std::path::Path| format!("PINHOLE_DATA_DIR={}", path.display());
     let mut settings = Vec::new();

@@ -9,8 +9,8 @@ use utoipa::openapi::path::ParameterIn;
 use crate::http::openapi::{Argument, Entry, integer, parameter, string};
 use crate::http::state::Http;
 
-/// The head of a request for a page of posts. Its query is parsed when the list is known to exist: a missing one is
-/// reported first.
+/// The head of a request for a page of posts. Its query is parsed when the list is known to exist: a missing
+/// one is reported first.
 pub(crate) struct PageHead(pub(crate) Parts);
 
 impl FromRequest<Http> for PageHead {

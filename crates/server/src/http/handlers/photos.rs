@@ -52,8 +52,8 @@ pub(crate) async fn find(
 
     let about = |tag: Bytes| {
         let tag = HeaderValue::from_maybe_shared(tag).map_err(|_| ApiError::internal())?;
-        // With room for what is added on the way out, since to grow means to sort everything in anew; and for no more, since
-        // the next larger one is beyond what the allocator has at hand.
+        // With room for what is added on the way out, since to grow means to sort everything in anew; and for
+        // no more, since the next larger one is beyond what the allocator has at hand.
         let mut head = HeaderMap::with_capacity(6);
         head.insert(ETAG, tag);
         head.insert(CACHE_CONTROL, FOR_EVER);

@@ -1,4 +1,5 @@
-//! Addresses of a request: its client, the public URL it was sent to, and the origin of the page that sent it.
+//! Addresses of a request: its client, the public URL it was sent to, and the origin of the page that sent
+//! it.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,5 @@
-//! The middleware around every handler: request id, rate limit, CSRF check, panics, error bodies, metrics and log.
+//! The middleware around every handler: request id, rate limit, CSRF check, panics, error bodies, metrics and
+//! log.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -37,7 +38,8 @@ pub(crate) fn middleware(
     layer_fn(move |inner| Middleware { http: http.clone(), endpoint, inner })
 }
 
-/// A handler with its middleware. One layer for all of it, since each would cost every request a few allocations.
+/// A handler with its middleware. One layer for all of it, since each would cost every request a few
+/// allocations.
 #[derive(Clone)]
 pub(crate) struct Middleware {
     http: Http,
@@ -107,7 +109,8 @@ impl RequestContext {
         Ok(())
     }
 
-    /// Runs the handler and completes its response. `reads` is the histogram of successful reads, where it is known.
+    /// Runs the handler and completes its response. `reads` is the histogram of successful reads, where it is
+    /// known.
     pub(crate) async fn finish(
         self,
         http: &Http,

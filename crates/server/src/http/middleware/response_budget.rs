@@ -1,4 +1,5 @@
-//! The response budget: large bodies share a fixed amount of memory, so that clients that do not read cannot fill it.
+//! The response budget: large bodies share a fixed amount of memory, so that clients that do not read cannot
+//! fill it.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The OpenAPI entry of one operation: what its row in the route table says, and what follows from the arguments of its
-//! handler.
+//! The OpenAPI entry of one operation: what its row in the route table says, and what follows from the
+//! arguments of its handler.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,8 @@ impl Entry {
         self.operation.parameters.get_or_insert_default().push(parameter.into());
     }
 
-    /// A form, documented in one of the two encodings that are accepted: client generators expect a single one.
+    /// A form, documented in one of the two encodings that are accepted: client generators expect a single
+    /// one.
     pub(crate) fn form<T: ToSchema>(&mut self, media_type: &str, required: bool, description: &str) {
         let content = Content::new(Some(self.schema::<T>()));
         let body = RequestBodyBuilder::new()

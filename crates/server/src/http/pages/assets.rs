@@ -1,5 +1,5 @@
-//! The files of the web client, inside the binary. Their address carries a digest of them all, so that a browser may
-//! keep them for ever and never mixes two versions; scripts find each other beside themselves.
+//! The files of the web client, inside the binary. Their address carries a digest of them all, so that a
+//! browser may keep them for ever and never mixes two versions; scripts find each other beside themselves.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};

@@ -5,7 +5,8 @@ use model::{Post, User};
 use super::locale::{Words, fill};
 use super::placeholder;
 
-/// The widths a browser may choose from. One URL each for everybody, so that few images are made and many are shared.
+/// The widths a browser may choose from. One URL each for everybody, so that few images are made and many are
+/// shared.
 const WIDTHS: [u32; 7] = [160, 320, 480, 640, 960, 1280, 2048];
 
 /// Characters of a message that make a title, and a description.

@@ -1,5 +1,5 @@
-//! The web client: pages rendered here, and the files they are made of. It reads what the API reads; what people do
-//! on a page goes through the API itself.
+//! The web client: pages rendered here, and the files they are made of. It reads what the API reads; what
+//! people do on a page goes through the API itself.
 
 pub(super) mod assets;
 mod cards;

@@ -1,7 +1,7 @@
 //! What is seen of a photo before it arrives: its thumbhash as a tiny picture inside the page.
 //!
-//! The thumbhash crate always draws 32 pixels a side, sixteen times what is wanted here, and that would be nearly all
-//! of a page's work. So the few waves of a hash are added up here, for eight.
+//! The thumbhash crate always draws 32 pixels a side, sixteen times what is wanted here, and that would be
+//! nearly all of a page's work. So the few waves of a hash are added up here, for eight.
 
 use std::array::from_fn;
 use std::f32::consts::PI;

@@ -1,4 +1,5 @@
-//! Files of the site: its manifest, its service worker, what robots and old browsers request, and the web client's own.
+//! Files of the site: its manifest, its service worker, what robots and old browsers request, and the web
+//! client's own.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};

@@ -1,5 +1,5 @@
-//! The route table. A new operation is a row here and its handler; the router, the rate limit, the metrics and the
-//! OpenAPI document follow from the row and from the handler's arguments.
+//! The route table. A new operation is a row here and its handler; the router, the rate limit, the metrics
+//! and the OpenAPI document follow from the row and from the handler's arguments.
 
 use http::Method;
 
@@ -226,7 +226,8 @@ mod tests {
         own || member["oneOf"].as_array().is_some_and(|schemas| schemas.iter().any(described))
     }
 
-    /// The pointers of all operations, parameters, headers, responses, schemas and properties without a description.
+    /// The pointers of all operations, parameters, headers, responses, schemas and properties without a
+    /// description.
     fn without_description(pointer: &str, value: &Value) -> Vec<String> {
         let Some(members) = value.as_object() else { return Vec::new() };
         let mut missing = Vec::new();

@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::isobmff::{BmffBox, MAX_BOXES, Meta};
 use crate::metadata::{Metadata, Removed, xmp};
 
-/// Empties metadata, and returns the `meta` boxes that were part of it: the bytes of their items are elsewhere
-/// in the file.
+/// Empties metadata, and returns the `meta` boxes that were part of it: the bytes of their items are
+/// elsewhere in the file.
 pub(super) fn clean<'file>(
     file: &'file [u8],
     kept: &mut [u8],
