@@ -1,11 +1,11 @@
-//! The shapes that go over the wire, for the OpenAPI document and for all answers but posts, which
-//! [`super::written`] writes down faster.
+//! The types of requests and responses, for the OpenAPI document and for serde. Posts are in
+//! [`super::post_json`].
 
 use std::fmt::Display;
 
 use base64::display::Base64Display;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
-use model::{Alt, Message, PhotoId, Timestamp};
+use model::{Alt, PhotoId, Timestamp};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -48,40 +48,6 @@ pub(crate) struct Photo<'a> {
     alt: Option<&'a str>,
 }
 
-/// A photo with an optional message.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Post<'a> {
-    /// The post's id.
-    #[schema(example = 42, minimum = 1)]
-    id: i64,
-    /// The photo of the post.
-    photo: Photo<'a>,
-    /// Absent when the post has no message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "First light", max_length = 5000, nullable = false)]
-    message: Option<&'a str>,
-    /// The author.
-    user: User<'a>,
-    /// When the post was created, in UTC.
-    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
-        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
-    created_at: Shown<Timestamp>,
-    /// Whether the caller has liked the post; false for an anonymous caller.
-    is_liked: bool,
-    /// How many users like the post.
-    #[schema(example = 3, minimum = 0)]
-    like_count: i64,
-}
-
-/// A page of posts, newest first.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct FeedPage<'a> {
-    /// The posts.
-    pub(crate) data: Vec<Post<'a>>,
-    /// Where the list goes on.
-    pub(crate) paging: Paging,
-}
-
 /// Links to other pages of a list.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Paging {
@@ -115,7 +81,7 @@ pub(crate) struct ErrorDetail {
 }
 
 /// What is written as it is printed.
-struct Shown<T>(T);
+pub(crate) struct Shown<T>(pub(crate) T);
 
 impl<T: Display> Serialize for Shown<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -142,20 +108,6 @@ impl<'a> From<&'a model::Photo> for Photo<'a> {
             height: photo.height,
             placeholder: Shown(Base64Display::new(&photo.placeholder, &STANDARD)),
             alt: photo.alt.as_ref().map(Alt::as_str),
-        }
-    }
-}
-
-impl<'a> From<&'a model::Post> for Post<'a> {
-    fn from(post: &'a model::Post) -> Self {
-        Self {
-            id: post.id.0,
-            photo: Photo::from(&post.photo),
-            message: post.message.as_ref().map(Message::as_str),
-            user: User::from(&*post.user),
-            created_at: Shown(post.created_at),
-            is_liked: post.is_liked,
-            like_count: post.like_count,
         }
     }
 }

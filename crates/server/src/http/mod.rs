@@ -43,5 +43,5 @@ pub(crate) fn dispatcher(
 
 /// The contract of the API, as it is served and committed.
 pub fn openapi_document() -> OpenApi {
-    openapi::document(routes::table::table())
+    openapi::document(routes::table::table(), routes::table::TAGS)
 }

@@ -3,12 +3,24 @@
 
 use http::Method;
 
-use crate::http::dto::{Empty, FeedPage, Post, User};
+use crate::http::dto::{Empty, User};
 use crate::http::handlers::{accounts, docs, feed, health, likes, photos, posts, profile, users};
 use crate::http::pages;
 use crate::http::pages::site_files;
+use crate::http::post_json::{FeedPageDto, PostDto};
 use crate::http::routes::fast_route::FastRoute;
 use crate::http::routes::route::{Route, api, file, page};
+
+/// The groups of operations in the OpenAPI document.
+pub(crate) const TAGS: &[(&str, &str)] = &[
+    ("accounts", "Joining, logging in and out, one's own profile"),
+    ("people", "Users and their posts"),
+    ("posts", "Photos with a message"),
+    ("likes", "Likes on posts"),
+    ("feed", "All posts, newest first"),
+    ("photos", "Square images of any size"),
+    ("health", "Probes for monitoring"),
+];
 
 const REMOVED_METADATA: &str =
     "The kinds of metadata that were removed from the photo, as in `gps, exif`; absent when there was none";
@@ -30,7 +42,7 @@ fn operations() -> Vec<Route> {
             not sent stays as it is, an empty one is removed.";
         api(method, "/posts/{post_id}", posts::edit)
             .about(id, "posts", "Edit a post", about)
-            .json::<Post>(200, "The post after the edit")
+            .json::<PostDto>(200, "The post after the edit")
             .error(
                 403,
                 "The post belongs to another user, or the request comes from a page of another origin",
@@ -80,7 +92,7 @@ fn operations() -> Vec<Route> {
             .json::<User>(200, "The user"),
         api(Method::GET, "/users/{username}/posts", users::posts)
             .about("user_posts", "people", "Read a user's posts", "Newest first, in pages like those of the feed.")
-            .json::<FeedPage>(200, "A page of the user's posts"),
+            .json::<FeedPageDto>(200, "A page of the user's posts"),
         api(Method::GET, "/feed", feed::feed)
             .fast(FastRoute::feed)
             .about(
@@ -90,7 +102,7 @@ fn operations() -> Vec<Route> {
                 "Newest first. A client that follows `paging.next` sees every post that existed at its first \
                  request exactly once, whatever is posted or deleted in the meantime.",
             )
-            .json::<FeedPage>(200, "A page of posts"),
+            .json::<FeedPageDto>(200, "A page of posts"),
         api(Method::POST, "/posts", posts::create)
             .about(
                 "create_post",
@@ -98,14 +110,14 @@ fn operations() -> Vec<Route> {
                 "Create a post",
                 "Metadata (EXIF, GPS, comments) is removed from the photo; orientation and colours are kept.",
             )
-            .json::<Post>(201, "The new post")
+            .json::<PostDto>(201, "The new post")
             .header("Idempotency-Replayed", "`true` when an earlier request with the same key created the post")
             .header("X-Removed-Metadata", REMOVED_METADATA)
             .error(409, "The post that this Idempotency-Key created has been deleted"),
         api(Method::GET, "/posts/{post_id}", posts::get)
             .fast(FastRoute::post)
             .about("get_post", "posts", "Read a post", "`is_liked` tells whether the caller likes it.")
-            .json::<Post>(200, "The post"),
+            .json::<PostDto>(200, "The post"),
         edit(Method::PUT, "edit_post"),
         edit(Method::PATCH, "patch_post"),
         api(Method::DELETE, "/posts/{post_id}", posts::delete)
@@ -197,7 +209,7 @@ mod tests {
             assert!(route.entry.is_some(), "{} {} is not documented", route.method, route.path);
         }
         let count = rows.len();
-        let document = serde_json::to_value(document(rows)).unwrap();
+        let document = serde_json::to_value(document(rows, TAGS)).unwrap();
         let paths = document["paths"].as_object().unwrap();
         let operations: Vec<&Value> =
             paths.values().flat_map(|item| item.as_object().unwrap().values()).collect();
