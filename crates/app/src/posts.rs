@@ -1,7 +1,7 @@
 //! Posting a photo, reading, editing and deleting posts.
 
 use imaging::Removed;
-use model::{Message, Post, PostEdit, PostId, UserId};
+use model::{Post, PostContent, PostEdit, PostId, UserId};
 use store::{Access, Created, NewPost, Replay};
 
 use crate::detached::detached;
@@ -15,15 +15,15 @@ const NOT_YOURS: Error = Error::Forbidden("this post belongs to somebody else");
 #[derive(Debug)]
 pub struct Draft {
     pub upload: Upload,
-    pub message: Option<Message>,
+    pub content: PostContent,
     /// The client's own name for this upload, so that a retry does not post twice.
     pub key: Option<String>,
 }
 
 impl Draft {
-    /// Without text and without an idempotency key.
-    pub fn new(upload: Upload) -> Self {
-        Self { upload, message: None, key: None }
+    /// Without an idempotency key.
+    pub fn new(upload: Upload, content: PostContent) -> Self {
+        Self { upload, content, key: None }
     }
 }
 
@@ -52,10 +52,10 @@ impl App {
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
-        let Draft { upload, message, key } = draft;
+        let Draft { upload, content, key } = draft;
         let Prepared { photo, files, removed, at } = self.prepare(upload).await?;
         let keys_since = at.minus(Settings::KEY_LIFE);
-        let new = NewPost { message, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
+        let new = NewPost { content, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
         let app = self.clone();
         let created = detached(async move {
             let made = |created: &Created| matches!(created, Created::New(_));

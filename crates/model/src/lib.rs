@@ -21,14 +21,14 @@ pub use cache::{CacheCounters, CacheStats};
 pub use clock::Clock;
 pub use error_chain::error_chain;
 pub use feed::{FeedPage, FeedStart, Limit, Whose};
-pub use ids::{PhotoId, PostId, UserId};
+pub use ids::PhotoId;
 pub use photo::{Photo, Placeholder, master_for, master_sides};
-pub use post::{Post, PostEdit};
+pub use post::{Post, PostContent, PostEdit, PostId};
 pub use session::{Token, TokenHash};
 pub use size::Size;
-pub use text::{Alt, Message};
+pub use text::*;
 pub use timestamp::Timestamp;
-pub use user::{User, Username};
+pub use user::{User, UserId, Username};
 
 /// A value that breaks its rule, in words meant for the person who sent it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

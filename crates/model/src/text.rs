@@ -1,50 +1,67 @@
 //! Text that people write: a message beside a photo, a description of one.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use crate::Invalid;
 
-/// Defines a text type: bounded in characters, never empty, without NUL, kept byte for byte.
-macro_rules! text {
-    ($(#[$about:meta])* $Type:ident, $name:literal, $max_chars:literal) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
-        pub struct $Type(String);
-
-        impl $Type {
-            pub const MAX_CHARS: usize = $max_chars;
-
-            /// An empty text is `None`.
-            pub fn parse(raw: String) -> Result<Option<Self>, Invalid> {
-                Ok(checked($name, raw, Self::MAX_CHARS)?.map(Self))
-            }
-
-            /// Text that was accepted and stored before.
-            pub fn stored(text: String) -> Self {
-                Self(text)
-            }
-
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl fmt::Display for $Type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-    };
+/// Text by a rule: bounded in characters, never empty, without NUL, kept byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text<Rule> {
+    text: String,
+    rule: PhantomData<Rule>,
 }
 
-text! {
-    /// The message of a post.
-    Message, "message", 5_000
+pub trait TextRule {
+    /// As an error names the text.
+    const NAME: &'static str;
+    const MAX_CHARS: usize;
 }
 
-text! {
-    /// What a photo shows, for those who do not see it.
-    Alt, "alt text", 1_000
+/// The message of a post.
+pub type Message = Text<MessageRule>;
+
+/// What a photo shows, for those who do not see it.
+pub type Alt = Text<AltRule>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageRule {}
+
+impl TextRule for MessageRule {
+    const NAME: &'static str = "message";
+    const MAX_CHARS: usize = 5_000;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AltRule {}
+
+impl TextRule for AltRule {
+    const NAME: &'static str = "alt text";
+    const MAX_CHARS: usize = 1_000;
+}
+
+impl<Rule: TextRule> Text<Rule> {
+    pub const MAX_CHARS: usize = Rule::MAX_CHARS;
+
+    /// An empty text is `None`.
+    pub fn parse(raw: String) -> Result<Option<Self>, Invalid> {
+        Ok(checked(Rule::NAME, raw, Rule::MAX_CHARS)?.map(Self::stored))
+    }
+
+    /// Text that was accepted and stored before.
+    pub fn stored(text: String) -> Self {
+        Self { text, rule: PhantomData }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<Rule> fmt::Display for Text<Rule> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// The text as it was sent, if it is not empty; `what` names it in the error.

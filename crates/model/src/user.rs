@@ -3,7 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Invalid, Photo, Timestamp, UserId};
+use crate::ids::numeric_id;
+use crate::{Invalid, Photo, Timestamp};
+
+numeric_id!(
+    /// A member of the service.
+    UserId
+);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {

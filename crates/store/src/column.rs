@@ -5,7 +5,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{Alt, Message, PhotoId, Placeholder, PostId, Timestamp, TokenHash, UserId, Username};
+use model::{PhotoId, Placeholder, PostId, Text, TextRule, Timestamp, TokenHash, UserId, Username};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -87,8 +87,8 @@ integers! {
 }
 
 macro_rules! texts {
-    ($($Type:ty: $from:expr, $to:expr;)*) => {$(
-        impl Column for $Type {
+    ($([$($rule:tt)*] $Type:ty: $from:expr, $to:expr;)*) => {$(
+        impl<$($rule)*> Column for $Type {
             const LEAST: Value<'static> = Value::Text("");
 
             fn read(row: &Row<'_, '_>, at: usize) -> Result<Self, Error> {
@@ -111,10 +111,9 @@ macro_rules! texts {
 }
 
 texts! {
-    String: |text| text, String::as_str;
-    Username: Username::stored, Username::as_str;
-    Message: Message::stored, Message::as_str;
-    Alt: Alt::stored, Alt::as_str;
+    [] String: |text| text, String::as_str;
+    [] Username: Username::stored, Username::as_str;
+    [Rule: TextRule] Text<Rule>: Text::stored, Text::as_str;
 }
 
 macro_rules! bytes {

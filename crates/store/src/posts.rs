@@ -1,7 +1,9 @@
 //! Posts: created, read, edited, deleted.
 
 use futures_util::FutureExt;
-use model::{Alt, Message, Photo, PhotoId, Placeholder, Post, PostEdit, PostId, Timestamp, UserId};
+use model::{
+    Alt, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Timestamp, UserId,
+};
 
 use crate::changes::Change;
 use crate::error::Error;
@@ -72,7 +74,7 @@ statements! {
 pub struct NewPost {
     pub author: UserId,
     pub photo: NewPhoto,
-    pub message: Option<Message>,
+    pub content: PostContent,
     /// The idempotency key of the upload.
     pub key: Option<String>,
     /// Keys from before this have expired.
@@ -81,9 +83,10 @@ pub struct NewPost {
 }
 
 impl NewPost {
-    /// Without text and without an idempotency key.
+    /// Without content and without an idempotency key.
     pub fn new(author: UserId, photo: NewPhoto, created_at: Timestamp) -> Self {
-        Self { author, photo, message: None, key: None, keys_since: created_at, created_at }
+        let content = PostContent::default();
+        Self { author, photo, content, key: None, keys_since: created_at, created_at }
     }
 }
 
@@ -225,7 +228,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<Created, Error> {
         height,
         placeholder,
         alt,
-        message: new.message,
+        message: new.content.message,
         like_count: 0,
         created_at: now,
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use app::{App, Caller, Draft, Error, Posted, Upload};
 use futures_util::future::try_join_all;
-use model::{Alt, Clock, Message, PostId};
+use model::{Alt, Clock, Message, PostContent, PostId};
 
 use super::cast::{Cast, Person, Post};
 use super::error::DemoError;
@@ -58,7 +58,7 @@ async fn share(app: &App, author: &Caller, post: &Post) -> Result<PostId, DemoEr
         let message = Message::parse(post.message.clone()).map_err(|rule| Error::invalid("message", rule))?;
         let alt = Alt::parse(post.alt.clone()).map_err(|rule| Error::invalid("alt", rule))?;
         let upload = upload(app, post.photo, alt).await?;
-        app.create_post(author, Draft { message, ..Draft::new(upload) }).await
+        app.create_post(author, Draft::new(upload, PostContent::of_message(message))).await
     });
     match posted.await? {
         Posted::New { post, .. } | Posted::Before(post) => Ok(post.id),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Message, Photo, PhotoId, Post, Timestamp, Token, User, UserId};
+use model::{Message, Photo, PhotoId, Post, PostContent, Timestamp, Token, User, UserId};
 use store::{Created, Database, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, Store};
 use tokio_postgres::NoTls;
 
@@ -217,7 +217,7 @@ pub(crate) fn new_photo(number: u8) -> NewPhoto {
 
 pub(crate) fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
     NewPost {
-        message: Message::parse(format!("post {number}")).unwrap(),
+        content: PostContent::of_message(Message::parse(format!("post {number}")).unwrap()),
         key: key.map(str::to_owned),
         keys_since: LONG_AGO,
         ..NewPost::new(author, new_photo(number), NOW)

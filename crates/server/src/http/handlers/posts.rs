@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use model::{Message, Post, PostEdit, PostId};
+use model::{Message, Post, PostContent, PostEdit, PostId};
 use utoipa::ToSchema;
 
 use crate::http::dto::Empty;
@@ -71,8 +71,8 @@ pub(crate) async fn create(
     }
     let _room = http.app.begin_upload(&caller)?;
     let (upload, mut form) = read_upload(&http, form).await?;
-    let message = form.text("message")?.map(parse_message).transpose()?.flatten();
-    created(http.app.create_post(&caller, Draft { upload, message, key }).await?)
+    let content = PostContent { message: form.text("message")?.map(parse_message).transpose()?.flatten() };
+    created(http.app.create_post(&caller, Draft { upload, content, key }).await?)
 }
 
 fn created(posted: Posted) -> Result<Response, ApiError> {
