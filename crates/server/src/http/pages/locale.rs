@@ -149,7 +149,7 @@ mod tests {
 
     /// Everything a language says, on pages and in scripts, by `page.name` or `script.name`.
     fn sentences(file: &str) -> Sentences {
-        let file: serde_json::Value = serde_json::from_str(file).unwrap();
+        let file: serde_json::Value = serde_json::from_str(&with_formats(file)).unwrap();
         let of = |part: &str| serde_json::from_value::<Sentences>(file[part].clone()).unwrap();
         ["page", "script"]
             .into_iter()
