@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use image::ExtendedColorType;
-use image::codecs::webp::WebPEncoder;
+use image_webp::{ColorType, WebPEncoder};
 use libjpeg_turbo_rs::{self as turbojpeg, PixelFormat, Subsampling};
 use webpx::{EncoderConfig, Unstoppable, YuvPlanesRef};
 
@@ -108,8 +107,8 @@ fn jpeg_pixels(pixels: &Pixels, steps: u32) -> Result<Vec<u8>, Error> {
 
 fn lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
     let mut file = Vec::new();
-    let encoder = WebPEncoder::new_lossless(&mut file);
-    let encoded = encoder.encode(&pixels.bytes, pixels.width, pixels.height, ExtendedColorType::Rgba8);
+    let encoder = WebPEncoder::new(&mut file);
+    let encoded = encoder.encode(&pixels.bytes, pixels.width, pixels.height, ColorType::Rgba8);
     encoded.map_err(Error::internal)?;
     Ok(file)
 }

@@ -1,6 +1,39 @@
 //! Turning a square upright: all eight orientations as a transposition and two flips.
 
-use image::metadata::Orientation;
+/// What has to be done to a picture as stored to turn it upright, by its number in EXIF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Orientation {
+    NoTransforms = 1,
+    FlipHorizontal = 2,
+    Rotate180 = 3,
+    FlipVertical = 4,
+    /// Clockwise by 90 degrees, then flipped.
+    Rotate90FlipH = 5,
+    Rotate90 = 6,
+    Rotate270FlipH = 7,
+    Rotate270 = 8,
+}
+
+impl Orientation {
+    const ALL: [Self; 8] = [
+        Self::NoTransforms,
+        Self::FlipHorizontal,
+        Self::Rotate180,
+        Self::FlipVertical,
+        Self::Rotate90FlipH,
+        Self::Rotate90,
+        Self::Rotate270FlipH,
+        Self::Rotate270,
+    ];
+
+    pub(crate) fn from_exif(number: u16) -> Option<Self> {
+        Self::ALL.into_iter().find(|orientation| u16::from(orientation.to_exif()) == number)
+    }
+
+    pub(crate) fn to_exif(self) -> u8 {
+        self as u8
+    }
+}
 
 /// Pixels are moved in tiles of this side, so that the columns being read stay in the cache.
 const TILE: usize = 32;

@@ -1,9 +1,8 @@
 //! What a decoder returns: the header of a file, and its picture as stored.
 
-use image::metadata::Orientation;
-
 use crate::error::Error;
 use crate::input_format::InputFormat;
+use crate::orient::Orientation;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
 
@@ -65,11 +64,6 @@ impl Header {
 /// The `N` bytes at a position, if the file is that long.
 pub(crate) fn bytes_at<const N: usize>(file: &[u8], at: usize) -> Option<[u8; N]> {
     file.get(at..)?.first_chunk().copied()
-}
-
-/// The orientation in an EXIF block; upright where there is none or it is broken, as viewers do.
-pub(crate) fn orientation(exif: Option<&[u8]>) -> Orientation {
-    exif.and_then(Orientation::from_exif_chunk).unwrap_or(Orientation::NoTransforms)
 }
 
 pub(crate) fn other_picture() -> Error {

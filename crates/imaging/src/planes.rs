@@ -1,10 +1,8 @@
 //! Pictures as JPEG keeps them: brightness and colour in planes of their own. Half the bytes of RGB move
 //! through every step, and nothing is converted on the way from one JPEG to the next.
 
-use image::metadata::Orientation;
-
 use crate::error::Error;
-use crate::orient::orient;
+use crate::orient::{Orientation, orient};
 use crate::pixels::{Channels, Pixels};
 use crate::{resize, ycbcr};
 

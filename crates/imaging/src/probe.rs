@@ -1,13 +1,13 @@
 //! What a file is and what reading it will cost, told from its header: in microseconds, or some milliseconds
 //! for a lossless WebP of many code tables.
 
-use image::metadata::Orientation;
 use model::master_sides;
 
 use crate::error::Error;
 use crate::formats;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
+use crate::orient::Orientation;
 use crate::picture::Header;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

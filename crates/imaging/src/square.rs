@@ -1,9 +1,7 @@
 //! The centre square of a picture, and its smaller or larger versions.
 
-use image::metadata::Orientation;
-
 use crate::error::Error;
-use crate::orient::orient;
+use crate::orient::{Orientation, orient};
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
 use crate::resize;

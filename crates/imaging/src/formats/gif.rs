@@ -2,15 +2,12 @@
 
 pub(super) mod strip;
 
-use std::io::Cursor;
-
-use image::ImageDecoder;
-use image::codecs::gif::GifDecoder;
-use image::metadata::Orientation;
+use gif::{ColorOutput, DecodeOptions};
 
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
+use crate::orient::Orientation;
 use crate::picture::{Colours, Header, Picture, bytes_at, other_picture};
 use crate::pixels::Channels;
 
@@ -31,17 +28,34 @@ pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
 }
 
 pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
-    let mut decoder = GifDecoder::new(Cursor::new(file)).map_err(Error::damaged)?;
-    if decoder.dimensions() != (header.width, header.height) {
+    let mut options = DecodeOptions::new();
+    options.set_color_output(ColorOutput::RGBA);
+    let mut decoder = options.read_info(file).map_err(Error::damaged)?;
+    let screen = (decoder.width(), decoder.height());
+    if (u32::from(screen.0), u32::from(screen.1)) != (header.width, header.height) {
         return Err(other_picture());
     }
-    // A frame may claim to be larger than its screen.
-    let mut limits = image::Limits::no_limits();
-    limits.max_alloc = Some(header.channels.size(header.width, header.height));
-    decoder.set_limits(limits).map_err(Error::damaged)?;
+    let profile = decoder.icc_profile().map(<[u8]>::to_vec);
+    let frame = decoder.next_frame_info().map_err(Error::damaged)?;
+    let frame = frame.ok_or_else(|| Error::damaged("a GIF without a frame"))?;
+    let (size, left, top) = ((frame.width, frame.height), usize::from(frame.left), usize::from(frame.top));
 
-    let profile = decoder.icc_profile().map_err(Error::damaged)?;
     let mut bytes = header.buffer()?;
-    decoder.read_image(&mut bytes).map_err(Error::damaged)?;
+    if (size, left, top) == (screen, 0, 0) {
+        decoder.read_into_buffer(&mut bytes).map_err(Error::damaged)?;
+    } else {
+        let pixels = decoder.buffer_size();
+        if pixels > bytes.len() {
+            return Err(Error::damaged("a frame larger than its screen"));
+        }
+        let mut pixels = vec![0; pixels];
+        decoder.read_into_buffer(&mut pixels).map_err(Error::damaged)?;
+        let rows = bytes.chunks_exact_mut(4 * usize::from(screen.0)).skip(top);
+        for (row, frame_row) in rows.zip(pixels.chunks_exact(4 * usize::from(size.0).max(1))) {
+            let visible = row.get_mut(4 * left..).unwrap_or_default();
+            let length = visible.len().min(frame_row.len());
+            visible[..length].copy_from_slice(&frame_row[..length]);
+        }
+    }
     Ok(header.picture(bytes, Colours::from_profile(profile)))
 }

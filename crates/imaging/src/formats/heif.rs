@@ -7,13 +7,12 @@ pub(super) mod ycbcr;
 
 use std::borrow::Cow;
 
-use image::metadata::Orientation;
-
 use self::still::Still;
 use self::transform::{Window, orientation};
 use self::ycbcr::Nclx;
 use crate::error::Error;
 use crate::isobmff::{self, Container, Meta, Reader};
+use crate::orient::Orientation;
 use crate::picture::Colours;
 
 pub(super) struct Heif<'file> {

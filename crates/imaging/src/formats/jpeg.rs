@@ -2,7 +2,6 @@
 
 pub(super) mod strip;
 
-use image::metadata::Orientation;
 use libjpeg_turbo_rs::tj3::{TjHandle, TjParam};
 use libjpeg_turbo_rs::{self as turbojpeg, yuv_plane_height, yuv_plane_width};
 use libjpeg_turbo_rs::{ColorSpace, ComponentInfo, DecodeLimits, DecodeWarning, Decoder, PixelFormat};
@@ -12,7 +11,9 @@ use model::master_sides;
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::picture::{Colours, Header, Picture, Raster, bytes_at, orientation, other_picture};
+use crate::metadata::exif;
+use crate::orient::Orientation;
+use crate::picture::{Colours, Header, Picture, Raster, bytes_at, other_picture};
 use crate::pixels::{Channels, Pixels};
 use crate::planes::{Plane, Planes};
 
@@ -327,7 +328,7 @@ fn is_closed(data: &[u8]) -> bool {
 
 fn exif_orientation(segment: &[u8]) -> Option<Orientation> {
     let exif = segment.strip_prefix(b"Exif\0\0")?;
-    Some(orientation(Some(exif)))
+    Some(exif::orientation(exif))
 }
 
 struct Segment<'file> {

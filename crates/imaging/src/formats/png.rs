@@ -9,7 +9,9 @@ use png::{ColorType, Decoder, Transformations};
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::picture::{Colours, Header, Picture, bytes_at, orientation, other_picture};
+use crate::metadata::exif;
+use crate::orient::Orientation;
+use crate::picture::{Colours, Header, Picture, bytes_at, other_picture};
 use crate::pixels::Channels;
 
 /// What the decoder may spend on chunks besides the pixels. A colour profile that unpacks to more is
@@ -40,7 +42,7 @@ pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
         format: InputFormat::Png,
         width,
         height,
-        orientation: orientation(body_of(b"eXIf")),
+        orientation: body_of(b"eXIf").map_or(Orientation::NoTransforms, exif::orientation),
         channels,
         decoding: channels.size(width, height) + 5 * row + 2 * CHUNKS,
     })

@@ -5,13 +5,14 @@ mod vp8l;
 
 use std::io::Cursor;
 
-use image::ImageDecoder;
-use image::codecs::webp::WebPDecoder;
+use image_webp::WebPDecoder;
 
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::picture::{Colours, Header, Picture, bytes_at, orientation, other_picture};
+use crate::metadata::exif;
+use crate::orient::Orientation;
+use crate::picture::{Colours, Header, Picture, bytes_at, other_picture};
 use crate::pixels::Channels;
 
 const ANIMATION: u8 = 0x02;
@@ -29,8 +30,8 @@ pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
 }
 
 pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
-    let decoder = WebPDecoder::new(Cursor::new(file)).map_err(Error::damaged)?;
-    let channels = match decoder.color_type().has_alpha() {
+    let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(Error::damaged)?;
+    let channels = match decoder.has_alpha() {
         true => Channels::Rgba,
         false => Channels::Rgb,
     };
@@ -76,7 +77,7 @@ fn read(file: &[u8]) -> Option<Header> {
         format: InputFormat::WebP,
         width,
         height,
-        orientation: orientation(exif),
+        orientation: exif.map_or(Orientation::NoTransforms, exif::orientation),
         channels,
         decoding: scratch + channels.size(width, height),
     })

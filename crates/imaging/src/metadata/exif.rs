@@ -1,14 +1,26 @@
-//! EXIF: what a block tells, for the list of what was removed. Nothing here can fail, since a block is
-//! dropped whether it makes sense or not.
+//! EXIF: how to turn the picture, and what a block tells, for the list of what was removed. Nothing here can fail,
+//! since a block is dropped whether it makes sense or not.
 
 use super::{Metadata, Removed};
+use crate::orient::Orientation;
 
+const ORIENTATION: u16 = 0x0112;
 const EXIF_IFD: u16 = 0x8769;
 const GPS_IFD: u16 = 0x8825;
 const MAKER_NOTE: u16 = 0x927C;
 const STRIP_OFFSETS: u16 = 0x0111;
 const JPEG_THUMBNAIL: u16 = 0x0201;
 const MP_ENTRIES: u16 = 0xB002;
+
+/// The orientation in an EXIF block; upright where there is none or it is broken, as viewers do.
+pub(crate) fn orientation(block: &[u8]) -> Orientation {
+    const SHORT: u16 = 3;
+    let is_orientation = |entry: &Entry| (entry.tag, entry.kind, entry.count) == (ORIENTATION, SHORT, 1);
+    Tiff::open(block)
+        .and_then(|tiff| tiff.entries(tiff.first()).find(is_orientation))
+        .and_then(|entry| Orientation::from_exif(entry.short))
+        .unwrap_or(Orientation::NoTransforms)
+}
 
 /// Notes what an EXIF block holds, whether it begins with its name or with the TIFF header.
 pub(crate) fn note(block: &[u8], removed: &mut Removed) {
@@ -41,8 +53,11 @@ pub(crate) fn names_previews(index: &[u8]) -> bool {
 
 struct Entry {
     tag: u16,
+    kind: u16,
     count: u32,
     value: u32,
+    /// The value, if it is a number of 16 bits.
+    short: u16,
 }
 
 struct Tiff<'block> {
@@ -69,10 +84,12 @@ impl<'block> Tiff<'block> {
     fn entries(&self, directory: u32) -> impl Iterator<Item = Entry> {
         let (count, rest) = self.directory(directory).unwrap_or_default();
         let (entries, _) = rest.as_chunks::<12>();
-        entries.iter().take(count).map(|&[t0, t1, _, _, c0, c1, c2, c3, v0, v1, v2, v3]| Entry {
+        entries.iter().take(count).map(|&[t0, t1, k0, k1, c0, c1, c2, c3, v0, v1, v2, v3]| Entry {
             tag: self.u16([t0, t1]),
+            kind: self.u16([k0, k1]),
             count: self.u32([c0, c1, c2, c3]),
             value: self.u32([v0, v1, v2, v3]),
+            short: self.u16([v0, v1]),
         })
     }
 

@@ -92,10 +92,18 @@ fn only_the_first_frame_of_an_animation_is_shown() {
 
 #[test]
 fn a_frame_stands_where_it_belongs_on_its_screen() {
-    let file = gif(80, 80, &[(40, 20, &paint(30, 30, |_, _| BLUE))]);
-    let seen = top(&file);
-    assert_eq!(seen.get_pixel(10, 10).0[3], 0);
-    assert_colour(&seen, 55, 35, BLUE, "the frame");
+    // The second and the third reach beyond it, the last lies beside it.
+    for (left, top_edge, shown) in
+        [(40, 20, (55, 35)), (60, 20, (75, 35)), (20, 70, (35, 75)), (80, 0, (99, 99))]
+    {
+        let file = gif(80, 80, &[(left, top_edge, &paint(30, 30, |_, _| BLUE))]);
+        let seen = top(&file);
+        assert_eq!(seen.get_pixel(10, 10).0[3], 0);
+        let (x, y) = shown;
+        if x < 80 {
+            assert_colour(&seen, x, y, BLUE, "the frame");
+        }
+    }
 }
 
 #[test]

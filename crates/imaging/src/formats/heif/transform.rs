@@ -1,10 +1,9 @@
 //! How a decoded HEIF item is shown: its clean aperture, its rotation and mirroring.
 
-use image::metadata::Orientation;
-
 use super::still::Still;
 use crate::error::Error;
 use crate::isobmff::{Meta, Reader};
+use crate::orient::Orientation;
 
 /// The part of a picture that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
