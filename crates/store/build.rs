@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if !name.starts_with(&format!("{version:04}_")) {
                 return Err(format!("expected {} to be number {version:04}", file.display()).into());
             }
-            list += &format!("include_str!({file:?}),\n");
+            list += &format!("include_str!({:?}),\n", file.display().to_string());
         }
         fs::write(Path::new(&out).join(format!("{backend}_migrations.rs")), format!("&[{list}]"))?;
     }

@@ -40,7 +40,7 @@ fn whoever_follows_next_sees_every_surviving_post_once() {
     TestRunner::new(config)
         .run(&story, |(start, limit, between)| {
             // A failed case must not keep the next, smaller one from the stage.
-            let mut stage = stage.lock().unwrap_or_else(|failed| failed.into_inner());
+            let mut stage = stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             stage.clear();
             (0..start).for_each(|_| stage.act(&Act::Post, None));
             stage.walk(&service.anyone(), limit, &between)

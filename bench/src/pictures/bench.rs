@@ -47,7 +47,7 @@ impl Bench {
     pub(super) fn setting(&self, core: usize, cpu_model: &str) -> Result<Vec<(String, String)>, Error> {
         let names: Vec<&str> = self.photos.twelve.iter().map(|photo| photo.name.as_str()).collect();
         let mut setting = vec![
-            ("CPU".to_owned(), format!("{}, everything on core {core}", cpu_model)),
+            ("CPU".to_owned(), format!("{cpu_model}, everything on core {core}")),
             ("Rounds".to_owned(), self.rounds.to_string()),
             ("Photos of 12 MP".to_owned(), names.join(", ")),
             (

@@ -43,7 +43,7 @@ pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
         "A service for each size, all of them in the same rounds; {CONNECTIONS} connections, signed in, 4 likes a post. \
          The smallest has no 10,000th page, so its last one stands in."
     ));
-    Ok(vec![Section { bars, loads, ..section }, rest])
+    Ok(vec![Section { loads, bars, ..section }, rest])
 }
 
 struct Grown {

@@ -97,7 +97,7 @@ impl<'a> Contender<'a> {
         let cpu = self.cpu()?.saturating_sub(before);
         let told = |error| Error::measure(format!("{}: {error}", self.name));
         let answers = running.finish().map_err(told)?;
-        let beside = beside.map(|beside| beside.finish()).transpose().map_err(told)?;
+        let beside = beside.map(super::load::Running::finish).transpose().map_err(told)?;
 
         let (jobs, seconds) = (answers.latency.total() as f64, window.length().as_secs_f64());
         Ok(Sample {

@@ -48,9 +48,9 @@ impl Kept {
     pub(crate) fn ask(self: &Arc<Self>, room: &Arc<Room>) -> Option<Arc<ImageFile>> {
         let file = self.file.get();
         if file.is_some() {
-            room.counters.hit()
+            room.counters.hit();
         } else {
-            room.counters.miss()
+            room.counters.miss();
         }
         if file.is_none()
             && self.is_worth_it()

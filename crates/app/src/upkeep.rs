@@ -72,7 +72,7 @@ impl App {
             Ok(0) => {}
             Ok(cleared) => tracing::info!(cleared, "images of photos that are not there were removed"),
             Err(error) => {
-                tracing::warn!(%error, "images of photos that are not there may be left in the cache")
+                tracing::warn!(%error, "images of photos that are not there may be left in the cache");
             }
         }
     }

@@ -105,7 +105,7 @@ impl Workers {
         let (crew, runtime) = (self.crew.clone(), Handle::current());
         let job: Job = Box::new(move || {
             // Nobody waits any more: leave the thread to those who do.
-            if reply.lock().as_ref().is_none_or(|r| r.is_closed()) {
+            if reply.lock().as_ref().is_none_or(tokio::sync::oneshot::Sender::is_closed) {
                 return Ended::InTime;
             }
             // Only now: waiting in the queue is nobody's fault. By a task of its own: the caller may leave.

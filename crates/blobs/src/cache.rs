@@ -231,9 +231,9 @@ impl Shared {
             }
         };
         if found.is_some() {
-            self.counters.hit()
+            self.counters.hit();
         } else {
-            self.counters.miss()
+            self.counters.miss();
         }
         found
     }

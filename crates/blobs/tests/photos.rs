@@ -147,7 +147,7 @@ async fn tells_what_lies_on_a_shelf() {
 async fn large_files_arrive_whole_and_side_by_side() {
     for case in cases() {
         let sides = [2048, 1024, 700, 512, 256, 1];
-        let bytes = |side: u32| Bytes::from_iter((0..side * 1_500).map(|at| at.wrapping_mul(side) as u8));
+        let bytes = |side: u32| (0..side * 1_500).map(|at| at.wrapping_mul(side) as u8).collect::<Bytes>();
         let squares = || sides.map(|side| Square { side, bytes: bytes(side) }).to_vec();
         let original = Bytes::from(vec![7; 20 << 20]);
         let puts = (1..=4).map(|seed| case.blobs.put(photo(seed), squares(), Some(original.clone())));

@@ -112,7 +112,7 @@ fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Err
         Raster::Planes(planes) => {
             let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };
             match Conversion::new(&colours, channels) {
-                Some(conversion) => Square::from_pixels(conversion.apply(planes.square_pixels(side)?))?,
+                Some(conversion) => Square::from_pixels(conversion.apply(planes.square_pixels(side)?)),
                 None => Square::from_planes(&planes, side)?,
             }
         }
@@ -122,7 +122,7 @@ fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Err
             Square::from_pixels(match conversion {
                 Some(conversion) => conversion.apply(pixels),
                 None => pixels.into_rgb(),
-            })?
+            })
         }
     };
     Ok(square.oriented(header.orientation))

@@ -17,15 +17,15 @@ pub(crate) enum Square {
 
 impl Square {
     /// From square pixels in RGB. An alpha channel that hides nothing is dropped.
-    pub(crate) fn from_pixels(mut pixels: Pixels) -> Result<Self, Error> {
+    pub(crate) fn from_pixels(mut pixels: Pixels) -> Self {
         let is_opaque = |pixels: &Pixels| rgba(pixels).iter().all(|[.., alpha]| *alpha == 255);
         if pixels.channels == Channels::Rgba && is_opaque(&pixels) {
             pixels.bytes = rgba(&pixels).iter().flat_map(|[rgb @ .., _]| *rgb).collect();
             pixels.channels = Channels::Rgb;
         }
         match pixels.channels {
-            Channels::Rgb if pixels.width.is_multiple_of(2) => Ok(Self::Planes(Planes::from_square(&pixels))),
-            _ => Ok(Self::Pixels(pixels.into_rgb())),
+            Channels::Rgb if pixels.width.is_multiple_of(2) => Self::Planes(Planes::from_square(&pixels)),
+            _ => Self::Pixels(pixels.into_rgb()),
         }
     }
 

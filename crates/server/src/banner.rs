@@ -16,7 +16,7 @@ pub(crate) fn announce(config: &Config, service: &Service, guest: Option<&Guest>
         tracing::info!(address, metrics, data_dir = %folder, username, password, "ready");
         return;
     }
-    let public = config.public_url.as_ref().map_or(address.clone(), |url| url.to_string());
+    let public = config.public_url.as_ref().map_or(address.clone(), ToString::to_string);
     eprintln!("\n  Pinhole is ready.  Open {public}\n");
     if public != address {
         eprintln!("  Listening on: {address}");

@@ -45,7 +45,7 @@ impl RequestHandler for Router {
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
-        v4 => v4,
+        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

@@ -110,7 +110,7 @@ impl Signals {
             }
             Err(error) => {
                 tracing::error!(%error, "cannot listen for signals; only a kill will stop this process");
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }

@@ -172,7 +172,7 @@ fn who_hangs_up_in_the_middle_of_an_upload_leaves_nothing_behind() {
     });
     assert_eq!(service.anyone().get("/feed").expect(200).json()["data"], serde_json::json!([]));
     e2e::eventually("no file is left over", Duration::from_secs(10), || {
-        let entries = std::fs::read_dir(service.data_dir().join("tmp")).map_or(0, |entries| entries.count());
+        let entries = std::fs::read_dir(service.data_dir().join("tmp")).map_or(0, std::iter::Iterator::count);
         (entries == 0).then_some(())
     });
 }

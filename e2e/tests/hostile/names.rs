@@ -57,7 +57,7 @@ fn forged_tokens_open_nothing() {
     let last = if token.ends_with('A') { "B" } else { "A" };
     let long = "A".repeat(5_000);
     let forgeries = [
-        "".to_owned(),
+        String::new(),
         "x".into(),
         "A".repeat(43),
         format!("{}{last}", &token[..42]),

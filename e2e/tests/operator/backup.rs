@@ -85,9 +85,9 @@ fn a_backup_is_whole_whatever_is_posted_and_deleted_meanwhile() {
             scope.spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {
                     let posts: Vec<i64> = (0..3).map(|_| person.share_tiny("busy")).collect();
-                    posts.iter().for_each(|post| {
+                    for post in &posts {
                         person.delete(&format!("/posts/{post}")).expect(200);
-                    });
+                    }
                 }
             });
         }

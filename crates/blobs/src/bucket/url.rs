@@ -21,7 +21,7 @@ impl BucketUrl {
     /// Something of ours in the bucket.
     pub(super) fn path(&self, name: &str) -> Path {
         // Both consist of letters that a path takes as they are.
-        Path::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain([name]))
+        self.prefix.split('/').filter(|part| !part.is_empty()).chain([name]).collect()
     }
 
     /// An object of the bucket, for people.

@@ -66,7 +66,7 @@ fn read_and_note(place: &Path) -> io::Result<Vec<u8>> {
 
 fn header(place: &Path, image: &[u8]) -> [u8; HEADER] {
     // The image's name and the photo; the rest of the path may move.
-    let names = place.iter().rev().take(2).map(|name| name.as_encoded_bytes());
+    let names = place.iter().rev().take(2).map(std::ffi::OsStr::as_encoded_bytes);
     let mut header = [0; HEADER];
     header[..4].copy_from_slice(MAGIC);
     header[4..8].copy_from_slice(&checksum(names, image).to_le_bytes());

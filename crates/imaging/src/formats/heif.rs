@@ -11,7 +11,7 @@ use self::still::Still;
 use self::transform::{Window, orientation};
 use self::ycbcr::Nclx;
 use crate::error::Error;
-use crate::isobmff::{self, Container, Meta, Reader};
+use crate::isobmff::{self, Container, Location, Meta, Reader};
 use crate::orient::Orientation;
 use crate::picture::Colours;
 
@@ -133,7 +133,7 @@ impl<'file> Heif<'file> {
     /// The bytes of every tile of colour and opacity.
     fn lengths(&self) -> impl Iterator<Item = u64> {
         let stills = [Some(&self.colour), self.alpha.as_ref()].into_iter().flatten();
-        stills.flat_map(|still| &still.tiles).map(|tile| tile.length())
+        stills.flat_map(|still| &still.tiles).map(Location::length)
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn forged_webp(groups: u32, tables: Tables) -> Vec<u8> {
 /// length, and the rest evenly below them.
 fn longest(alphabet: u32) -> Vec<u32> {
     let depth = |short: u32| (alphabet - short).ilog2();
-    let short = (0..).find(|short| short + depth(*short) > 10).expect("some depth is enough");
+    let short = (0..=10).find(|short| short + depth(*short) > 10).expect("some depth is enough");
     let (depth, long) = (depth(short), alphabet - short);
     let deeper = 2 * (long - (1 << depth));
     let long = (0..long).map(|symbol| short + depth + u32::from(symbol < deeper));

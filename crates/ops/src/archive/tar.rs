@@ -96,7 +96,7 @@ impl<R: Read> Reader<R> {
         self.mtime = Some(mtime);
         let mut bytes = Vec::new();
         let read = (&mut self.from).take(length).read_to_end(&mut bytes).map_err(ArchiveError::Read)?;
-        self.last = name.clone();
+        self.last.clone_from(&name);
         if read as u64 != length {
             return Err(self.cut_off());
         }

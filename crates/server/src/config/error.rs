@@ -12,10 +12,10 @@ pub struct ConfigError {
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    #[error("{}: {key} is not a setting{}", path.display(), hint(nearest))]
+    #[error("{}: {key} is not a setting{}", path.display(), hint(nearest.as_ref()))]
     UnknownKey { path: PathBuf, key: String, nearest: Option<String> },
 
-    #[error("variable {name} is not a setting{}", hint(nearest))]
+    #[error("variable {name} is not a setting{}", hint(nearest.as_ref()))]
     UnknownVariable { name: String, nearest: Option<String> },
 
     #[error("variable {name}: the value is not valid UTF-8")]
@@ -66,7 +66,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-fn hint(nearest: &Option<String>) -> String {
+fn hint(nearest: Option<&String>) -> String {
     match nearest {
         Some(name) => format!("; did you mean {name}?"),
         None => "; `pinhole --help` lists them all".into(),

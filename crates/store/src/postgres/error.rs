@@ -34,7 +34,7 @@ impl From<tokio_postgres::Error> for Error {
         let Some(state) = error.code() else {
             // Not an answer of the server: a closed connection or a failure of the network. What is left is
             // our own mistake.
-            let network = error.source().is_some_and(|cause| cause.is::<std::io::Error>());
+            let network = error.source().is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>);
             let unavailable = error.is_closed() || network;
             return if unavailable { Self::Unavailable(chain.into()) } else { Self::Database(chain.into()) };
         };

@@ -12,7 +12,7 @@ use selection::{Removals, StripReason};
 use spans::Claims;
 
 use crate::error::Error;
-use crate::isobmff::{Container, Meta};
+use crate::isobmff::{Container, Location, Meta};
 use crate::metadata::{Metadata, Removed, exif, has_data, xmp};
 
 pub(crate) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error> {
@@ -41,7 +41,7 @@ pub(crate) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error
     }
     if let Some(movie) = &movie {
         for meta in movie::clean(file, &mut kept, movie, removed)? {
-            let spans = meta.locations.values().flat_map(|location| location.spans());
+            let spans = meta.locations.values().flat_map(Location::spans);
             spans.for_each(|span| claims.dropped.add(span));
             report.add(&meta, &selection::metadata(file, &meta), removed);
         }

@@ -2,7 +2,7 @@
 
 use ops::Finding;
 
-use crate::config::Config;
+use crate::config::{Config, PublicUrl};
 
 pub(super) fn examine(config: &Config) -> Vec<Finding> {
     let complaints: Vec<Finding> = [metrics(config), proxy(config), connections(config), patience(config)]
@@ -31,7 +31,7 @@ fn metrics(config: &Config) -> Option<Finding> {
 
 /// We speak no TLS ourselves, so https means that somebody stands before us.
 fn proxy(config: &Config) -> Option<Finding> {
-    let is_https = config.public_url.as_ref().is_some_and(|url| url.is_https());
+    let is_https = config.public_url.as_ref().is_some_and(PublicUrl::is_https);
     (is_https && config.trusted_proxies.is_empty()).then(|| {
         Finding::problem("settings", "`public_url` is https, but `trusted_proxies` names no proxy").advice(
             "Name the one that speaks https: without it all clients share its address and its rate limits.",

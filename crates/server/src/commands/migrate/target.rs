@@ -47,7 +47,7 @@ pub(super) fn settings(location: &InstanceLocation) -> Vec<String> {
                 "once {} has been moved to {}",
                 photos.join("photos").display(),
                 rows.join("photos").display()
-            ))
+            ));
         }
         (StorageLocation::Folder(_), StorageLocation::Folder(_)) => {}
     }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::Request;
 use http::header::{COOKIE, HOST, ORIGIN};
 use http::request::Parts;
+use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
 use ipnet::IpNet;
 
@@ -94,7 +95,7 @@ impl Addresses {
             host = first(head.headers, "x-forwarded-host").or(host);
         }
         // A request in absolute form names its host in its target.
-        Named { scheme, host: head.uri.authority().map(|authority| authority.as_str()).or(host) }
+        Named { scheme, host: head.uri.authority().map(Authority::as_str).or(host) }
     }
 
     /// Cross-site request forgery: whether a page of another origin sent this write with a user's cookie.

@@ -153,13 +153,13 @@ impl RequestContext {
         // Successful reads are most of the requests: they are logged at debug level.
         match error.as_ref().map(|error| (error.is_failure(), error.code())) {
             Some((true, code)) => {
-                tracing::error!(%method, route, status, code, %client, took_ms, "request completed")
+                tracing::error!(%method, route, status, code, %client, took_ms, "request completed");
             }
             Some((false, code)) => {
-                tracing::info!(%method, route, status, code, %client, took_ms, "request completed")
+                tracing::info!(%method, route, status, code, %client, took_ms, "request completed");
             }
             None if method.is_safe() => {
-                tracing::debug!(%method, route, status, %client, took_ms, "request completed")
+                tracing::debug!(%method, route, status, %client, took_ms, "request completed");
             }
             None => tracing::info!(%method, route, status, %client, took_ms, "request completed"),
         }

@@ -121,7 +121,9 @@ fn references(file: &[u8], iref: &BmffBox, meta: &Meta, removals: &Removals) -> 
         let mut content = Vec::new();
         push_u16_or_u32(&mut content, reference.from, wide);
         push_u16_or_u32(&mut content, to.len() as u32, false);
-        to.into_iter().for_each(|id| push_u16_or_u32(&mut content, id, wide));
+        for id in to {
+            push_u16_or_u32(&mut content, id, wide);
+        }
         new.extend((content.len() as u32 + 8).to_be_bytes());
         new.extend(reference.kind);
         new.extend(content);
