@@ -47,8 +47,8 @@ pub(crate) fn centre(pixels: &Pixels, side: u32) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// First all rows, then all columns: the filter of the first step does not look to the sides, so the samples of
-/// all channels pass it as one plane.
+/// First all rows, then all columns: the filter of the first step does not look to the sides, so the samples
+/// of all channels pass it as one plane.
 fn interleaved<const CHANNELS: usize>(pixels: &Pixels, side: u32) -> Result<Vec<u8>, Error> {
     let Pixels { width, height, .. } = *pixels;
     let channels = CHANNELS as u32;

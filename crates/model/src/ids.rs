@@ -1,4 +1,5 @@
-//! Identifiers, each its own type: a mix-up does not compile. Those that number rows stand with what they number.
+//! Identifiers, each its own type: a mix-up does not compile. Those that number rows stand with what they
+//! number.
 
 use std::fmt;
 use std::str::FromStr;

@@ -28,8 +28,8 @@ impl<T, F> Work<T> for F where
 pub(crate) trait RetryableWork<T>: Work<T> + Clone {}
 impl<T, F: Work<T> + Clone> RetryableWork<T> for F {}
 
-/// Work without the type of its result, so that what queues, retries and times it out is compiled once and not
-/// again for every query.
+/// Work without the type of its result, so that what queues, retries and times it out is compiled once and
+/// not again for every query.
 pub(crate) trait ErasedWork: Send {
     /// Keeps the result in a [`Slot`].
     fn run<'t>(&'t mut self, tx: &'t mut Tx<'t>) -> BoxFuture<'t, Result<(), Error>>;

@@ -1,5 +1,5 @@
-//! EXIF: how to turn the picture, and what a block tells, for the list of what was removed. Nothing here can fail,
-//! since a block is dropped whether it makes sense or not.
+//! EXIF: how to turn the picture, and what a block tells, for the list of what was removed. Nothing here can
+//! fail, since a block is dropped whether it makes sense or not.
 
 use super::{Metadata, Removed};
 use crate::orient::Orientation;

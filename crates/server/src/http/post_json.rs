@@ -1,8 +1,8 @@
 //! Posts as JSON, encoded by hand: pages of posts are most of what the service sends, and a serializer that
 //! checks every string for escapes took a fifth of their time.
 //!
-//! The output equals what serde makes of [`PostDto`] and [`FeedPageDto`], which the OpenAPI document describes; a test
-//! compares the two.
+//! The output equals what serde makes of [`PostDto`] and [`FeedPageDto`], which the OpenAPI document
+//! describes; a test compares the two.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
