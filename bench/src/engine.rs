@@ -1,4 +1,4 @@
-//! The engine under test, by its public face. When that changes, this is the file to change.
+//! The imaging engine under test. Every call to its public API goes through this file.
 
 use imaging::{Ingested, InputFormat, Limits, OutputFormat};
 use libjpeg_turbo_rs::{PixelFormat, Subsampling};
@@ -42,7 +42,7 @@ pub(crate) fn is_square(file: &[u8], side: u16) -> Result<bool, Error> {
     Ok((found.format, found.width, found.height) == (InputFormat::Jpeg, side, side))
 }
 
-/// The sides of the squares an upload is kept in.
+/// The sides of the masters of an upload.
 pub(crate) fn master_sides(short_side: u32) -> Vec<u32> {
     model::master_sides(short_side).collect()
 }
@@ -52,17 +52,17 @@ pub(crate) fn master_for(short_side: u32, side: u16) -> Result<u32, Error> {
     Ok(model::master_for(short_side, size(side)?))
 }
 
-/// All pixels by the codec the engine reads JPEG with, and nothing else.
+/// Decodes to RGB by the JPEG codec that the engine uses, and does nothing else.
 pub(crate) fn plain_decode(file: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(libjpeg_turbo_rs::decompress_to(file, PixelFormat::Rgb).map_err(Error::measure)?.data)
 }
 
-/// All samples by the same codec, without making pixels of them: how the engine reads its masters.
+/// Decodes to YCbCr planes by the same codec, as the engine reads its masters.
 pub(crate) fn planes(file: &[u8]) -> Result<libjpeg_turbo_rs::RawImage, Error> {
     libjpeg_turbo_rs::decompress_raw(file).map_err(Error::measure)
 }
 
-/// A square as JPEG of any quality, by the same codec, with halved colour as the engine writes it.
+/// Encodes a square as JPEG by the same codec, with 4:2:0 chroma subsampling as the engine does.
 pub(crate) fn jpeg(rgb: &[u8], side: usize, quality: u8) -> Result<Vec<u8>, Error> {
     let file = libjpeg_turbo_rs::compress(rgb, side, side, PixelFormat::Rgb, quality, Subsampling::S420);
     file.map_err(Error::measure)
@@ -76,13 +76,13 @@ fn size(side: u16) -> Result<Size, Error> {
 mod tests {
     use super::*;
 
-    /// Does not compile when the engine has a format more: it belongs into the list.
+    /// Stops compiling when the engine gains an output format, which then belongs into the list.
     #[test]
     fn every_format_is_measured() {
-        let place = |format| match format {
+        let index = |format| match format {
             OutputFormat::Jpeg => 0,
             OutputFormat::WebP => 1,
         };
-        assert_eq!(FORMATS.map(place), [0, 1]);
+        assert_eq!(FORMATS.map(index), [0, 1]);
     }
 }

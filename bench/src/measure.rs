@@ -1,4 +1,4 @@
-//! CPU time, in rounds in which every contender takes its turn.
+//! CPU time, in rounds in which every candidate runs once.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::photos::Photo;
 
-/// Somebody who can do the job; says how much CPU time it took.
-pub(crate) struct Contender<'a> {
+/// One implementation under comparison; its job returns the CPU time it took.
+pub(crate) struct Candidate<'a> {
     name: &'static str,
     job: Job<'a>,
 }
 
 type Job<'a> = Box<dyn FnMut(&Photo) -> Result<Duration, Error> + 'a>;
 
-impl<'a> Contender<'a> {
+impl<'a> Candidate<'a> {
     pub(crate) fn new(name: &'static str, job: impl FnMut(&Photo) -> Result<Duration, Error> + 'a) -> Self {
         Self { name, job: Box::new(job) }
     }
@@ -30,7 +30,7 @@ impl<'a> Contender<'a> {
 /// Milliseconds of CPU per picture, one sample a round.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Timing {
-    pub(crate) contender: String,
+    pub(crate) candidate: String,
     pub(crate) median_ms: f64,
     pub(crate) min_ms: f64,
     pub(crate) max_ms: f64,
@@ -38,20 +38,20 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    pub(crate) fn new(contender: &str, samples_ms: Vec<f64>) -> Self {
+    pub(crate) fn new(candidate: &str, samples_ms: Vec<f64>) -> Self {
         let (min_ms, max_ms) = ends(&samples_ms);
-        Self { contender: contender.into(), median_ms: median(&samples_ms), min_ms, max_ms, samples_ms }
+        Self { candidate: candidate.into(), median_ms: median(&samples_ms), min_ms, max_ms, samples_ms }
     }
 
-    /// Round by round, so that what disturbed a round disturbs both sides of the fraction.
+    /// Round by round, so that a disturbance of the machine affects both sides of the ratio.
     pub(crate) fn ratio(&self, other: &Self) -> Ratio {
-        self.combined(other, |ours, theirs| ours / theirs)
+        self.combined(other, |pinhole, theirs| pinhole / theirs)
     }
 
-    /// What is left when a part that both have is taken away.
+    /// Subtracts a part that both timings contain.
     pub(crate) fn without(&self, part: &Self) -> Self {
         let rounds = self.samples_ms.iter().zip(&part.samples_ms);
-        Self::new(&self.contender, rounds.map(|(whole, part)| whole - part).collect())
+        Self::new(&self.candidate, rounds.map(|(whole, part)| whole - part).collect())
     }
 
     fn combined(&self, other: &Self, with: impl Fn(f64, f64) -> f64) -> Ratio {
@@ -69,33 +69,33 @@ pub(crate) struct Ratio {
     pub(crate) max: f64,
 }
 
-/// Every contender does every photo in every round. Who begins changes from round to round, and a first
-/// photo that does not count warms everybody up.
-pub(crate) fn race(
+/// Every candidate processes every photo in every round. The order rotates from round to round, and one
+/// discarded photo warms each candidate up.
+pub(crate) fn compare(
     rounds: usize,
     photos: &[Photo],
-    mut contenders: Vec<Contender>,
+    mut candidates: Vec<Candidate>,
 ) -> Result<Vec<Timing>, Error> {
-    for contender in &mut contenders {
+    for candidate in &mut candidates {
         for photo in photos.iter().take(1) {
-            (contender.job)(photo)?;
+            (candidate.job)(photo)?;
         }
     }
-    let mut samples = vec![Vec::new(); contenders.len()];
+    let mut samples = vec![Vec::new(); candidates.len()];
     for round in 0..rounds {
-        let mut spent = vec![Duration::ZERO; contenders.len()];
+        let mut spent = vec![Duration::ZERO; candidates.len()];
         for photo in photos {
-            for turn in 0..contenders.len() {
-                let who = (round + turn) % contenders.len();
-                spent[who] += (contenders[who].job)(photo)?;
+            for turn in 0..candidates.len() {
+                let index = (round + turn) % candidates.len();
+                spent[index] += (candidates[index].job)(photo)?;
             }
         }
         for (samples, spent) in samples.iter_mut().zip(spent) {
             samples.push(spent.as_secs_f64() * 1000.0 / photos.len() as f64);
         }
     }
-    let timings = contenders.iter().zip(samples);
-    Ok(timings.map(|(contender, samples)| Timing::new(contender.name, samples)).collect())
+    let timings = candidates.iter().zip(samples);
+    Ok(timings.map(|(candidate, samples)| Timing::new(candidate.name, samples)).collect())
 }
 
 /// The CPU time of everything this process does meanwhile, on all its threads.
@@ -117,7 +117,7 @@ pub(crate) fn cpu_of(command: &mut Command) -> Result<Duration, Error> {
     Ok(children_clock()?.saturating_sub(before))
 }
 
-/// Stay on one core, and everybody started from here too: moving costs, and not everybody equally.
+/// Pins this process and its children to one core: migrations between cores cost candidates unequally.
 pub(crate) fn stay_on_one_core() -> Result<usize, Error> {
     let me = Pid::from_raw(0);
     let allowed = sched_getaffinity(me).map_err(Error::measure)?;
@@ -160,11 +160,11 @@ mod tests {
 
     #[test]
     fn compares_round_by_round() {
-        let ours = Timing::new("ours", vec![1.0, 4.0, 2.0]);
+        let pinhole = Timing::new("Pinhole", vec![1.0, 4.0, 2.0]);
         let theirs = Timing::new("theirs", vec![2.0, 4.0, 8.0]);
-        let ratio = ours.ratio(&theirs);
+        let ratio = pinhole.ratio(&theirs);
         assert_eq!((ratio.median, ratio.min, ratio.max), (0.5, 0.25, 1.0));
-        assert_eq!(theirs.without(&ours).median_ms, 1.0);
+        assert_eq!(theirs.without(&pinhole).median_ms, 1.0);
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), 2.5);
     }
 }

@@ -1,4 +1,4 @@
-//! The others: command-line tools started for each picture, and libraries kept warm in a process.
+//! The peers for pictures: command-line tools started per image, and libraries in a warm process.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -55,7 +55,7 @@ impl Peers {
         })
     }
 
-    /// Everybody's name and version.
+    /// Name and version of every peer.
     pub(crate) fn versions(&self) -> Result<Vec<(&'static str, String)>, Error> {
         let version = serde_json::json!({ "do": "version" });
         Ok(vec![
@@ -127,19 +127,19 @@ fn first_line(program: &str, question: &str) -> Result<String, Error> {
     let words = String::from_utf8_lossy(&output.stdout);
     match words.lines().next() {
         Some(line) if output.status.success() => Ok(line.trim_start_matches("Version: ").to_owned()),
-        _ => Err(Error::Peer(format!("{program} does not tell its version"))),
+        _ => Err(Error::Peer(format!("{program} does not print its version"))),
     }
 }
 
-/// A peer that stays and answers one line of JSON with another.
+/// A peer process that answers one line of JSON with another.
 pub(crate) struct Warm {
     name: &'static str,
-    talk: RefCell<Talk>,
+    process: RefCell<Process>,
 }
 
-struct Talk {
+struct Process {
     child: Child,
-    /// Taken when it is time to end: the peer stops when its input does.
+    /// Dropped to stop the peer, which exits at end of input.
     questions: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
 }
@@ -164,14 +164,17 @@ impl Warm {
         let mut child = child.map_err(Error::system(name))?;
         let questions = child.stdin.take();
         let answers = child.stdout.take().ok_or_else(|| Error::Peer(format!("{name} has no output")))?;
-        Ok(Self { name, talk: RefCell::new(Talk { child, questions, answers: BufReader::new(answers) }) })
+        Ok(Self {
+            name,
+            process: RefCell::new(Process { child, questions, answers: BufReader::new(answers) }),
+        })
     }
 
     pub(crate) fn ask(&self, job: &Value) -> Result<Answer, Error> {
-        let mut talk = self.talk.borrow_mut();
+        let mut process = self.process.borrow_mut();
         let mut line = String::new();
-        let asked = talk.questions.as_mut().map_or(Ok(()), |questions| writeln!(questions, "{job}"));
-        asked.and_then(|()| talk.answers.read_line(&mut line)).map_err(Error::system(self.name))?;
+        let asked = process.questions.as_mut().map_or(Ok(()), |questions| writeln!(questions, "{job}"));
+        asked.and_then(|()| process.answers.read_line(&mut line)).map_err(Error::system(self.name))?;
         match serde_json::from_str(&line) {
             Ok(Line::Done { cpu_us, bytes, version }) => {
                 Ok(Answer { cpu: Duration::from_secs_f64(cpu_us / 1e6), bytes, version })
@@ -182,7 +185,7 @@ impl Warm {
     }
 }
 
-impl Drop for Talk {
+impl Drop for Process {
     fn drop(&mut self) {
         drop(self.questions.take());
         if let Err(error) = self.child.wait() {

@@ -1,4 +1,4 @@
-//! The photos, and what is made of them along the way.
+//! The photos and the files derived from them.
 
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl Photos {
         Photo { name, path, masters: self.home.join("masters") }
     }
 
-    /// A place for what somebody makes.
+    /// The path of an output file.
     pub(crate) fn out(&self, name: &str) -> PathBuf {
         self.home.join("out").join(name)
     }

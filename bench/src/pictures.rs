@@ -1,8 +1,8 @@
 //! The picture engine against others: same files, one thread, CPU time.
 
 mod bench;
+mod formats;
 pub(crate) mod memory;
-mod others;
 mod sizes;
 pub(crate) mod thumbnail;
 mod upload;
@@ -23,7 +23,7 @@ pub(crate) use bench::PEERS_QUALITY;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often everybody takes a turn: 7 unless told, 3 in a quick run
+    /// Rounds of each comparison [default: 7, or 3 with --quick]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
 
-    /// Only these questions
+    /// Only these sections
     #[arg(long, value_delimiter = ',')]
     only: Vec<Question>,
 }
@@ -43,8 +43,8 @@ enum Question {
     Upload,
     Variant,
     Webp,
-    Others,
-    Memory,
+    Formats,
+    PeakMemory,
     Sizes,
 }
 
@@ -88,8 +88,8 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
         Question::Upload => Ok(vec![upload::section(bench)?]),
         Question::Variant => variant::sections(bench),
         Question::Webp => Ok(vec![webp::section(bench)?]),
-        Question::Others => others::sections(bench),
-        Question::Memory => Ok(vec![memory::section(bench)?]),
+        Question::Formats => formats::sections(bench),
+        Question::PeakMemory => Ok(vec![memory::section(bench)?]),
         Question::Sizes => Ok(vec![sizes::section(bench)?]),
     }
 }

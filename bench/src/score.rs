@@ -1,4 +1,4 @@
-//! How much a picture lost: SSIMULACRA2, where 100 is nothing, 90 is nothing anyone sees, 70 is good.
+//! Image quality by SSIMULACRA2: 100 is identical, 90 visually lossless, 70 good.
 
 use ssimulacra2::{ColorPrimaries, Rgb, TransferCharacteristic, compute_frame_ssimulacra2};
 
@@ -32,8 +32,8 @@ fn floats(pixels: &Pixels) -> Result<Rgb, Error> {
     Rgb::new(floats, pixels.side, pixels.side, transfer, primaries).map_err(Error::measure)
 }
 
-/// The quality a JPEG was made with, told by how coarse its first table is: the engine does not say, and
-/// its peers shall use the same.
+/// The quality a JPEG was encoded with, estimated from its first quantisation table. The engine does not
+/// expose it, and the peers use the same.
 pub(crate) fn jpeg_quality(file: &[u8]) -> Result<u8, Error> {
     let table = first_table(file).ok_or_else(|| Error::measure("a JPEG has no quantisation table"))?;
     let coarse: u32 = table.iter().map(|step| u32::from(*step)).sum();
@@ -41,7 +41,7 @@ pub(crate) fn jpeg_quality(file: &[u8]) -> Result<u8, Error> {
     nearest.ok_or_else(|| Error::measure("no quality is near"))
 }
 
-/// The table for brightness from the JPEG standard, which everybody scales alike.
+/// The luminance quantisation table from the JPEG standard, which all encoders scale the same way.
 const BRIGHTNESS: [u32; 64] = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56, 14, 17,
     22, 29, 51, 87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92, 49, 64, 78,

@@ -3,6 +3,7 @@
 pub(crate) mod bare;
 mod bench;
 mod builds;
+pub(crate) mod compare;
 mod docs;
 mod feed;
 mod fill;
@@ -12,18 +13,17 @@ mod images;
 mod ipx;
 mod likes;
 mod load;
-mod machines;
 mod mixed;
 mod nginx;
-mod ours;
 mod pgbench;
 mod pictrs;
+mod pinhole;
 mod plot;
 mod pocketbase;
 mod postgres;
+mod postgres_server;
 mod posts;
 mod process;
-pub(crate) mod race;
 mod sqlite;
 mod thumbor;
 mod wire;
@@ -39,13 +39,12 @@ use crate::peers;
 use crate::pictures::{cpu_model, home};
 use crate::report::{Report, Section};
 use bench::{Bench, CONNECTIONS, LARGE, SMALL};
+use compare::Pace;
 use process::Cores;
-use race::Pace;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// How often everybody takes a turn: 18 times unless told, 5 in a quick run; half as often where work is
-    /// slow
+    /// Rounds of each comparison [default: 18, or 5 with --quick]; half as many where work is slow
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
 
@@ -54,15 +53,15 @@ pub(crate) struct Options {
     #[arg(long)]
     quick: bool,
 
-    /// Only these questions
+    /// Only these sections
     #[arg(long, value_delimiter = ',')]
     only: Vec<Question>,
 
-    /// Measure this program instead of building ours
+    /// Measure this binary instead of building one
     #[arg(long)]
     binary: Option<PathBuf>,
 
-    /// Compare with other builds of the service: `name=path`, or a path (with the question `builds`)
+    /// Compare with other builds of the service: `name=path`, or a path (with the section `builds`)
     #[arg(long, value_parser = builds::parse)]
     against: Vec<(String, PathBuf)>,
 
@@ -79,37 +78,37 @@ enum Question {
     Likes,
     Mixed,
     Growth,
-    Machines,
+    Postgres,
     Builds,
 }
 
 impl Options {
-    /// What takes more than a minute even in a hurry has to be asked for.
+    /// Sections that take more than a minute even with --quick run only when named.
     fn asks(&self, question: Question) -> bool {
         let usual = match question {
-            Question::Machines => !self.quick,
+            Question::Postgres => !self.quick,
             Question::Builds => !self.against.is_empty(),
             _ => true,
         };
         if self.only.is_empty() { usual } else { self.only.contains(&question) }
     }
 
-    /// Whether pict-rs is among those who make pictures.
+    /// Whether pict-rs takes part.
     fn has_pictrs(&self) -> bool {
         !self.quick && self.asks(Question::Images)
     }
 
-    /// What has to be installed besides those that every run has.
-    fn rare_peers(&self) -> Vec<&'static str> {
-        let postgresql = self.asks(Question::Machines).then_some("postgresql");
+    /// Peers that only some runs need.
+    fn optional_peers(&self) -> Vec<&'static str> {
+        let postgresql = self.asks(Question::Postgres).then_some("postgresql");
         postgresql.into_iter().chain(self.has_pictrs().then_some("pict-rs")).collect()
     }
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let started = Instant::now();
-    peers::set_up_service(&home(), &options.rare_peers())?;
-    let binary = options.binary.clone().map_or_else(ours::build, Ok)?;
+    peers::set_up_service(&home(), &options.optional_peers())?;
+    let binary = options.binary.clone().map_or_else(pinhole::build, Ok)?;
     let bench = open(binary, options)?;
     let mut report = Report { title: "The service".into(), setting: setting(&bench)?, sections: Vec::new() };
     println!("{}", report.setting());
@@ -163,7 +162,7 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
         Question::Likes => likes::sections(bench),
         Question::Mixed => mixed::sections(bench),
         Question::Growth => growth::sections(bench),
-        Question::Machines => machines::sections(bench),
+        Question::Postgres => postgres::sections(bench),
         Question::Builds => builds::sections(bench),
     }
 }
@@ -174,12 +173,15 @@ fn setting(bench: &Bench) -> Result<Vec<(String, String)>, Error> {
         ("CPU", cpu_model()?),
         (
             "Cores",
-            format!("servers on {}, the load on {}, unless said", bench.cores.server, bench.cores.load),
+            format!(
+                "servers on {}, the load on {}, unless a section says otherwise",
+                bench.cores.server, bench.cores.load
+            ),
         ),
         (
             "Rounds",
             format!(
-                "{rounds} of {:.1} s each, half as many and longer where work is slow; {CONNECTIONS} connections",
+                "{rounds} of {:.1} s each, half as many and twice as long where work is slow; {CONNECTIONS} connections",
                 window.as_secs_f64()
             ),
         ),
@@ -195,7 +197,6 @@ fn setting(bench: &Bench) -> Result<Vec<(String, String)>, Error> {
     Ok(setting.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// What else the machine was doing, roughly.
 fn load_average() -> Result<String, Error> {
     let words = String::from_utf8_lossy(&read(Path::new("/proc/loadavg"))?).into_owned();
     Ok(words.split_whitespace().take(3).collect::<Vec<_>>().join(", "))

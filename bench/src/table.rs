@@ -14,7 +14,7 @@ pub(crate) enum Cell {
     Text(String),
     /// With one digit after the point.
     Number(f64),
-    Whole(u64),
+    Integer(u64),
 }
 
 impl Table {
@@ -53,15 +53,15 @@ impl Cell {
         match self {
             Self::Text(words) => words.clone(),
             Self::Number(value) => format!("{value:.1}"),
-            Self::Whole(value) => thousands(*value),
+            Self::Integer(value) => thousands(*value),
         }
     }
 }
 
-/// As people write numbers: 12,345.
+/// With thousands separators: 12,345.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
-    let commas = |place: usize| place > 0 && (digits.len() - place).is_multiple_of(3);
+    let commas = |index: usize| index > 0 && (digits.len() - index).is_multiple_of(3);
     let pieces =
         digits.char_indices().flat_map(|(at, digit)| commas(at).then_some(',').into_iter().chain([digit]));
     pieces.collect()
@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn a_table_lines_up() {
         let table =
-            Table::new(["who", "bytes"], [["ours".into(), Cell::Whole(5)], ["é".into(), 1.25.into()]]);
+            Table::new(["name", "bytes"], [["axum".into(), Cell::Integer(5)], ["é".into(), 1.25.into()]]);
         assert_eq!(
             table.markdown(),
-            "| who  | bytes |\n|------|------:|\n| ours |     5 |\n| é    |   1.2 |\n"
+            "| name | bytes |\n|------|------:|\n| axum |     5 |\n| é    |   1.2 |\n"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! Lists the migrations of each backend in the order of their numbers, so that a new one is a new file and
-//! nothing else.
+//! Lists the migration files of each backend in the order of their numbers, so that adding a file adds a
+//! migration.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

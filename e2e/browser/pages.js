@@ -1,21 +1,22 @@
-// Every page there is. The suites go through this table; a new page is one line more.
+// The page table: every page of the web client. The suites iterate over it.
 
-import { message, person } from "./lib/client.js";
+import { message, profileHeading } from "./lib/locators.js";
 
-/** @typedef {import("./lib/scene.js").Scene} Scene */
+/** @typedef {import("./lib/seed.js").SeedData} SeedData */
 
 /**
- * @typedef {object} Entry
- * @property {string} name also of its screenshots
- * @property {(scene: Scene) => string | Promise<string>} path
- * @property {(page: import("playwright-core").Page) => import("playwright-core").Locator} shows what only this page has, to be sure that it is the one
+ * @typedef {object} PageEntry
+ * @property {string} name also the name of its screenshots
+ * @property {(data: SeedData) => string | Promise<string>} path
+ * @property {(page: import("playwright-core").Page) => import("playwright-core").Locator} shows
+ *   an element that only this page has
  * @property {"ada" | "bob"} [as] whose session
- * @property {number} [status] of the answer, 200 unless said otherwise
- * @property {boolean} [empty] in a service without any photo
- * @property {boolean} [lighthouse] whether it is held against Lighthouse too
+ * @property {number} [status] of the response, 200 by default
+ * @property {boolean} [empty] whether the service has no posts
+ * @property {boolean} [lighthouse] whether Lighthouse audits it
  */
 
-/** @type {Entry[]} */
+/** @type {PageEntry[]} */
 export const pages = [
   { name: "feed", path: () => "/", shows: (page) => page.getByText("First light over the harbour").first(), lighthouse: true },
   { name: "feed-empty", path: () => "/", shows: (page) => page.getByText("No photos yet"), empty: true },
@@ -23,10 +24,10 @@ export const pages = [
   { name: "feed-older", path: older, shows: (page) => page.getByRole("article").first() },
   { name: "post", path: ({ posts }) => `/p/${posts[0].id}`, shows: (page) => message(page, "First light over the harbour"), lighthouse: true },
   { name: "post-own", path: ({ posts }) => `/p/${posts[0].id}`, as: "ada", shows: (page) => page.getByRole("button", { name: "More" }) },
-  { name: "person", path: () => "/@ada", shows: (page) => person(page, "ada"), lighthouse: true },
-  { name: "person-own", path: () => "/@ada", as: "ada", shows: (page) => page.getByRole("button", { name: "Log out" }) },
-  { name: "person-long", path: ({ bob }) => `/@${encodeURIComponent(bob.username)}`, shows: (page) => page.getByRole("heading", { level: 1, name: /bob_with/ }) },
-  { name: "person-empty", path: () => "/@ada", as: "ada", shows: (page) => page.getByText("You have not posted anything yet."), empty: true },
+  { name: "profile", path: () => "/@ada", shows: (page) => profileHeading(page, "ada"), lighthouse: true },
+  { name: "profile-own", path: () => "/@ada", as: "ada", shows: (page) => page.getByRole("button", { name: "Log out" }) },
+  { name: "profile-long-name", path: ({ bob }) => `/@${encodeURIComponent(bob.username)}`, shows: (page) => page.getByRole("heading", { level: 1, name: /bob_with/ }) },
+  { name: "profile-empty", path: () => "/@ada", as: "ada", shows: (page) => page.getByText("You have not posted anything yet."), empty: true },
   { name: "join", path: () => "/join", shows: (page) => page.getByRole("button", { name: "Join" }) },
   { name: "login", path: () => "/login", shows: (page) => page.getByRole("button", { name: "Log in" }) },
   { name: "new", path: () => "/new", as: "ada", shows: (page) => page.getByLabel("Choose photos") },
@@ -34,8 +35,8 @@ export const pages = [
   { name: "offline", path: () => "/offline", shows: (page) => page.getByRole("heading", { name: "You are offline" }) },
 ];
 
-/** The second page, where the API says it begins. @param {Scene} scene */
+/** The second page of the feed. @param {SeedData} data */
 async function older({ base }) {
-  const answer = /** @type {{ paging: { next: string } }} */ (await (await fetch(`${base}/feed?limit=20`)).json());
-  return `/?after=${new URL(answer.paging.next).searchParams.get("after")}`;
+  const response = /** @type {{ paging: { next: string } }} */ (await (await fetch(`${base}/feed?limit=20`)).json());
+  return `/?after=${new URL(response.paging.next).searchParams.get("after")}`;
 }

@@ -1,4 +1,5 @@
-// Every page, on a phone and a desktop, by day and by night: accessible, quiet, talking to nobody else, and fitting.
+// Every page, on phone and desktop, in light and dark: accessible, without errors, without requests to other
+// origins, and without horizontal overflow.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -6,50 +7,50 @@ import { after, before, describe, test } from "node:test";
 import { assertAccessible } from "./lib/axe.js";
 import { DEVICES } from "./lib/browser.js";
 import { assertFits } from "./lib/layout.js";
-import { look, settle } from "./lib/look.js";
-import { scene } from "./lib/scene.js";
+import { setColorScheme } from "./lib/page-errors.js";
+import { screenshot, waitUntilStable } from "./lib/screenshot.js";
+import { seed } from "./lib/seed.js";
 import { Service } from "./lib/service.js";
-import { visit } from "./lib/visit.js";
-import { repaint } from "./lib/watch.js";
+import { withPage } from "./lib/with-page.js";
 import { pages } from "./pages.js";
 
-/** @type {Service} */ let lively;
+/** @type {Service} */ let seeded;
 /** @type {Service} */ let empty;
-/** @type {import("./lib/scene.js").Scene} */ let full;
-/** @type {import("./lib/scene.js").Scene} */ let bare;
+/** @type {import("./lib/seed.js").SeedData} */ let data;
+/** @type {import("./lib/seed.js").SeedData} */ let emptyData;
 
 before(async () => {
-  [lively, empty] = await Promise.all([Service.start(), Service.start()]);
-  full = await scene(lively.base);
-  bare = await scene(empty.base, 0);
+  [seeded, empty] = await Promise.all([Service.start(), Service.start()]);
+  data = await seed(seeded.base);
+  emptyData = await seed(empty.base, 0);
 });
 after(async () => {
-  await Promise.all([lively.end(), empty.end()]);
+  await Promise.all([seeded.dispose(), empty.dispose()]);
 });
 
 for (const entry of pages) {
   describe(entry.name, () => {
     for (const device of /** @type {const} */ (["phone", "desktop"])) {
       test(device, () =>
-        visit(entry, entry.empty ? bare : full, { device }, async (page) => {
-          await look(page, entry.name);
+        withPage(entry, entry.empty ? emptyData : data, { device }, async (page) => {
+          await screenshot(page, entry.name);
           await assertAccessible(page);
-          await assertNamed(page);
+          await assertTitled(page);
           await assertFits(page);
-          await repaint(page, "dark");
-          await look(page, entry.name);
-          // Of all rules this is the one about colours, and colours are all that changed.
+          await setColorScheme(page, "dark");
+          await screenshot(page, entry.name);
+          // The only rule about colours, and only the colours changed.
           await assertAccessible(page, { only: ["color-contrast"] });
           await page.setViewportSize(DEVICES[device === "phone" ? "narrow" : "zoomed"].viewport);
-          await settle(page);
+          await waitUntilStable(page);
           await assertFits(page);
         }));
     }
   });
 }
 
-/** Tabs, bookmarks and screen readers call a page by these. @param {import("playwright-core").Page} page */
-async function assertNamed(page) {
+/** A page has a title, a language and one `h1`. @param {import("playwright-core").Page} page */
+async function assertTitled(page) {
   assert.match(await page.title(), /Pinhole/);
   assert.equal(await page.locator("html").getAttribute("lang"), "en");
   assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);

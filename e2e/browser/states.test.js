@@ -1,37 +1,42 @@
-// What pages look like while something happens: dialogs, drafts, messages. Held against the same rules as the pages.
+// Intermediate states: dialogs, drafts, errors. Checked for the same rules as the pages.
 
 import { after, before, describe, test } from "node:test";
 
 import { assertAccessible } from "./lib/axe.js";
-import { DEVICES, open, slow } from "./lib/browser.js";
-import { choose, composer, dialog, enter, likeButton, more, post, toast } from "./lib/client.js";
+import { DEVICES, open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
 import { assertFits } from "./lib/layout.js";
-import { keep, look, settle } from "./lib/look.js";
+import { chooseFromMenu, composer, dialog, likeButton, menuButton, post, submitCredentials, toast } from "./lib/locators.js";
+import { allowError, assertNoErrors, setColorScheme } from "./lib/page-errors.js";
 import { file } from "./lib/photos.js";
-import { scene } from "./lib/scene.js";
+import { screenshot, screenshotFailure, waitUntilStable } from "./lib/screenshot.js";
+import { seed } from "./lib/seed.js";
 import { Service } from "./lib/service.js";
-import { assertQuiet, repaint, tolerate } from "./lib/watch.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 
 /** @type {Service} */ let service;
-/** @type {import("./lib/scene.js").Scene} */ let full;
+/** @type {import("./lib/seed.js").SeedData} */ let data;
 
 before(async () => {
   service = await Service.start();
-  full = await scene(service.base, 6);
+  data = await seed(service.base, 6);
 });
-after(() => service.end());
+after(() => service.dispose());
 
-const mine = (/** @type {Page} */ page) => post(page, "First light over the harbour");
+const ownPost = (/** @type {Page} */ page) => post(page, "First light over the harbour");
 
-/** Chooses photos and says something about the first. @param {Page} page @param {number[]} numbers @param {{ noise?: number }} [options] */
-async function drafts(page, numbers, options) {
+/**
+ * Adds drafts, the first with a message.
+ * @param {Page} page
+ * @param {number[]} numbers
+ * @param {{ noise?: number }} [options]
+ */
+async function addDrafts(page, numbers, options) {
   await page.goto("/new");
   const { files, messages } = composer(page);
   await files.setInputFiles(await Promise.all(numbers.map((number) => file(number, options))));
-  await eventually("they are drafts", async () => (await messages.count()) === numbers.length);
+  await eventually("the drafts are listed", async () => (await messages.count()) === numbers.length);
   await messages.first().fill("Morning walk along the river");
 }
 
@@ -39,70 +44,70 @@ async function drafts(page, numbers, options) {
 const STATES = {
   menu: async (page) => {
     await page.goto("/");
-    await more(mine(page)).click();
+    await menuButton(ownPost(page)).click();
     await dialog(page).waitFor();
   },
   edit: async (page) => {
     await page.goto("/");
-    await choose(mine(page), "Edit");
+    await chooseFromMenu(ownPost(page), "Edit");
     await dialog(page).getByRole("button", { name: "Save" }).waitFor();
   },
   "edit-refused": async (page) => {
-    tolerate(page, /status of 500/);
+    allowError(page, /status of 500/);
     await page.route("**/posts/*", (route) => (route.request().method() === "PATCH" ? route.fulfill({ status: 500, json: {} }) : route.fallback()));
     await STATES.edit(page);
     await dialog(page).getByRole("button", { name: "Save" }).click();
     await dialog(page).getByRole("alert").filter({ hasText: /\S/ }).waitFor();
   },
   delete: async (page) => {
-    await page.goto(`/p/${full.posts[0].id}`);
-    await choose(mine(page), "Delete");
+    await page.goto(`/p/${data.posts[0].id}`);
+    await chooseFromMenu(ownPost(page), "Delete");
     await dialog(page).getByRole("button", { name: "Delete" }).waitFor();
   },
   toast: async (page) => {
-    tolerate(page, /status of 500/);
+    allowError(page, /status of 500/);
     await page.route("**/likes", (route) => route.fulfill({ status: 500, json: {} }));
     await page.goto("/");
-    await likeButton(mine(page)).click();
+    await likeButton(ownPost(page)).click();
     await toast(page).waitFor();
   },
   "login-refused": async (page) => {
-    tolerate(page, /status of 400/);
+    allowError(page, /status of 400/);
     await page.goto("/login");
-    await enter(page, "Log in", "ada", "not the password");
+    await submitCredentials(page, "Log in", "ada", "not the password");
     await page.getByRole("alert").filter({ hasText: /\S/ }).waitFor();
   },
   "join-refused": async (page) => {
     await page.goto("/join");
-    await enter(page, "Join", "not a name", "short");
-    await page.getByText("A username has").waitFor();
+    await submitCredentials(page, "Join", "not a name", "short");
+    await page.getByText("Use 1 to 64 characters").waitFor();
   },
-  "composer-draft": (page) => drafts(page, [1]),
-  "composer-several": (page) => drafts(page, [0, 1, 2]),
-  "composer-no-photo": async (page) => {
+  "composer-draft": (page) => addDrafts(page, [1]),
+  "composer-several": (page) => addDrafts(page, [0, 1, 2]),
+  "composer-not-an-image": async (page) => {
     await page.goto("/new");
     await composer(page).files.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("words") });
     await page.getByRole("alert").filter({ hasText: "notes.txt" }).waitFor();
   },
   "composer-sending": async (page) => {
-    await drafts(page, [5, 6], { noise: 60 });
-    await slow(page, { up: 20_000, down: 1_000_000, latency: 20 });
+    await addDrafts(page, [5, 6], { noise: 60 });
+    await throttle(page, { up: 20_000, down: 1_000_000, latency: 20 });
     await composer(page).post.click();
-    await eventually("it is on its way", () => composer(page).progress.first().evaluate((bar) => /** @type {HTMLProgressElement} */ (bar).value > 4));
+    await eventually("the upload progresses", () => composer(page).progress.first().evaluate((bar) => /** @type {HTMLProgressElement} */ (bar).value > 4));
   },
   "composer-failed": async (page) => {
-    tolerate(page, /status of 500/);
+    allowError(page, /status of 500/);
     await page.route("**/posts", (route) => (route.request().method() === "POST" ? route.fulfill({ status: 500, json: {} }) : route.fallback()));
-    await drafts(page, [2]);
+    await addDrafts(page, [2]);
     await composer(page).post.click();
-    await composer(page).again.waitFor();
+    await composer(page).retry.waitFor();
   },
   "composer-queued": async (page) => {
-    tolerate(page, /ERR_INTERNET_DISCONNECTED/);
-    await drafts(page, [3]);
+    allowError(page, /ERR_INTERNET_DISCONNECTED/);
+    await addDrafts(page, [3]);
     await page.context().setOffline(true);
     await composer(page).post.click();
-    await composer(page).again.waitFor();
+    await composer(page).retry.waitFor();
   },
 };
 
@@ -110,21 +115,21 @@ for (const [name, reach] of Object.entries(STATES)) {
   describe(name, () => {
     for (const device of /** @type {const} */ (["phone", "desktop"])) {
       test(device, async () => {
-        const page = await open(full.base, { device, as: /login|join/.test(name) ? undefined : full.ada, worker: false });
+        const page = await open(data.base, { device, as: /login|join/.test(name) ? undefined : data.ada, serviceWorker: false });
         try {
           await reach(page);
-          await look(page, name);
+          await screenshot(page, name);
           await assertAccessible(page);
           await assertFits(page);
-          await repaint(page, "dark");
-          await look(page, name);
+          await setColorScheme(page, "dark");
+          await screenshot(page, name);
           await assertAccessible(page, { only: ["color-contrast"] });
           await page.setViewportSize(DEVICES[device === "phone" ? "narrow" : "zoomed"].viewport);
-          await settle(page);
+          await waitUntilStable(page);
           await assertFits(page);
-          assertQuiet(page);
+          assertNoErrors(page);
         } catch (error) {
-          await keep(page, `failed--${name}--${device}`);
+          await screenshotFailure(page, `failed--${name}--${device}`);
           throw error;
         } finally {
           await page.context().close();

@@ -1,4 +1,4 @@
-//! One person who uses the service, and what it answers them.
+//! An HTTP client of the service, anonymous or with a session, and its responses.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -8,19 +8,19 @@ use reqwest::blocking;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::{Body, Form};
+use crate::{Body, FormData};
 
 pub const PASSWORD: &str = "correct horse battery";
 
-/// How a session travels.
+/// How a request carries the session token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
+pub enum AuthMethod {
     Cookie,
     Bearer,
 }
 
-impl Carrier {
-    pub const BOTH: [Carrier; 2] = [Carrier::Cookie, Carrier::Bearer];
+impl AuthMethod {
+    pub const BOTH: [AuthMethod; 2] = [AuthMethod::Cookie, AuthMethod::Bearer];
 }
 
 #[derive(Debug, Clone)]
@@ -28,60 +28,61 @@ pub struct Client {
     http: blocking::Client,
     base: String,
     username: String,
-    session: Option<(Carrier, String)>,
+    session: Option<(AuthMethod, String)>,
 }
 
-/// Speaks plain HTTP. But the service's own build gives this library TLS, and then it wants to know whose.
-pub fn browser() -> blocking::ClientBuilder {
+/// Speaks plain HTTP. Feature unification with the server's build turns on TLS in `reqwest`, which then
+/// panics without an installed crypto provider.
+pub fn client_builder() -> blocking::ClientBuilder {
     match rustls::crypto::ring::default_provider().install_default() {
-        // Some other test was quicker.
+        // Another test has installed it.
         Ok(()) | Err(_) => {}
     }
     blocking::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        // Shorter than any server's patience, so that we never write into a connection it is closing.
+        // Shorter than any server's idle timeout, so that no request is sent on a connection being closed.
         .pool_idle_timeout(Duration::from_secs(2))
         .timeout(Duration::from_secs(120))
 }
 
 impl Client {
     pub fn anonymous(base: &str) -> Self {
-        static HTTP: LazyLock<blocking::Client> = LazyLock::new(|| browser().build().unwrap());
+        static HTTP: LazyLock<blocking::Client> = LazyLock::new(|| client_builder().build().unwrap());
         Self { http: HTTP.clone(), base: base.into(), username: String::new(), session: None }
     }
 
-    /// The same person at another of this machine's addresses, such as 127.0.0.2.
-    pub fn at(&self, source: &str) -> Self {
+    /// The same session from another source address of this machine, such as 127.0.0.2.
+    pub fn with_source_ip(&self, source: &str) -> Self {
         let source: IpAddr = source.parse().unwrap();
-        Self { http: browser().local_address(source).build().unwrap(), ..self.clone() }
+        Self { http: client_builder().local_address(source).build().unwrap(), ..self.clone() }
     }
 
-    /// The same person looking for the service elsewhere, after it came back on another port.
-    pub fn moved_to(&self, base: &str) -> Self {
+    /// The same session with another base URL, such as after a restart on another port.
+    pub fn with_base(&self, base: &str) -> Self {
         Self { base: base.into(), ..self.clone() }
     }
 
     #[track_caller]
     pub fn join(&self, username: &str) -> Self {
-        let answer = self.post("/join/username", Form::account(username, PASSWORD)).expect(201);
-        self.holding(username, Carrier::Bearer, &answer.token())
+        let response = self.post("/join/username", FormData::account(username, PASSWORD)).expect(201);
+        self.with_session(username, AuthMethod::Bearer, &response.token())
     }
 
-    /// A further session of the person called so.
+    /// A further session of an existing user.
     #[track_caller]
     pub fn login(&self, username: &str) -> Self {
         let anonymous = Self { session: None, ..self.clone() };
-        let answer = anonymous.post("/login/username", Form::account(username, PASSWORD)).expect(200);
-        self.holding(username, Carrier::Bearer, &answer.token())
+        let response = anonymous.post("/login/username", FormData::account(username, PASSWORD)).expect(200);
+        self.with_session(username, AuthMethod::Bearer, &response.token())
     }
 
-    pub fn holding(&self, username: &str, carrier: Carrier, token: &str) -> Self {
-        Self { username: username.into(), session: Some((carrier, token.into())), ..self.clone() }
+    pub fn with_session(&self, username: &str, auth: AuthMethod, token: &str) -> Self {
+        Self { username: username.into(), session: Some((auth, token.into())), ..self.clone() }
     }
 
-    /// The same session sent in another way.
-    pub fn by(&self, carrier: Carrier) -> Self {
-        self.holding(&self.username, carrier, self.token())
+    /// The same session, sent with another method.
+    pub fn with_auth(&self, auth: AuthMethod) -> Self {
+        self.with_session(&self.username, auth, self.token())
     }
 
     pub fn username(&self) -> &str {
@@ -89,22 +90,22 @@ impl Client {
     }
 
     pub fn token(&self) -> &str {
-        &self.session.as_ref().expect("a person with a session").1
+        &self.session.as_ref().expect("the client has a session").1
     }
 
-    /// Posts a picture and returns the Post.
+    /// Creates a post and returns it.
     #[track_caller]
     pub fn share(&self, picture: &[u8], message: &str) -> Value {
-        self.post("/posts", Form::photo(picture).text("message", message)).expect(201).json()
+        self.post("/posts", FormData::photo(picture).text("message", message)).expect(201).json()
     }
 
-    /// Posts the cheapest picture there is and returns the post's id.
+    /// Creates a post with the smallest picture and returns its id.
     #[track_caller]
     pub fn share_tiny(&self, message: &str) -> i64 {
         self.share(&crate::picture::tiny(), message)["id"].as_i64().unwrap()
     }
 
-    /// The post as it stands in the feed, among the newest thousand.
+    /// The post as the feed lists it, if it is among the newest thousand.
     #[track_caller]
     pub fn find_in_feed(&self, id: i64) -> Option<Value> {
         let mut next = Some("/feed?limit=100".to_owned());
@@ -120,41 +121,42 @@ impl Client {
     }
 
     #[track_caller]
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> Response {
         self.request("GET", path).send()
     }
 
     #[track_caller]
-    pub fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+    pub fn post(&self, path: &str, body: impl Into<Body>) -> Response {
         self.request("POST", path).body(body).send()
     }
 
     #[track_caller]
-    pub fn put(&self, path: &str, body: impl Into<Body>) -> Answer {
+    pub fn put(&self, path: &str, body: impl Into<Body>) -> Response {
         self.request("PUT", path).body(body).send()
     }
 
     #[track_caller]
-    pub fn delete(&self, path: &str) -> Answer {
+    pub fn delete(&self, path: &str) -> Response {
         self.request("DELETE", path).send()
     }
 
-    /// `path` is relative to the service, or a whole address such as `paging.next`.
+    /// `path` is relative to the base URL, or an absolute URL such as `paging.next`.
     pub fn request(&self, method: &str, path: &str) -> Request {
         let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
         let mut builder = self.http.request(method.parse().unwrap(), url);
         builder = match &self.session {
             None => builder,
-            Some((Carrier::Cookie, token)) => builder.header("Cookie", format!("pinhole_session={token}")),
-            Some((Carrier::Bearer, token)) => builder.header("Authorization", format!("Bearer {token}")),
+            Some((AuthMethod::Cookie, token)) => builder.header("Cookie", format!("pinhole_session={token}")),
+            Some((AuthMethod::Bearer, token)) => builder.header("Authorization", format!("Bearer {token}")),
         };
-        Request { told: format!("{method} {path}"), builder }
+        Request { description: format!("{method} {path}"), builder }
     }
 }
 
 /// A request before it is sent.
 pub struct Request {
-    told: String,
+    /// Method and path, for assertion messages.
+    description: String,
     builder: blocking::RequestBuilder,
 }
 
@@ -173,31 +175,32 @@ impl Request {
     }
 
     #[track_caller]
-    pub fn send(self) -> Answer {
-        let told = self.told.clone();
-        self.try_send().unwrap_or_else(|error| panic!("{told}: no answer: {error:?}"))
+    pub fn send(self) -> Response {
+        let description = self.description.clone();
+        self.try_send().unwrap_or_else(|error| panic!("{description}: no response: {error:?}"))
     }
 
-    /// For those who pull the plug: no answer is an answer too.
-    pub fn try_send(self) -> Result<Answer, reqwest::Error> {
+    /// For tests in which the connection may fail.
+    pub fn try_send(self) -> Result<Response, reqwest::Error> {
         let response = self.builder.send()?;
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let bytes = response.bytes()?.to_vec();
-        Ok(Answer { told: self.told, status, headers, bytes })
+        Ok(Response { description: self.description, status, headers, bytes })
     }
 }
 
-/// What came back.
+/// A complete response.
 #[derive(Debug, Clone)]
-pub struct Answer {
-    told: String,
+pub struct Response {
+    /// Method and path of the request, for assertion messages.
+    description: String,
     pub status: u16,
     pub headers: HeaderMap,
     pub bytes: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self}");
@@ -219,17 +222,17 @@ impl Answer {
         self.header("x-auth-token").unwrap_or_else(|| panic!("{self}: no X-Auth-Token")).to_owned()
     }
 
-    /// The decoded picture.
+    /// Decodes the body as an image.
     #[track_caller]
     pub fn picture(&self) -> image::DynamicImage {
         image::load_from_memory(&self.bytes).unwrap_or_else(|error| panic!("{self}: {error}"))
     }
 }
 
-/// The whole exchange in a line or two, for messages of failed assertions.
-impl std::fmt::Display for Answer {
+/// The exchange in a line or two, for assertion messages.
+impl std::fmt::Display for Response {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = String::from_utf8_lossy(&self.bytes[..self.bytes.len().min(500)]);
-        write!(f, "{} answered {} {:?} {text:?}", self.told, self.status, self.headers)
+        write!(f, "{} returned {} {:?} {text:?}", self.description, self.status, self.headers)
     }
 }

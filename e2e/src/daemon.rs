@@ -1,4 +1,4 @@
-//! A server that runs beside the test, ours or somebody else's, and never longer than it.
+//! A server process that ends with the test at the latest.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
@@ -11,28 +11,28 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::eventually;
 
-/// Runs the program and outlives nobody: when our end of its stdin closes, however we ended, the program
-/// is killed. `$1` is a folder to remove afterwards, or nothing; the rest is the command.
+/// Runs the program and kills it when the test process closes stdin or dies. `$1` is a folder to remove
+/// afterwards, or empty; the rest is the command.
 const WATCHDOG: &str = r#"
-sweep=$1; shift
+cleanup=$1; shift
 exec 3<&0 2>&1
 "$@" </dev/null 3<&- &
 pid=$!
 echo "pid $pid"
 (cat <&3 >/dev/null; kill -9 $pid) >/dev/null 2>&1 &
-dog=$!
+killer=$!
 exec >/dev/null 2>&1
 wait $pid; code=$?
-kill $dog
-[ -z "$sweep" ] || rm -rf "$sweep"
+kill $killer
+[ -z "$cleanup" ] || rm -rf "$cleanup"
 exit $code
 "#;
 
-/// How long a program may take to say what it says at its start, on a machine busy with other tests.
-const START: Duration = Duration::from_secs(30);
+/// How long a program may take to log that it is ready, on a machine busy with other tests.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// So many lines of its log are kept.
-const TAIL: usize = 200;
+/// Number of log lines kept per process.
+const LOG_LINES: usize = 200;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<VecDeque<String>>>);
@@ -45,17 +45,17 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Program, arguments, variables and folder are the command's.
+    /// Uses the command's program, arguments, environment and working directory.
     pub fn start(name: &str, command: &Command) -> Self {
-        Self::start_and_sweep(name, command, "")
+        Self::start_with_cleanup(name, command, "")
     }
 
-    /// The same; afterwards a folder is removed, even if nobody is left to do it.
-    pub(crate) fn start_and_sweep(name: &str, command: &Command, sweep: &str) -> Self {
+    /// Like `start`; the watchdog removes the folder `cleanup` when the process has ended.
+    pub(crate) fn start_with_cleanup(name: &str, command: &Command, cleanup: &str) -> Self {
         let mut shell = Command::new("sh");
-        shell.args(["-c", WATCHDOG, "watchdog", sweep]);
+        shell.args(["-c", WATCHDOG, "watchdog", cleanup]);
         shell.arg(command.get_program()).args(command.get_args());
-        // Our own settings are none of the server's.
+        // The test's own PINHOLE_ settings must not reach the server.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PINHOLE_") {
                 shell.env_remove(name);
@@ -72,15 +72,15 @@ impl Daemon {
             .spawn()
             .expect("sh runs the watchdog");
         let log = Log::default();
-        log.drain(watchdog.stdout.take().unwrap());
+        log.collect(watchdog.stdout.take().unwrap());
         let number = |line: &str| line.strip_prefix("pid ")?.parse().ok();
-        let pid = Pid::from_raw(log.says("the watchdog tells whom it watches", number));
-        Self { name: name.to_owned(), watchdog, pid: pid.expect("a process has a number"), log }
+        let pid = Pid::from_raw(log.wait_for_line("the watchdog prints the process id", number));
+        Self { name: name.to_owned(), watchdog, pid: pid.expect("a process id is not 0"), log }
     }
 
-    /// What it says of itself in one of its first lines.
-    pub(crate) fn says<T>(&self, find: impl Fn(&str) -> Option<T>) -> T {
-        self.log.says(&format!("{} says that it is ready", self.name), find)
+    /// Waits for a log line for which `find` returns `Some`.
+    pub(crate) fn wait_for_line<T>(&self, find: impl Fn(&str) -> Option<T>) -> T {
+        self.log.wait_for_line(&format!("{} logs that it is ready", self.name), find)
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -92,47 +92,47 @@ impl Daemon {
     }
 
     pub fn signal(&self, signal: Signal) {
-        kill_process(self.pid, signal).expect("it runs");
+        kill_process(self.pid, signal).expect("the process runs");
     }
 
-    /// Asks it to end by a signal whose meaning it knows, and waits until it has.
-    pub fn end(mut self, signal: Signal) {
+    /// Sends a signal that ends the process, and waits for its exit.
+    pub fn stop(mut self, signal: Signal) {
         self.signal(signal);
-        self.ended();
+        self.wait_for_exit();
     }
 
-    /// Waits for the end that a signal has asked for.
-    pub(crate) fn ended(&mut self) -> ExitStatus {
-        let what = format!("{} ends", self.name);
+    /// Waits until the process has exited.
+    pub(crate) fn wait_for_exit(&mut self) -> ExitStatus {
+        let what = format!("{} exits", self.name);
         eventually(&what, Duration::from_secs(60), || {
-            self.watchdog.try_wait().expect("the watchdog is our child")
+            self.watchdog.try_wait().expect("the watchdog is a child of the test")
         })
     }
 
-    /// In the middle of whatever it is doing (`kill -9`), and waits until it is gone.
+    /// `kill -9`, and waits for the exit.
     pub fn kill(self) {
         drop(self);
     }
 
-    pub fn has_ended(&mut self) -> bool {
-        self.watchdog.try_wait().expect("the watchdog is our child").is_some()
+    pub fn has_exited(&mut self) -> bool {
+        self.watchdog.try_wait().expect("the watchdog is a child of the test").is_some()
     }
 
-    /// Fails with the log of a server that should run and does not.
+    /// Panics with the log if the process has exited.
     #[track_caller]
-    pub fn assert_runs(&mut self) {
-        let ended = self.has_ended();
-        assert!(!ended, "{}", self.log.told(&format!("{} has ended", self.name), TAIL));
+    pub fn assert_running(&mut self) {
+        let has_exited = self.has_exited();
+        assert!(!has_exited, "{}", self.log.tail(&format!("{} has exited", self.name), LOG_LINES));
     }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // The watchdog kills: it is the parent and cannot hit a stranger who got the same pid.
+        // The watchdog kills: as the parent it cannot hit another process with a reused pid.
         drop(self.watchdog.stdin.take());
-        self.watchdog.wait().expect("the watchdog is our child");
+        self.watchdog.wait().expect("the watchdog is a child of the test");
         if std::thread::panicking() {
-            eprintln!("{}", self.log.told(&format!("the log of {}", self.name), TAIL));
+            eprintln!("{}", self.log.tail(&format!("the log of {}", self.name), LOG_LINES));
         }
     }
 }
@@ -142,22 +142,22 @@ impl Log {
         self.0.lock().unwrap().iter().cloned().collect()
     }
 
-    /// The last of it, under a heading.
-    pub(crate) fn told(&self, what: &str, lines: usize) -> String {
+    /// The last lines, under a heading.
+    pub(crate) fn tail(&self, heading: &str, lines: usize) -> String {
         let log = self.lines();
-        format!("{what}:\n{}", log[log.len().saturating_sub(lines)..].join("\n"))
+        format!("{heading}:\n{}", log[log.len().saturating_sub(lines)..].join("\n"))
     }
 
-    fn says<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
-        eventually(what, START, || self.lines().iter().find_map(|line| find(line)))
+    fn wait_for_line<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        eventually(what, START_TIMEOUT, || self.lines().iter().find_map(|line| find(line)))
     }
 
-    fn drain(&self, pipe: impl std::io::Read + Send + 'static) {
+    fn collect(&self, pipe: impl std::io::Read + Send + 'static) {
         let log = self.0.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
                 let mut log = log.lock().unwrap();
-                if log.len() == TAIL {
+                if log.len() == LOG_LINES {
                     log.pop_front();
                 }
                 log.push_back(line);

@@ -1,4 +1,4 @@
-//! Form parameters and the two ways they travel.
+//! Form parameters and their two encodings.
 
 use crate::unique;
 
@@ -12,9 +12,9 @@ impl Encoding {
     pub const BOTH: [Encoding; 2] = [Encoding::UrlEncoded, Encoding::Multipart];
 }
 
-/// The parameters of one request. Files make it multipart, plain text urlencoded, unless said otherwise.
+/// The parameters of one request. The default encoding is multipart with a file and urlencoded without.
 #[derive(Debug, Clone, Default)]
-pub struct Form {
+pub struct FormData {
     fields: Vec<Field>,
     encoding: Option<Encoding>,
 }
@@ -23,23 +23,23 @@ pub struct Form {
 struct Field {
     name: String,
     value: Vec<u8>,
-    /// What stands behind the name in `Content-Disposition`, and further part headers.
+    /// For a file: the rest of `Content-Disposition` after the name, and further part headers.
     file: Option<String>,
 }
 
-/// Bytes with their type, as a request carries them.
+/// A request body and its content type.
 #[derive(Debug, Clone, Default)]
 pub struct Body {
     pub content_type: Option<String>,
     pub bytes: Vec<u8>,
 }
 
-impl Form {
+impl FormData {
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What join and login take.
+    /// The parameters of join and login.
     pub fn account(username: &str, password: &str) -> Self {
         Self::new().text("username", username).text("password", password)
     }
@@ -62,7 +62,7 @@ impl Form {
         self.file_with(name, headers, bytes)
     }
 
-    /// A file with its own idea of `; filename=…` and the part's other headers.
+    /// A file with a custom `; filename=…` and custom further part headers.
     pub fn file_with(mut self, name: &str, headers: &str, bytes: &[u8]) -> Self {
         self.fields.push(Field { name: name.into(), value: bytes.into(), file: Some(headers.into()) });
         self
@@ -75,8 +75,8 @@ impl Form {
 
     pub fn body(&self) -> Body {
         let has_file = self.fields.iter().any(|field| field.file.is_some());
-        let fitting = if has_file { Encoding::Multipart } else { Encoding::UrlEncoded };
-        match self.encoding.unwrap_or(fitting) {
+        let default = if has_file { Encoding::Multipart } else { Encoding::UrlEncoded };
+        match self.encoding.unwrap_or(default) {
             Encoding::UrlEncoded => self.url_encoded(),
             Encoding::Multipart => self.multipart(),
         }
@@ -120,14 +120,14 @@ impl Body {
     }
 }
 
-impl From<Form> for Body {
-    fn from(form: Form) -> Self {
+impl From<FormData> for Body {
+    fn from(form: FormData) -> Self {
         form.body()
     }
 }
 
-impl From<&Form> for Body {
-    fn from(form: &Form) -> Self {
+impl From<&FormData> for Body {
+    fn from(form: &FormData) -> Self {
         form.body()
     }
 }

@@ -1,30 +1,31 @@
-//! What the stories of this crate are told with: the running service, the people who use it, the
-//! pictures they share, and the bare wire for those who do not behave.
+//! Test support: the running service, HTTP clients, test images, raw TCP connections, cluster servers.
 
 #![allow(
     clippy::unwrap_used,
-    reason = "this crate only serves tests: a broken expectation must stop the story where it stands"
+    reason = "this crate only serves tests: a failed expectation must stop the test at once"
 )]
 
 mod client;
 pub mod cluster;
-mod crowd;
+mod concurrent;
 mod daemon;
 mod form;
-pub mod ledger;
-mod patience;
+pub mod oracle;
 pub mod picture;
+mod poll;
+mod raw_connection;
 mod service;
 pub mod shape;
+mod small_disk;
 mod stores;
 mod unique;
-mod wire;
 
-pub use client::{Answer, Carrier, Client, PASSWORD, Request, browser};
-pub use crowd::at_once;
-pub use form::{Body, Encoding, Form};
-pub use patience::eventually;
+pub use client::{AuthMethod, Client, PASSWORD, Request, Response, client_builder};
+pub use concurrent::concurrently;
+pub use form::{Body, Encoding, FormData};
+pub use poll::eventually;
+pub use raw_connection::{RawConnection, RawResponse};
 pub use service::{Service, program};
-pub use stores::afterglow;
+pub use small_disk::SmallDisk;
+pub use stores::staleness_window;
 pub use unique::unique;
-pub use wire::{Reply, Wire};

@@ -1,4 +1,4 @@
-//! Pictures to share, and looks at what came back.
+//! Test images for uploads, and assertions about served images.
 
 use std::io::Cursor;
 
@@ -13,13 +13,13 @@ pub const GREEN: [u8; 3] = [30, 180, 60];
 pub const BLUE: [u8; 3] = [40, 60, 210];
 pub const YELLOW: [u8; 3] = [230, 210, 40];
 
-/// [`stripes`] of 96 × 32, which no encoder here can write.
+/// [`stripes`] of 96 × 32 in formats that the test encoders cannot write.
 pub const STRIPES_AVIF: &[u8] = include_bytes!("../fixtures/stripes.avif");
 pub const STRIPES_HEIC: &[u8] = include_bytes!("../fixtures/stripes.heic");
-/// The colour profile of phone pictures.
+/// The Display P3 colour profile, which phone cameras use.
 pub const DISPLAY_P3: &[u8] = include_bytes!("../fixtures/display-p3.icc");
 
-/// The cheapest picture worth a post: 8 × 8, of a colour of its own.
+/// The smallest test image: 8 × 8, of a random colour.
 pub fn tiny() -> Vec<u8> {
     png(&plain(8, 8, [fastrand::u8(..), fastrand::u8(..), fastrand::u8(..)]))
 }
@@ -33,14 +33,14 @@ pub fn stripes(width: u32, height: u32) -> DynamicImage {
     RgbImage::from_fn(width, height, |x, _| Rgb([RED, GREEN, BLUE][(3 * x / width) as usize])).into()
 }
 
-/// Four corners of four colours, so that no two of the eight orientations look the same.
+/// Four quadrants of four colours, so that all eight orientations differ.
 pub fn corners(width: u32, height: u32) -> DynamicImage {
     let colours = [[RED, GREEN], [BLUE, YELLOW]];
     RgbImage::from_fn(width, height, |x, y| Rgb(colours[(2 * y / height) as usize][(2 * x / width) as usize]))
         .into()
 }
 
-/// Left half see-through, right half blue.
+/// Left half transparent, right half blue.
 pub fn half_transparent(side: u32) -> DynamicImage {
     RgbaImage::from_fn(side, side, |x, _| {
         if x < side / 2 { Rgba([0, 0, 0, 0]) } else { Rgba([BLUE[0], BLUE[1], BLUE[2], 255]) }
@@ -48,23 +48,23 @@ pub fn half_transparent(side: u32) -> DynamicImage {
     .into()
 }
 
-/// As busy as a photograph of this size, so that its JPEG is as large as one.
+/// A noisy JPEG, about as large in bytes as a real photograph of this size.
 pub fn photograph(width: u32, height: u32) -> Vec<u8> {
-    encode(&busy(width, height).into(), ImageFormat::Jpeg)
+    encode(&noisy_gradient(width, height).into(), ImageFormat::Jpeg)
 }
 
-/// The same in passes: all of it has to be in memory before the first pixel is known.
+/// A progressive JPEG, which a decoder has to hold in memory as a whole.
 pub fn progressive(width: u16, height: u16) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = jpeg_encoder::Encoder::new(&mut file, 50);
     encoder.set_progressive(true);
     encoder.set_sampling_factor(jpeg_encoder::SamplingFactor::F_2_1);
-    let pixels = busy(width.into(), height.into());
+    let pixels = noisy_gradient(width.into(), height.into());
     encoder.encode(&pixels, width, height, jpeg_encoder::ColorType::Rgb).unwrap();
     file
 }
 
-fn busy(width: u32, height: u32) -> RgbImage {
+fn noisy_gradient(width: u32, height: u32) -> RgbImage {
     let mut rng = fastrand::Rng::with_seed(7);
     RgbImage::from_fn(width, height, |x, y| {
         let noise = rng.u8(..24);
@@ -90,7 +90,7 @@ pub fn jpeg(picture: &DynamicImage) -> Vec<u8> {
     encode(picture, ImageFormat::Jpeg)
 }
 
-/// A film: only its first frame is the picture.
+/// An animated GIF; the service uses its first frame.
 pub fn animation(frames: &[DynamicImage]) -> Vec<u8> {
     let mut bytes = Vec::new();
     GifEncoder::new(&mut bytes)
@@ -99,7 +99,7 @@ pub fn animation(frames: &[DynamicImage]) -> Vec<u8> {
     bytes
 }
 
-/// The picture with an EXIF block and a colour profile, where given.
+/// Encodes with an EXIF block and a colour profile, where given.
 pub fn with_metadata(
     picture: &DynamicImage,
     format: ImageFormat,
@@ -126,11 +126,11 @@ pub fn with_metadata(
     bytes
 }
 
-/// A TIFF block as cameras write it: which way is up, and a description.
+/// An EXIF block as cameras write it: orientation and description.
 pub fn exif(orientation: u8, description: &str) -> Vec<u8> {
     let text = [description.as_bytes(), b"\0"].concat();
     let mut block = b"II*\0\x08\0\0\0\x02\0".to_vec();
-    // ImageDescription (0x010e) is text at offset 38, behind the two entries and the end of the list.
+    // ImageDescription (0x010e) points to offset 38, after the two entries and the end of the IFD.
     block.extend_from_slice(b"\x0e\x01\x02\0");
     block.extend_from_slice(&(text.len() as u32).to_le_bytes());
     block.extend_from_slice(&38u32.to_le_bytes());
@@ -141,50 +141,50 @@ pub fn exif(orientation: u8, description: &str) -> Vec<u8> {
     block
 }
 
-/// A TIFF block as phones write it: a description, and where the picture was taken.
-pub fn exif_with_place(description: &str, place: &str) -> Vec<u8> {
+/// An EXIF block as phones write it: a description and a GPS position.
+pub fn exif_with_gps(description: &str, area: &str) -> Vec<u8> {
     fn entry(tag: u16, kind: u16, count: usize, value: [u8; 4]) -> Vec<u8> {
         let count = u32::try_from(count).unwrap().to_le_bytes();
         [&tag.to_le_bytes()[..], &kind.to_le_bytes(), &count, &value].concat()
     }
-    let (description, place) = (format!("{description}\0"), format!("{place}\0"));
+    let (description, area) = (format!("{description}\0"), format!("{area}\0"));
     let degrees: Vec<u8> = [51u32, 1, 28, 1, 40, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
-    // Eight bytes of header, two lists of entries, then what does not fit into an entry.
+    // An 8-byte header, two IFDs, then the values that do not fit into an entry.
     let (first, second) = (8, 8 + 2 + 2 * 12 + 4);
     let values = second + 2 + 3 * 12 + 4;
     let at = |offset: usize| u32::try_from(offset).unwrap().to_le_bytes();
-    let places = values + description.len();
+    let area_offset = values + description.len();
     [
         &b"II*\0"[..],
         &at(first),
         b"\x02\0",
-        // ImageDescription, and the pointer to the list of GPS entries.
+        // ImageDescription, and the pointer to the GPS IFD.
         &entry(0x010e, 2, description.len(), at(values)),
         &entry(0x8825, 4, 1, at(second)),
         &[0; 4],
         b"\x03\0",
         // GPSLatitudeRef, GPSLatitude and GPSAreaInformation.
         &entry(0x0001, 2, 2, *b"N\0\0\0"),
-        &entry(0x0002, 5, 3, at(places + place.len())),
-        &entry(0x001c, 7, place.len(), at(places)),
+        &entry(0x0002, 5, 3, at(area_offset + area.len())),
+        &entry(0x001c, 7, area.len(), at(area_offset)),
         &[0; 4],
         description.as_bytes(),
-        place.as_bytes(),
+        area.as_bytes(),
         &degrees,
     ]
     .concat()
 }
 
-/// Puts a segment, such as a comment (`0xfe`) or XMP (`0xe1`), right behind the start of a JPEG.
+/// Inserts a segment, such as a comment (`0xfe`) or XMP (`0xe1`), after the SOI marker of a JPEG.
 pub fn jpeg_with_segment(jpeg: &[u8], marker: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len() + 2).unwrap().to_be_bytes();
     [&jpeg[..2], &[0xff, marker], &length, payload, &jpeg[2..]].concat()
 }
 
-/// Puts a chunk right behind the header of a PNG.
+/// Inserts a chunk after the IHDR of a PNG.
 pub fn png_with_chunk(png: &[u8], kind: &[u8; 4], payload: &[u8]) -> Vec<u8> {
-    let behind_header = 8 + 25;
-    [&png[..behind_header], &png_chunk(kind, payload), &png[behind_header..]].concat()
+    let after_ihdr = 8 + 25;
+    [&png[..after_ihdr], &png_chunk(kind, payload), &png[after_ihdr..]].concat()
 }
 
 pub fn png_chunk(kind: &[u8; 4], payload: &[u8]) -> Vec<u8> {
@@ -195,11 +195,11 @@ pub fn png_chunk(kind: &[u8; 4], payload: &[u8]) -> Vec<u8> {
     [&length, kind, payload, &crc.sum().to_be_bytes()].concat()
 }
 
-/// Asserts that the picture has this colour at a place given in hundredths of its sides.
+/// Asserts the colour at a position given in percent of width and height, with a tolerance of 10 per channel.
 #[track_caller]
-pub fn assert_colour(picture: &DynamicImage, place: (u32, u32), expected: [u8; 3], what: &str) {
-    let (x, y) = (place.0 * (picture.width() - 1) / 100, place.1 * (picture.height() - 1) / 100);
-    let seen = picture.to_rgb8().get_pixel(x, y).0;
-    let off = seen.iter().zip(expected).map(|(a, b)| a.abs_diff(b)).max().unwrap();
-    assert!(off <= 10, "{what}: {seen:?} instead of {expected:?} at {place:?}");
+pub fn assert_colour(picture: &DynamicImage, position: (u32, u32), expected: [u8; 3], what: &str) {
+    let (x, y) = (position.0 * (picture.width() - 1) / 100, position.1 * (picture.height() - 1) / 100);
+    let actual = picture.to_rgb8().get_pixel(x, y).0;
+    let difference = actual.iter().zip(expected).map(|(a, b)| a.abs_diff(b)).max().unwrap();
+    assert!(difference <= 10, "{what}: {actual:?} instead of {expected:?} at {position:?}");
 }

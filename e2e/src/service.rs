@@ -1,4 +1,5 @@
-//! The service under test: the real binary with its own port and folder, or an address given from outside.
+//! The service under test: the real binary with its own port and data folder, or the one at
+//! `PINHOLE_E2E_URL`.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -17,13 +18,13 @@ use crate::stores::Stores;
 
 pub struct Service {
     base: String,
-    /// One, mostly; none if the service is somebody else's.
+    /// Usually one; none for a service at `PINHOLE_E2E_URL`.
     nodes: Vec<Node>,
-    /// In front of several.
+    /// Set with more than one node.
     _balancer: Option<Balancer>,
     stores: Stores,
-    /// Removed with the service, unless somebody else owns the folder.
-    _owned: Option<TempDir>,
+    /// The data folder, if it is to be removed with the service.
+    _temp_dir: Option<TempDir>,
 }
 
 struct Node {
@@ -33,84 +34,86 @@ struct Node {
 }
 
 impl Service {
-    /// The one service all stories without special flags share: `PINHOLE_E2E_URL`, or our own.
+    /// The service shared by all tests that need no special flags: the one at `PINHOLE_E2E_URL`, or a new
+    /// one.
     pub fn shared() -> &'static Service {
         static SHARED: LazyLock<Service> = LazyLock::new(|| match std::env::var("PINHOLE_E2E_URL") {
             Ok(url) => Service {
                 base: url.trim_end_matches('/').to_owned(),
                 nodes: Vec::new(),
                 _balancer: None,
-                stores: Stores::none(),
-                _owned: None,
+                stores: Stores::embedded(),
+                _temp_dir: None,
             },
-            Err(_) => Service::lasting(&[]),
+            Err(_) => Service::start_static(&[]),
         });
         &SHARED
     }
 
-    /// A service of one's own, gone when dropped.
+    /// A new service, which ends when it is dropped.
     pub fn start(flags: &[&str]) -> Service {
         let dir = tempfile::tempdir().unwrap();
-        Self::start_in(dir.path(), flags).owning(dir)
+        Self::start_in(dir.path(), flags).with_temp_dir(dir)
     }
 
-    /// The same on one node, for stories that look at what a single node does or keeps.
-    pub fn alone(flags: &[&str]) -> Service {
+    /// Like `start`, on one node, for tests of state that each node keeps for itself.
+    pub fn single_node(flags: &[&str]) -> Service {
         let dir = tempfile::tempdir().unwrap();
-        Self::of(1, Stores::of(dir.path()), dir.path(), flags, "").owning(dir)
+        Self::start_nodes(1, Stores::of(dir.path()), dir.path(), flags, "").with_temp_dir(dir)
     }
 
-    /// A service on a folder that was there before and stays afterwards.
+    /// A service on an existing folder, which is not removed.
     pub fn start_in(data_dir: &Path, flags: &[&str]) -> Service {
-        Self::of(Stores::nodes(), Stores::of(data_dir), data_dir, flags, "")
+        Self::start_nodes(Stores::node_count(), Stores::of(data_dir), data_dir, flags, "")
     }
 
-    /// One node with variables of its own: one of many has its own way to what they share.
+    /// One node with environment variables of its own, such as the endpoint of a proxy.
     pub fn with_environment(data_dir: &Path, flags: &[&str], variables: &[(String, String)]) -> Service {
         let mut command = serve_in(data_dir, flags);
         command.envs(variables.iter().cloned());
         Node::start(&command, data_dir, "").into()
     }
 
-    /// A demo, which makes its own folder in `temporary`.
+    /// `pinhole demo`, which creates its data folder in `temporary`.
     pub fn demo(temporary: &Path, flags: &[&str]) -> Service {
         let mut command = Command::new(program());
         command.env("TMPDIR", temporary).args(["demo", "--log-format", "json"]).args(flags);
         let mut service = Service::from(Node::start(&command, temporary, ""));
-        let folder = service.announced("data_dir").expect("the demo says where it is");
+        let folder = service.ready_field("data_dir").expect("the demo logs its data folder");
         service.nodes[0].data_dir = folder.into();
         service
     }
 
-    /// A service for a static: nobody drops those, so the watchdog sweeps up and failures show its log.
-    pub fn lasting(flags: &[&str]) -> Service {
+    /// A service for a `static`, which is never dropped: the watchdog removes its folder, and a panic hook
+    /// prints its log.
+    pub fn start_static(flags: &[&str]) -> Service {
         let dir = tempfile::tempdir().unwrap().keep();
-        let sweep = dir.to_str().unwrap();
-        let service = Self::of(Stores::nodes(), Stores::of(&dir), &dir, flags, sweep);
-        let log = service.own().process.log().clone();
-        let before = std::panic::take_hook();
+        let cleanup = dir.to_str().unwrap();
+        let service = Self::start_nodes(Stores::node_count(), Stores::of(&dir), &dir, flags, cleanup);
+        let log = service.first_node().process.log().clone();
+        let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            before(panic);
-            eprintln!("{}", log.told("the last of the service's log", 20));
+            previous(panic);
+            eprintln!("{}", log.tail("the last lines of the service's log", 20));
         }));
         service
     }
 
-    /// The folders of further nodes are in that of the first.
-    fn of(count: usize, stores: Stores, data_dir: &Path, flags: &[&str], sweep: &str) -> Service {
+    /// The data folders of further nodes are inside that of the first.
+    fn start_nodes(count: usize, stores: Stores, data_dir: &Path, flags: &[&str], cleanup: &str) -> Service {
         let shared = stores.flags();
         let flags: Vec<&str> = shared.iter().map(String::as_str).chain(flags.iter().copied()).collect();
         let folder = |n| if n == 0 { data_dir.to_owned() } else { data_dir.join(format!("node{n}")) };
-        let start = |n| Node::start(&serve_in(&folder(n), &flags), &folder(n), sweep);
+        let start = |n| Node::start(&serve_in(&folder(n), &flags), &folder(n), cleanup);
         let nodes: Vec<Node> = (0..count).map(start).collect();
         let addresses: Vec<SocketAddr> = nodes.iter().map(Node::address).collect();
-        let balancer = (count > 1).then(|| Balancer::of_nodes(&addresses));
+        let balancer = (count > 1).then(|| Balancer::for_nodes(&addresses));
         let base = balancer.as_ref().map_or(nodes[0].base.as_str(), Balancer::base).to_owned();
-        Service { base, nodes, _balancer: balancer, stores, _owned: None }
+        Service { base, nodes, _balancer: balancer, stores, _temp_dir: None }
     }
 
-    fn owning(self, folder: TempDir) -> Service {
-        Service { _owned: Some(folder), ..self }
+    fn with_temp_dir(self, folder: TempDir) -> Service {
+        Service { _temp_dir: Some(folder), ..self }
     }
 
     /// `http://127.0.0.1:40123`, without a slash at the end.
@@ -118,82 +121,82 @@ impl Service {
         &self.base
     }
 
-    /// Where a node of it listens, for those who speak with it past any balancer.
+    /// The address of the first node, bypassing the balancer.
     pub fn address(&self) -> SocketAddr {
-        socket(self.nodes.first().map_or(&self.base, |node| &node.base))
+        socket_addr(self.nodes.first().map_or(&self.base, |node| &node.base))
     }
 
-    /// Somebody without a credential who asks one node, past any balancer.
-    pub fn node(&self) -> Client {
+    /// A client without a session of the first node, bypassing the balancer.
+    pub fn anonymous_on_node(&self) -> Client {
         Client::anonymous(self.nodes.first().map_or(&self.base, |node| &node.base))
     }
 
-    /// Somebody without a credential.
-    pub fn anyone(&self) -> Client {
+    /// A client without a session.
+    pub fn anonymous(&self) -> Client {
         Client::anonymous(&self.base)
     }
 
-    /// Somebody who has just joined under a name of their own that begins with `prefix`.
-    pub fn newcomer(&self, prefix: &str) -> Client {
-        self.anyone().join(&crate::unique(prefix))
+    /// A client with a session of a new user whose name begins with `prefix`.
+    pub fn new_user(&self, prefix: &str) -> Client {
+        self.anonymous().join(&crate::unique(prefix))
     }
 
     #[track_caller]
-    pub fn assert_alive(&self) {
-        self.anyone().get("/readyz").expect(200);
+    pub fn assert_ready(&self) {
+        self.anonymous().get("/readyz").expect(200);
     }
 
     pub fn pid(&self) -> i32 {
-        self.own().process.pid().as_raw_nonzero().get()
+        self.first_node().process.pid().as_raw_nonzero().get()
     }
 
     pub fn data_dir(&self) -> &Path {
-        &self.own().data_dir
+        &self.first_node().data_dir
     }
 
-    /// What the service said of itself when it was ready: an address, mostly.
-    pub fn announced(&self, field: &str) -> Option<String> {
-        self.log().iter().find_map(|line| announced(line, field))
+    /// A field of the `ready` log event, such as an address.
+    pub fn ready_field(&self, field: &str) -> Option<String> {
+        self.log().iter().find_map(|line| ready_field(line, field))
     }
 
-    /// The last lines the service logged.
+    /// The last log lines of all nodes.
     pub fn log(&self) -> Vec<String> {
-        self.own();
+        self.first_node();
         self.nodes.iter().flat_map(|node| node.process.log().lines()).collect()
     }
 
-    /// Looks through every file the service has written.
+    /// Asserts that no file, database row or object of the service contains `secret`.
     #[track_caller]
     pub fn assert_nowhere_on_disk(&self, secret: &[u8], what: &str) {
         let files = self.local_files("");
         for path in &files {
             let bytes = match std::fs::read(path) {
                 Ok(bytes) => bytes,
-                // An image on its way into the cache has got its name meanwhile: look again.
+                // A temporary cache file has been renamed meanwhile: list the files again.
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     return self.assert_nowhere_on_disk(secret, what);
                 }
                 Err(error) => panic!("{}: {error}", path.display()),
             };
             let found = bytes.windows(secret.len()).any(|window| window == secret);
-            assert!(!found, "{what} is kept in {}", path.display());
+            assert!(!found, "{what} is stored in {}", path.display());
         }
-        assert!(!files.is_empty(), "a service that wrote no file cannot have kept anything");
+        assert!(!files.is_empty(), "the service has written no file at all");
         for (name, bytes) in self.stores.contents() {
             let found = bytes.windows(secret.len()).any(|window| window == secret);
-            assert!(!found, "{what} is kept in {name}");
+            assert!(!found, "{what} is stored in {name}");
         }
     }
 
-    /// Every file below a folder of the data folder, and what is kept elsewhere in its place.
+    /// Every file below a folder of the data folder, and the objects of a remote store in its place.
     pub fn files(&self, folder: &str) -> Vec<PathBuf> {
-        let elsewhere = self.stores.contents().into_iter().map(|(name, _)| self.data_dir().join(name));
-        let folder_of_it = self.data_dir().join(folder);
-        let elsewhere = elsewhere.filter(|path| path.starts_with(&folder_of_it));
-        self.local_files(folder).into_iter().chain(elsewhere).collect()
+        let remote = self.stores.contents().into_iter().map(|(name, _)| self.data_dir().join(name));
+        let root = self.data_dir().join(folder);
+        let remote = remote.filter(|path| path.starts_with(&root));
+        self.local_files(folder).into_iter().chain(remote).collect()
     }
 
-    /// What vanishes while we look is not there.
+    /// A folder that is removed during the listing counts as empty.
     fn local_files(&self, folder: &str) -> Vec<PathBuf> {
         let (mut folders, mut files) = (vec![self.data_dir().join(folder)], Vec::new());
         while let Some(folder) = folders.pop() {
@@ -206,36 +209,36 @@ impl Service {
         files
     }
 
-    /// The most memory the process ever held, in MiB.
+    /// The peak resident memory of the first node (`VmHWM`), in MiB.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     }
 
-    /// Asks the service to end, as an operator does.
+    /// Sends SIGTERM to every node.
     pub fn terminate(&self) {
-        self.own();
+        self.first_node();
         self.nodes.iter().for_each(|node| node.process.signal(Signal::TERM));
     }
 
-    /// Waits for the end that `terminate` asked for, and asserts that it is an orderly one.
+    /// Waits for the exit after `terminate` and asserts that its status is 0.
     #[track_caller]
-    pub fn assert_ends_well(mut self) {
-        assert!(!self.nodes.is_empty(), "only our own service can be waited for");
+    pub fn assert_clean_exit(mut self) {
+        assert!(!self.nodes.is_empty(), "the service at PINHOLE_E2E_URL cannot be waited for");
         for node in &mut self.nodes {
-            let status = node.process.ended();
-            assert!(status.success(), "{}", node.process.log().told(&format!("it ended with {status}"), 200));
+            let status = node.process.wait_for_exit();
+            assert!(status.success(), "{}", node.process.log().tail(&format!("exited with {status}"), 200));
         }
     }
 
-    /// Kills the service in the middle of whatever it is doing, and waits until it is gone.
+    /// `kill -9` of every node, and waits for their exit.
     pub fn kill(self) {
         drop(self);
     }
 
-    fn own(&self) -> &Node {
-        self.nodes.first().expect("this story needs a service of its own, not PINHOLE_E2E_URL")
+    fn first_node(&self) -> &Node {
+        self.nodes.first().expect("this test needs a service of its own, not PINHOLE_E2E_URL")
     }
 }
 
@@ -245,25 +248,25 @@ impl From<Node> for Service {
             base: node.base.clone(),
             nodes: vec![node],
             _balancer: None,
-            stores: Stores::none(),
-            _owned: None,
+            stores: Stores::embedded(),
+            _temp_dir: None,
         }
     }
 }
 
 impl Node {
-    fn start(command: &Command, data_dir: &Path, sweep: &str) -> Self {
-        let process = Daemon::start_and_sweep("the service", command, sweep);
-        let base = process.says(|line| announced(line, "address"));
+    fn start(command: &Command, data_dir: &Path, cleanup: &str) -> Self {
+        let process = Daemon::start_with_cleanup("the service", command, cleanup);
+        let base = process.wait_for_line(|line| ready_field(line, "address"));
         Self { base, process, data_dir: data_dir.to_owned() }
     }
 
     fn address(&self) -> SocketAddr {
-        socket(&self.base)
+        socket_addr(&self.base)
     }
 }
 
-fn socket(base: &str) -> SocketAddr {
+fn socket_addr(base: &str) -> SocketAddr {
     reqwest::Url::parse(base).unwrap().socket_addrs(|| None).unwrap()[0]
 }
 
@@ -277,7 +280,7 @@ fn serve_in(data_dir: &Path, flags: &[&str]) -> Command {
     command
 }
 
-/// The program under test.
+/// The path of the `pinhole` binary.
 pub fn program() -> PathBuf {
     if let Some(path) = std::env::var_os("PINHOLE_E2E_BIN") {
         return path.into();
@@ -288,8 +291,8 @@ pub fn program() -> PathBuf {
     path
 }
 
-/// A field of the event with which the service announces itself.
-fn announced(line: &str, field: &str) -> Option<String> {
+/// A field of the `ready` event, if this log line is one.
+fn ready_field(line: &str, field: &str) -> Option<String> {
     let event: Value = serde_json::from_str(line).ok()?;
     let value = event.get(field).filter(|_| event["message"] == "ready")?;
     Some(value.as_str()?.trim_end_matches('/').to_owned())

@@ -1,10 +1,10 @@
-//! The exact form of what the service answers: no member missing, none too many.
+//! Assertions on the exact JSON shape of responses: no member missing, none too many.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::Answer;
+use crate::Response;
 
 #[track_caller]
 pub fn assert_keys(value: &Value, expected: &[&str]) {
@@ -32,12 +32,12 @@ pub fn assert_photo(photo: &Value) {
     let mut keys = vec!["id", "width", "height", "placeholder"];
     if let Some(alt) = photo.get("alt") {
         keys.push("alt");
-        assert!(alt.as_str().is_some_and(|text| !text.is_empty()), "an empty alt is none: {photo}");
+        assert!(alt.as_str().is_some_and(|text| !text.is_empty()), "an empty alt must be absent: {photo}");
     }
     assert_keys(photo, &keys);
     let id = photo["id"].as_str().unwrap();
     let canonical = uuid::Uuid::try_parse(id).map(|uuid| uuid.to_string());
-    assert_eq!(canonical.as_deref(), Ok(id), "the id in UUID text form");
+    assert_eq!(canonical.as_deref(), Ok(id), "the id is a hyphenated lower-case UUID");
     assert!(photo["width"].as_i64() > Some(0) && photo["height"].as_i64() > Some(0), "{photo}");
     let placeholder = STANDARD.decode(photo["placeholder"].as_str().unwrap());
     assert!(placeholder.is_ok_and(|bytes| !bytes.is_empty()), "placeholder of {photo}");
@@ -48,7 +48,10 @@ pub fn assert_post(post: &Value) {
     let mut keys = vec!["id", "photo", "user", "created_at", "is_liked", "like_count"];
     if let Some(message) = post.get("message") {
         keys.push("message");
-        assert!(message.as_str().is_some_and(|text| !text.is_empty()), "an empty message is none: {post}");
+        assert!(
+            message.as_str().is_some_and(|text| !text.is_empty()),
+            "an empty message must be absent: {post}"
+        );
     }
     assert_keys(post, &keys);
     assert!(post["id"].is_i64(), "{post}");
@@ -65,14 +68,17 @@ pub fn assert_page(page: &Value) {
     match page["paging"].get("next") {
         Some(next) => {
             assert_keys(&page["paging"], &["next"]);
-            assert!(next.as_str().is_some_and(|url| reqwest::Url::parse(url).is_ok()), "absolute: {next}");
+            assert!(
+                next.as_str().is_some_and(|url| reqwest::Url::parse(url).is_ok()),
+                "not an absolute URL: {next}"
+            );
         }
         None => assert_keys(&page["paging"], &[]),
     }
     page["data"].as_array().unwrap().iter().for_each(assert_post);
 }
 
-/// `YYYY-MM-DDThh:mm:ss+0000`: the offset numeric and without a colon.
+/// `YYYY-MM-DDThh:mm:ss+0000`: the offset is numeric, without a colon.
 #[track_caller]
 pub fn assert_timestamp(value: &Value) {
     let text = value.as_str().unwrap_or_else(|| panic!("not a timestamp: {value}"));
@@ -82,31 +88,31 @@ pub fn assert_timestamp(value: &Value) {
     assert!(["+0000", "-0000"].contains(&offset), "{text}");
 }
 
-/// The error object and nothing else in it.
+/// Asserts an error object with `message` and `field` only.
 #[track_caller]
 pub fn assert_error_object(body: &Value) {
     assert_keys(body, &["error"]);
-    let error = body["error"].as_object().unwrap_or_else(|| panic!("error is no object: {body}"));
+    let error = body["error"].as_object().unwrap_or_else(|| panic!("error is not an object: {body}"));
     for (name, value) in error {
-        assert!(["message", "field"].contains(&name.as_str()), "a member too many: {body}");
-        assert!(value.as_str().is_some_and(|text| !text.is_empty()), "{name} says nothing: {body}");
+        assert!(["message", "field"].contains(&name.as_str()), "unknown member: {body}");
+        assert!(value.as_str().is_some_and(|text| !text.is_empty()), "{name} is empty: {body}");
     }
 }
 
-impl Answer {
-    /// An error of this status that blames this parameter, or none.
+impl Response {
+    /// Asserts an error of this status that names this parameter in `field`, or none.
     #[track_caller]
-    pub fn refused_for(self, status: u16, field: Option<&str>) -> Self {
-        let answer = self.refused(status);
-        let body = answer.json();
-        let blamed = body["error"].get("field").map(|field| field.as_str().unwrap());
-        assert_eq!(blamed, field, "the field to blame: {answer}");
-        answer
+    pub fn expect_error_for(self, status: u16, field: Option<&str>) -> Self {
+        let response = self.expect_error(status);
+        let body = response.json();
+        let named = body["error"].get("field").map(|field| field.as_str().unwrap());
+        assert_eq!(named, field, "the field of the error: {response}");
+        response
     }
 
-    /// An error of this status, with the error object and its code in the header.
+    /// Asserts an error of this status, with the error object, `X-Error-Code` and `X-Request-Id`.
     #[track_caller]
-    pub fn refused(self, status: u16) -> Self {
+    pub fn expect_error(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self}");
         assert_error_object(&self.json());
         let codes: &[&str] = match status {
@@ -121,7 +127,8 @@ impl Answer {
             415 => &["unsupported_media_type"],
             429 => &["rate_limited"],
             503 => &["busy"],
-            _ => panic!("an error nobody promised: {self}"),
+            507 => &["no_space"],
+            _ => panic!("no error code is documented for this status: {self}"),
         };
         let code = self.header("x-error-code").unwrap_or("(none)");
         assert!(codes.contains(&code), "X-Error-Code {code}: {self}");

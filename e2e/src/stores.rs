@@ -1,9 +1,8 @@
-//! Where a service under test keeps what it is given: with itself, or with the servers that the test script
-//! started.
+//! The database and blob store of a service under test: SQLite and a folder, or the servers that the test
+//! script has started.
 //!
-//! `PINHOLE_E2E_STORES` names those it is to use, `postgres`, `s3` or `postgres+s3`; `PINHOLE_E2E_NODES` says
-//! how many nodes make one service, behind a balancer that sends each request to another one. So every story
-//! can be told of every kind of service.
+//! `PINHOLE_E2E_STORES` is `postgres`, `s3` or `postgres+s3`; `PINHOLE_E2E_NODES` is the number of nodes
+//! behind a round-robin balancer. So every test can run against every kind of service.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -13,53 +12,53 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::Client;
-use crate::cluster::{database_in, promised, psql};
+use crate::cluster::{database_in, psql, required_env};
 
-/// Shared by the nodes of one service, and by those that come back to its folder.
+/// Shared by the nodes of one service, and the same again after a restart on the same data folder.
 pub(crate) struct Stores {
     schema: Option<String>,
     prefix: Option<String>,
 }
 
 impl Stores {
-    /// Those of the service in this folder.
+    /// The stores of the service with this data folder.
     pub(crate) fn of(data_dir: &Path) -> Self {
         let chosen = std::env::var("PINHOLE_E2E_STORES").unwrap_or_default();
         let (mut schema, mut prefix) = (None, None);
         for store in chosen.split('+').filter(|store| !store.is_empty()) {
             match store {
-                "postgres" => schema = Some(name(data_dir)),
-                "s3" => prefix = Some(name(data_dir)),
-                _ => panic!("PINHOLE_E2E_STORES: there is no {store:?}, only postgres and s3"),
+                "postgres" => schema = Some(namespace(data_dir)),
+                "s3" => prefix = Some(namespace(data_dir)),
+                _ => panic!("PINHOLE_E2E_STORES: unknown store {store:?}; use postgres, s3 or postgres+s3"),
             }
         }
         Self { schema, prefix }
     }
 
-    /// What it keeps is nobody else's.
-    pub(crate) fn none() -> Self {
+    /// SQLite and a folder.
+    pub(crate) fn embedded() -> Self {
         Self { schema: None, prefix: None }
     }
 
-    /// So many nodes are one service.
-    pub(crate) fn nodes() -> usize {
+    /// The number of nodes of a service.
+    pub(crate) fn node_count() -> usize {
         std::env::var("PINHOLE_E2E_NODES").map_or(1, |nodes| nodes.parse().expect("a number of nodes"))
     }
 
-    /// What tells a node of them.
+    /// The flags of a node that uses these stores.
     pub(crate) fn flags(&self) -> Vec<String> {
         let mut flags = Vec::new();
         if let Some(schema) = &self.schema {
             flags.extend(["--database-url".to_owned(), database_in(schema)]);
         }
         if let Some(prefix) = &self.prefix {
-            let bucket = promised("PINHOLE_TEST_S3_URL");
+            let bucket = required_env("PINHOLE_TEST_S3_URL");
             flags.extend(["--blobs-url".to_owned(), format!("{}/{prefix}", bucket.trim_end_matches('/'))]);
         }
         flags
     }
 
-    /// Everything that lies with the servers: a name, as it would be below the data folder, and its bytes.
+    /// Everything stored on the servers: its path, as it would be below the data folder, and its bytes.
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         let mut contents = Vec::new();
         if let Some(schema) = &self.schema {
@@ -72,19 +71,19 @@ impl Stores {
     }
 }
 
-/// How long an image may outlive its photo: not at all on one node, for some seconds on others.
-pub fn afterglow() -> Duration {
-    Duration::from_secs(if Stores::nodes() > 1 { 5 } else { 0 })
+/// How long a deleted photo's images may still be served: not at all on one node, five seconds on several.
+pub fn staleness_window() -> Duration {
+    Duration::from_secs(if Stores::node_count() > 1 { 5 } else { 0 })
 }
 
-/// The same for a folder whenever it is asked for, and for no other.
-fn name(data_dir: &Path) -> String {
+/// The schema and prefix of a data folder: the same on every call, and different for every folder.
+fn namespace(data_dir: &Path) -> String {
     let mut hasher = DefaultHasher::new();
     data_dir.hash(&mut hasher);
     format!("e2e_{:016x}", hasher.finish())
 }
 
-/// All rows, as the server itself keeps their values.
+/// All rows of all tables, in PostgreSQL's binary format.
 fn dump(schema: &str) -> Vec<u8> {
     let tables = psql(&format!("SELECT tablename FROM pg_tables WHERE schemaname = '{schema}'"));
     let tables = String::from_utf8(tables).unwrap();
@@ -94,20 +93,20 @@ fn dump(schema: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Asked of the store itself, past the interface that the service uses.
+/// All objects, read from SeaweedFS's filer instead of through S3.
 fn objects(prefix: &str) -> Vec<(String, Vec<u8>)> {
-    let store = Client::anonymous(&promised("PINHOLE_TEST_S3_FILES"));
+    let store = Client::anonymous(&required_env("PINHOLE_TEST_S3_FILES"));
     let (root, mut folders, mut found) = (format!("/{prefix}/"), vec![format!("/{prefix}/")], Vec::new());
     while let Some(folder) = folders.pop() {
-        let answer = store
+        let response = store
             .request("GET", &format!("{folder}?limit=10000"))
             .header("Accept", "application/json")
             .send();
-        // Nothing was ever written there.
-        if answer.status == 404 {
+        // No object was ever written below this prefix.
+        if response.status == 404 {
             continue;
         }
-        let listing = answer.expect(200).json();
+        let listing = response.expect(200).json();
         for entry in listing["Entries"].as_array().into_iter().flatten() {
             let path = entry["FullPath"].as_str().unwrap();
             let path = format!("{folder}{}", path.rsplit('/').next().unwrap());
@@ -123,7 +122,7 @@ fn objects(prefix: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 fn is_folder(entry: &Value) -> bool {
-    /// As Go writes it.
-    const FOLDER: u64 = 1 << 31;
-    entry["Mode"].as_u64().is_some_and(|mode| mode & FOLDER != 0)
+    /// Go's `os.ModeDir`.
+    const MODE_DIR: u64 = 1 << 31;
+    entry["Mode"].as_u64().is_some_and(|mode| mode & MODE_DIR != 0)
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A name that is in no other test, nor in an earlier run against the same service.
+/// A name that neither another test nor an earlier run against the same service has used.
 pub fn unique(prefix: &str) -> String {
     static RUN: LazyLock<String> = LazyLock::new(|| format!("{:08x}", fastrand::u32(..)));
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,20 +1,27 @@
-// The service's API, used like any other client would.
+// Calls to the public HTTP API.
 
-import { say } from "./words.js";
+import { t } from "./i18n.js";
 
 /**
  * @typedef {{ id: string, width: number, height: number, placeholder: string, alt?: string }} Photo
  * @typedef {{ id: number, username: string, photo: Photo | null, created_at: string }} User
- * @typedef {{ id: number, photo: Photo, message?: string, user: User, created_at: string, is_liked: boolean, like_count: number }} Post
+ * @typedef {object} Post
+ * @property {number} id
+ * @property {Photo} photo
+ * @property {string} [message]
+ * @property {User} user
+ * @property {string} created_at
+ * @property {boolean} is_liked
+ * @property {number} like_count
  * @typedef {{ data: Post[], paging: { next?: string } }} FeedPage
  */
 
-/** Why a request came to nothing, in words for the reader. */
-export class Failure extends Error {
+/** A failed request; the message is translated. */
+export class ApiError extends Error {
   /**
    * @param {string} message
-   * @param {number} status 0 when no answer came at all
-   * @param {string} [field]
+   * @param {number} status 0 when there was no response
+   * @param {string} [field] the form field that the server rejected
    */
   constructor(message, status, field) {
     super(message);
@@ -32,36 +39,39 @@ export class Failure extends Error {
  */
 export async function call(method, path, form, headers = {}) {
   const body = form instanceof FormData || !form ? form : new URLSearchParams(form);
-  let answer;
+  let response;
   try {
-    answer = await fetch(path, { method, body, headers: { accept: "application/json", ...headers } });
+    response = await fetch(path, { method, body, headers: { accept: "application/json", ...headers } });
   } catch {
-    throw new Failure(say("no_network"), 0);
+    throw new ApiError(t("no_network"), 0);
   }
-  const json = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw refusal(answer.status, answer.headers.get("x-error-code"), json);
-  return { status: answer.status, headers: answer.headers, body: json };
+  const json = await response.json().catch(() => ({}));
+  if (!response.ok) throw responseError(response.status, response.headers.get("x-error-code"), json);
+  return { status: response.status, headers: response.headers, body: json };
 }
 
-const SENTENCES = /** @type {Record<string, string>} */ ({
+/** Message keys by the server's error code. */
+const MESSAGES = /** @type {Record<string, string>} */ ({
   unauthorized: "signed_out",
   wrong_credentials: "wrong_credentials",
-  forbidden: "not_yours",
+  forbidden: "not_your_post",
   cross_site: "cross_site",
   rate_limited: "rate_limited",
   busy: "busy",
   not_ready: "busy",
-  internal: "broken",
+  unavailable: "unavailable",
+  no_space: "no_space",
+  internal: "server_error",
 });
 
 /**
- * The reader's own words where we have them; else what the server said.
+ * Translates an error response; without a translation it shows the server's message.
  * @param {number} status
  * @param {string | null} code
  * @param {{ error?: { message?: string, field?: string } }} body
  */
-export function refusal(status, code, body) {
+export function responseError(status, code, body) {
   const { message, field } = body.error ?? {};
-  const known = SENTENCES[code ?? ""] ?? (status === 404 ? "gone" : status >= 500 ? "broken" : undefined);
-  return new Failure(known ? say(known) : message || say("broken"), status, field);
+  const key = MESSAGES[code ?? ""] ?? (status === 404 ? "post_deleted" : status >= 500 ? "server_error" : undefined);
+  return new ApiError(key ? t(key) : message || t("server_error"), status, field);
 }

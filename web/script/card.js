@@ -1,103 +1,103 @@
-// Posts that come by the API, poured into the page's own blank card or tile.
+// Renders posts from the API into clones of the page's <template>: a card of the feed or a tile of a profile.
 
-import { haze } from "./thumbhash.js";
-import { tellTimes } from "./time.js";
-import { say } from "./words.js";
+import { t } from "./i18n.js";
+import { placeholderUrl } from "./thumbhash.js";
+import { formatTimes } from "./time.js";
 
 /**
- * @param {HTMLTemplateElement} blank
+ * @param {HTMLTemplateElement} template
  * @param {import("./api.js").Post} post
  * @returns {DocumentFragment}
  */
-export function fill(blank, post) {
-  const card = /** @type {DocumentFragment} */ (blank.content.cloneNode(true));
+export function renderPost(template, post) {
+  const card = /** @type {DocumentFragment} */ (template.content.cloneNode(true));
   const root = /** @type {HTMLElement} */ (card.querySelector("[data-post]"));
   const url = `/p/${post.id}`;
   root.dataset.post = String(post.id);
   const picture = /** @type {HTMLImageElement} */ (root.querySelector(".picture"));
-  // The blank one has every address but for the photo's id.
-  const address = (/** @type {string} */ text) => text.replaceAll("/photos//", `/photos/${post.photo.id}/`);
-  picture.srcset = address(picture.srcset);
-  picture.src = address(picture.getAttribute("src") ?? "");
-  describe(picture, post);
-  /** @type {HTMLImageElement} */ (root.querySelector(".haze")).src = haze(post.photo.placeholder);
+  // The template's image URLs lack only the photo's id.
+  const withId = (/** @type {string} */ urls) => urls.replaceAll("/photos//", `/photos/${post.photo.id}/`);
+  picture.srcset = withId(picture.srcset);
+  picture.src = withId(picture.getAttribute("src") ?? "");
+  setAlt(picture, post);
+  /** @type {HTMLImageElement} */ (root.querySelector(".placeholder")).src = placeholderUrl(post.photo.placeholder);
 
   if (root instanceof HTMLAnchorElement) {
     root.href = url;
     return card;
   }
   const { username, photo } = post.user;
-  root.dataset.by = username;
+  root.dataset.author = username;
   const heading = /** @type {HTMLElement} */ (root.querySelector("h2"));
-  heading.id = `by-${post.id}`;
+  heading.id = `author-${post.id}`;
   root.setAttribute("aria-labelledby", heading.id);
-  for (const slot of ["open", "when"]) link(root, slot).href = url;
-  link(root, "person").href = `/@${username}`;
-  text(root, "name").textContent = username;
-  face(/** @type {HTMLElement} */ (root.querySelector(".face")), username, photo?.id);
+  for (const name of ["photo", "timestamp"]) linkSlot(root, name).href = url;
+  linkSlot(root, "author").href = `/@${username}`;
+  slot(root, "name").textContent = username;
+  renderAvatar(/** @type {HTMLElement} */ (root.querySelector(".avatar")), username, photo?.id);
   const time = /** @type {HTMLTimeElement} */ (root.querySelector("time"));
   time.dateTime = post.created_at;
-  tellTimes(root);
-  const like = text(root, "like");
+  formatTimes(root);
+  const like = slot(root, "like");
   if (like instanceof HTMLAnchorElement) like.href = `/login?next=${url}`;
   else like.setAttribute("aria-pressed", String(post.is_liked));
-  text(root, "likes").textContent = String(post.like_count);
-  tell(root, post);
+  slot(root, "likes").textContent = String(post.like_count);
+  renderText(root, post);
   return card;
 }
 
 /**
- * Shows what an edit can change.
+ * Renders the parts of a post that can be edited.
  * @param {HTMLElement} root
  * @param {import("./api.js").Post} post
  */
-export function tell(root, post) {
-  const message = text(root, "message");
+export function renderText(root, post) {
+  const message = slot(root, "message");
   message.textContent = post.message ?? "";
   message.hidden = !post.message;
-  describe(/** @type {HTMLImageElement} */ (root.querySelector(".picture")), post);
+  setAlt(/** @type {HTMLImageElement} */ (root.querySelector(".picture")), post);
 }
 
 /**
- * A person's round picture, or the first letter of their name.
- * @param {HTMLElement} place
+ * Renders a user's profile photo, or the first letter of the name.
+ * @param {HTMLElement} avatar
  * @param {string} username
  * @param {string | undefined} photo
- * @param {number} [side]
+ * @param {number} [side] in CSS pixels
  */
-export function face(place, username, photo, side = 64) {
+export function renderAvatar(avatar, username, photo, side = 64) {
   if (!photo) {
-    place.textContent = username.slice(0, 1);
+    avatar.textContent = username.slice(0, 1);
     return;
   }
   const image = document.createElement("img");
-  const at = (/** @type {number} */ s) => `/photos/${photo}/${s}x${s}`;
-  image.srcset = `${at(side)} 1x, ${at(2 * side)} 2x`;
-  image.src = at(side);
+  const url = (/** @type {number} */ s) => `/photos/${photo}/${s}x${s}`;
+  image.srcset = `${url(side)} 1x, ${url(2 * side)} 2x`;
+  image.src = url(side);
   image.alt = "";
-  place.replaceChildren(image);
+  avatar.replaceChildren(image);
 }
 
 /**
  * @param {HTMLImageElement} picture
  * @param {import("./api.js").Post} post
  */
-function describe(picture, post) {
-  picture.alt = post.photo.alt || say("photo_by", { name: post.user.username });
+function setAlt(picture, post) {
+  picture.alt = post.photo.alt || t("photo_by", { name: post.user.username });
 }
 
 /**
  * @param {HTMLElement} root
- * @param {string} slot
+ * @param {string} name
  */
-function text(root, slot) {
-  return /** @type {HTMLElement} */ (root.querySelector(`[data-slot="${slot}"]`));
+function slot(root, name) {
+  return /** @type {HTMLElement} */ (root.querySelector(`[data-slot="${name}"]`));
 }
 
 /**
  * @param {HTMLElement} root
- * @param {string} slot
+ * @param {string} name
  */
-function link(root, slot) {
-  return /** @type {HTMLAnchorElement} */ (text(root, slot));
+function linkSlot(root, name) {
+  return /** @type {HTMLAnchorElement} */ (slot(root, name));
 }

@@ -1,32 +1,33 @@
-// The composer: photos chosen, dropped, pasted, taken or shared to us become drafts, and drafts become posts.
+// The composer: photos that are chosen, dropped, pasted, captured or shared become drafts, and drafts become
+// posts.
 
-import { Failure, call } from "./api.js";
-import { all, draft as newDraft, forget, keep } from "./drafts.js";
-import { toastLater } from "./toast.js";
-import { send } from "./upload.js";
-import { say } from "./words.js";
+import { ApiError, call } from "./api.js";
+import { deleteDraft, draftsOf, newDraft, saveDraft } from "./drafts.js";
+import { t } from "./i18n.js";
+import { toastOnNextPage } from "./toast.js";
+import { upload } from "./upload.js";
 
-const compose = /** @type {HTMLFormElement} */ (document.getElementById("compose"));
-const list = /** @type {HTMLElement} */ (document.getElementById("drafts"));
-const blank = /** @type {HTMLTemplateElement} */ (document.getElementById("draft"));
-const sendRow = /** @type {HTMLElement} */ (document.getElementById("send"));
-const problem = /** @type {HTMLElement} */ (document.getElementById("problem"));
-const max = Number(compose.dataset.max);
+const composer = /** @type {HTMLFormElement} */ (document.getElementById("composer"));
+const list = /** @type {HTMLElement} */ (document.getElementById("draft-list"));
+const template = /** @type {HTMLTemplateElement} */ (document.getElementById("draft-template"));
+const submitRow = /** @type {HTMLElement} */ (document.getElementById("submit-row"));
+const formError = /** @type {HTMLElement} */ (document.getElementById("form-error"));
+const max = Number(composer.dataset.max);
 const me = document.body.dataset.me ?? "";
 
-/** Drafts on the page, in order. @type {Map<string, Row>} */
+/** The rows on the page by draft key, in order. @type {Map<string, DraftRow>} */
 const rows = new Map();
 
-/** One draft and the row that shows it. */
-class Row {
-  /** @type {AbortController | undefined} */
-  sending;
+/** A draft and its list item. */
+class DraftRow {
+  /** Set while uploading. @type {AbortController | undefined} */
+  uploading;
 
   /** @param {import("./drafts.js").Draft} draft */
   constructor(draft) {
     this.draft = draft;
-    const piece = /** @type {DocumentFragment} */ (blank.content.cloneNode(true));
-    this.root = /** @type {HTMLElement} */ (piece.querySelector("li"));
+    const fragment = /** @type {DocumentFragment} */ (template.content.cloneNode(true));
+    this.root = /** @type {HTMLElement} */ (fragment.querySelector("li"));
     this.progress = /** @type {HTMLProgressElement} */ (this.root.querySelector("progress"));
     this.preview();
     for (const name of /** @type {const} */ (["message", "alt"])) {
@@ -34,13 +35,13 @@ class Row {
       area.value = draft[name];
       area.addEventListener("input", () => {
         draft[name] = area.value;
-        store(draft);
+        persist(draft);
       });
     }
     this.button("remove").addEventListener("click", () => this.remove());
-    this.button("cancel").addEventListener("click", () => this.sending?.abort());
-    this.button("retry").addEventListener("click", () => sendAll([this]));
-    this.state("idle");
+    this.button("cancel").addEventListener("click", () => this.uploading?.abort());
+    this.button("retry").addEventListener("click", () => uploadAll([this]));
+    this.setState("idle");
   }
 
   preview() {
@@ -51,31 +52,31 @@ class Row {
       URL.revokeObjectURL(url);
       image.hidden = true;
       const name = /** @type {HTMLElement} */ (image.nextElementSibling);
-      name.textContent = `${this.draft.name}\n${say("no_preview")}`;
+      name.textContent = `${this.draft.name}\n${t("no_preview")}`;
       name.hidden = false;
     });
     image.src = url;
   }
 
-  /** @param {string} name */
-  button(name) {
-    return /** @type {HTMLButtonElement} */ (this.root.querySelector(`[data-do="${name}"]`));
+  /** @param {string} action */
+  button(action) {
+    return /** @type {HTMLButtonElement} */ (this.root.querySelector(`[data-action="${action}"]`));
   }
 
   /**
-   * @param {"idle" | "waiting" | "sending" | "processing" | "failed" | "queued"} state
-   * @param {string} [text]
+   * @param {"idle" | "waiting" | "uploading" | "processing" | "failed" | "queued"} state
+   * @param {string} [text] progress while active, else the reason for the state
    */
-  state(state, text = "") {
+  setState(state, text = "") {
     this.root.dataset.state = state;
-    const active = state === "waiting" || state === "sending" || state === "processing";
+    const active = state === "waiting" || state === "uploading" || state === "processing";
     const line = /** @type {HTMLElement} */ (this.root.querySelector(".draft-state"));
     line.hidden = !active;
     /** @type {HTMLElement} */ (line.querySelector("span")).textContent = active ? text : "";
-    /** @type {HTMLElement} */ (this.root.querySelector(".problem")).textContent = active ? "" : text;
+    /** @type {HTMLElement} */ (this.root.querySelector(".error")).textContent = active ? "" : text;
     this.button("remove").hidden = active;
-    // Once everything has left, the post may be made at any moment: too late to call it back.
-    this.button("cancel").hidden = state !== "sending";
+    // Not while processing: the server has the whole body and may already have created the post.
+    this.button("cancel").hidden = state !== "uploading";
     this.button("retry").hidden = state !== "failed" && state !== "queued";
     for (const area of this.root.querySelectorAll("textarea")) area.readOnly = active;
   }
@@ -83,162 +84,164 @@ class Row {
   async remove() {
     rows.delete(this.draft.key);
     this.root.remove();
-    review();
-    await store(this.draft, false);
-    (/** @type {HTMLElement | null} */ (list.querySelector("textarea")) ?? document.getElementById("files"))?.focus();
+    updateList();
+    await persist(this.draft, false);
+    const next = /** @type {HTMLElement | null} */ (list.querySelector("textarea"));
+    (next ?? document.getElementById("photo-input"))?.focus();
   }
 
-  /** @returns {Promise<string | undefined>} what was taken out of the photo; nothing when it was not posted */
-  async send() {
-    this.sending = new AbortController();
+  /** @returns {Promise<string | undefined>} the removed metadata; undefined when the upload failed */
+  async upload() {
+    this.uploading = new AbortController();
     this.progress.value = 0;
-    this.state("sending", say("sending", { percent: 0 }));
+    this.setState("uploading", t("sending", { percent: 0 }));
     const progress = (/** @type {number} */ percent) => {
       this.progress.value = percent;
-      // In steps: a screen reader reads each of them out.
-      if (percent < 100) this.state("sending", say("sending", { percent: 10 * Math.floor(percent / 10) }));
-      else this.state("processing", say("processing"));
+      // In steps of ten: a screen reader announces every change.
+      if (percent < 100) this.setState("uploading", t("sending", { percent: 10 * Math.floor(percent / 10) }));
+      else this.setState("processing", t("processing"));
     };
     try {
-      const { post, removed, before } = await send(this.draft, progress, this.sending.signal);
-      // An earlier attempt had arrived after all, perhaps with other words.
+      const { post, removed, replayed } = await upload(this.draft, progress, this.uploading.signal);
+      // A replay returns the post of an earlier attempt, whose text may have been edited since.
       const { message, alt } = this.draft;
-      if (before && ((post.message ?? "") !== message || (post.photo.alt ?? "") !== alt)) {
+      if (replayed && ((post.message ?? "") !== message || (post.photo.alt ?? "") !== alt)) {
         await call("PATCH", `/posts/${post.id}`, { message, alt });
       }
       rows.delete(this.draft.key);
-      await store(this.draft, false);
+      await persist(this.draft, false);
       this.root.remove();
       return removed;
     } catch (error) {
       await this.fail(error);
       return undefined;
     } finally {
-      this.sending = undefined;
+      this.uploading = undefined;
     }
   }
 
   /** @param {unknown} error */
   async fail(error) {
-    if (error instanceof DOMException && error.name === "AbortError") return this.state("idle", say("cancelled"));
-    if (!(error instanceof Failure)) return this.state("failed", say("failed", { reason: String(error) }));
-    if (error.status !== 0) return this.state("failed", error.message);
-    // Without a network it waits on this device, and goes by itself when the network is back.
+    if (error instanceof DOMException && error.name === "AbortError") return this.setState("idle", t("cancelled"));
+    if (!(error instanceof ApiError)) return this.setState("failed", t("failed", { reason: String(error) }));
+    if (error.status !== 0) return this.setState("failed", error.message);
+    // No response: queue the draft. `main.js` posts it when the network is back.
     this.draft.queued = true;
-    const kept = await store(this.draft);
-    this.state("queued", kept ? say("queued") : error.message);
-    if (!kept) return;
+    const saved = await persist(this.draft);
+    this.setState("queued", saved ? t("queued") : error.message);
+    if (!saved) return;
     const worker = await navigator.serviceWorker?.getRegistration();
-    // Where the browser can, it even goes when this page is closed.
+    // Background Sync, where supported, posts it even after this page is closed.
     await /** @type {any} */ (worker)?.sync?.register("drafts").catch(() => undefined);
   }
 }
 
 /**
- * Keeps a draft for the next visit. Without storage (a private window) it lives as long as this page.
+ * Saves or deletes a draft. Without IndexedDB (a private window) drafts last only as long as this page.
  * @param {import("./drafts.js").Draft} draft
  * @param {boolean} [wanted]
  */
-async function store(draft, wanted = true) {
+async function persist(draft, wanted = true) {
   try {
-    await (wanted ? keep(draft) : forget(draft.key));
+    await (wanted ? saveDraft(draft) : deleteDraft(draft.key));
     return true;
   } catch (error) {
-    console.info("drafts cannot be kept on this device", error);
+    console.info("drafts cannot be saved on this device", error);
     return false;
   }
 }
 
 /** @param {Iterable<File>} files */
-async function add(files) {
-  const refused = [];
+async function addFiles(files) {
+  const errors = [];
   for (const file of files) {
-    if (file.size > max) refused.push(say("too_large", { name: file.name, max: `${Math.round(max / 1048576)} MiB` }));
-    else if (file.type && !file.type.startsWith("image/")) refused.push(say("not_an_image", { name: file.name }));
+    if (file.size > max) errors.push(t("too_large", { name: file.name, max: `${Math.round(max / 1048576)} MiB` }));
+    else if (file.type && !file.type.startsWith("image/")) errors.push(t("not_an_image", { name: file.name }));
     else {
       const draft = newDraft(file, file.name, me);
-      show(draft);
-      await store(draft);
+      addRow(draft);
+      await persist(draft);
     }
   }
-  problem.textContent = refused.join(" ");
+  formError.textContent = errors.join(" ");
 }
 
 /** @param {import("./drafts.js").Draft} draft */
-function show(draft) {
-  const row = new Row(draft);
+function addRow(draft) {
+  const row = new DraftRow(draft);
   rows.set(draft.key, row);
   list.append(row.root);
-  if (draft.queued) row.state("queued", say("queued"));
-  review();
+  if (draft.queued) row.setState("queued", t("queued"));
+  updateList();
 }
 
-function review() {
-  sendRow.hidden = rows.size === 0;
+/** Renumbers the rows; the submit button is visible while there are any. */
+function updateList() {
+  submitRow.hidden = rows.size === 0;
   for (const [index, { root, progress }] of [...rows.values()].entries()) {
-    for (const named of [root, progress]) named.setAttribute("aria-label", say("draft", { number: index + 1 }));
+    for (const element of [root, progress]) element.setAttribute("aria-label", t("draft", { number: index + 1 }));
   }
 }
 
-/** @param {Row[]} chosen */
-async function sendAll(chosen) {
-  const button = /** @type {HTMLButtonElement} */ (sendRow.querySelector("button"));
+/** @param {DraftRow[]} selected */
+async function uploadAll(selected) {
+  const button = /** @type {HTMLButtonElement} */ (submitRow.querySelector("button"));
   button.disabled = true;
-  for (const row of chosen) row.state("waiting", say("waiting"));
+  for (const row of selected) row.setState("waiting", t("waiting"));
   let located = false;
-  // One after another: each progress is honest, and the first is there soonest.
-  for (const row of chosen) located = Boolean((await row.send())?.includes("gps")) || located;
+  // Sequentially: parallel uploads would share the bandwidth, and all of them would finish late.
+  for (const row of selected) located = Boolean((await row.upload())?.includes("gps")) || located;
   button.disabled = false;
-  review();
+  updateList();
   if (rows.size > 0) return;
-  toastLater(located ? `${say("all_posted")} ${say("removed_location")}` : say("all_posted"));
+  toastOnNextPage(located ? `${t("all_posted")} ${t("removed_location")}` : t("all_posted"));
   location.assign("/");
 }
 
-compose.addEventListener("submit", (event) => {
+composer.addEventListener("submit", (event) => {
   event.preventDefault();
-  sendAll([...rows.values()]);
+  uploadAll([...rows.values()]);
 });
 
-for (const id of ["files", "camera"]) {
+for (const id of ["photo-input", "camera-input"]) {
   const input = /** @type {HTMLInputElement} */ (document.getElementById(id));
   input.addEventListener("change", async () => {
-    await add(input.files ?? []);
+    await addFiles(input.files ?? []);
     input.value = "";
   });
 }
 
-// The page announces what was dropped or pasted anywhere on it.
+// `main.js` dispatches it for photos that are dropped or pasted anywhere on the page.
 document.addEventListener("pinhole:photos", (event) => {
   event.preventDefault();
-  add(/** @type {CustomEvent<File[]>} */ (event).detail);
+  addFiles(/** @type {CustomEvent<File[]>} */ (event).detail);
 });
 
-// Another tab or the service worker may have sent what waited here.
+// The queue was flushed by this tab, another tab or the service worker: drop the rows that were posted.
 document.addEventListener("pinhole:flushed", async () => {
-  const left = new Map((await all(me)).map((draft) => [draft.key, draft]));
+  const remaining = new Map((await draftsOf(me)).map((draft) => [draft.key, draft]));
   for (const [key, row] of rows) {
-    if (!row.draft.queued || row.sending) continue;
-    const kept = left.get(key);
-    if (kept?.queued) continue;
+    if (!row.draft.queued || row.uploading) continue;
+    const draft = remaining.get(key);
+    if (draft?.queued) continue;
     row.draft.queued = false;
-    if (kept) {
-      row.state("failed", say("refused"));
+    if (draft) {
+      row.setState("failed", t("upload_rejected"));
       continue;
     }
     rows.delete(key);
     row.root.remove();
   }
-  review();
+  updateList();
 });
 
-all(me).then(
+draftsOf(me).then(
   (drafts) => {
     for (const draft of drafts) {
       draft.by = me;
-      show(draft);
+      addRow(draft);
     }
-    if (location.search === "?shared" && drafts.length === 0) problem.textContent = say("shared_lost");
+    if (location.search === "?shared" && drafts.length === 0) formError.textContent = t("shared_lost");
   },
-  (error) => console.info("drafts cannot be kept on this device", error),
+  (error) => console.info("drafts cannot be saved on this device", error),
 );

@@ -1,20 +1,28 @@
-// Photos that are not posted yet, kept on this device: chosen, shared to us, or waiting for the network.
-// The service worker uses this file as well, so it touches no page.
+// Drafts: photos that are not posted yet, stored in IndexedDB. A queued draft is posted when the network is
+// back. The service worker imports this module too, so it must not touch the DOM.
 
 /**
- * @typedef {{ key: string, by: string, file: Blob, name: string, message: string, alt: string, queued: boolean, at: number }} Draft
+ * @typedef {object} Draft
+ * @property {string} key also the upload's idempotency key
+ * @property {string} by the author's username; empty when unknown, as for photos shared by the system
+ * @property {Blob} file
+ * @property {string} name of the file
+ * @property {string} message
+ * @property {string} alt
+ * @property {boolean} queued
+ * @property {number} at when it was created, in milliseconds since the epoch
  */
 
 /**
  * @param {Blob} file
  * @param {string} name
- * @param {string} by whose it is; empty when that is not known yet
+ * @param {string} by
  * @param {string} [message]
  * @returns {Draft}
  */
-export function draft(file, name, by, message = "") {
-  // Names the upload for the server too: sent twice under one key it is posted once.
-  const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+export function newDraft(file, name, by, message = "") {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const key = Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
   return { key, by, file, name, message, alt: "", queued: false, at: Date.now() };
 }
 
@@ -34,7 +42,7 @@ function open() {
  * @param {(store: IDBObjectStore) => IDBRequest<T>} work
  * @returns {Promise<T>}
  */
-async function within(mode, work) {
+async function inTransaction(mode, work) {
   const database = await open();
   try {
     return await new Promise((resolve, reject) => {
@@ -49,21 +57,25 @@ async function within(mode, work) {
 }
 
 /** @param {Draft} draft */
-export const keep = (draft) => within("readwrite", (store) => store.put(draft));
+export const saveDraft = (draft) => inTransaction("readwrite", (store) => store.put(draft));
 
 /** @param {string} key */
-export const forget = (key) => within("readwrite", (store) => store.delete(key));
+export const deleteDraft = (key) => inTransaction("readwrite", (store) => store.delete(key));
 
-/** What this person left here, oldest first: a device may have several readers. @param {string} me @returns {Promise<Draft[]>} */
-export async function all(me) {
-  const drafts = /** @type {Draft[]} */ (await within("readonly", (store) => store.getAll()));
+/**
+ * The drafts of a user, oldest first. Several users may share one device.
+ * @param {string} me
+ * @returns {Promise<Draft[]>}
+ */
+export async function draftsOf(me) {
+  const drafts = /** @type {Draft[]} */ (await inTransaction("readonly", (store) => store.getAll()));
   return drafts.filter(({ by }) => !by || by === me).sort((one, other) => one.at - other.at);
 }
 
-/** The form a draft is sent as. @param {Draft} draft */
-export function form(draft) {
+/** The body of `POST /posts`. @param {Draft} draft */
+export function toFormData(draft) {
   const form = new FormData();
-  // Text first: the server reads it while the photo is still on its way.
+  // Text fields first: the server parses them while the photo is still uploading.
   if (draft.message) form.append("message", draft.message);
   if (draft.alt) form.append("alt", draft.alt);
   form.append("photo", draft.file, draft.name);
@@ -71,35 +83,36 @@ export function form(draft) {
 }
 
 /**
- * Sends what waits for the network. Whatever the server refuses goes back to the drafts, for its owner to see.
+ * Posts the queued drafts. A draft that the server rejects leaves the queue, and the composer shows it again.
  * @returns {Promise<number>} how many were posted
  */
-export async function flush() {
+export async function flushQueue() {
   let posted = 0;
-  // A page may be older than the session: what one person left must not go out in another's name.
-  const who = await fetch("/me", { headers: { accept: "application/json" } });
-  const me = who.ok ? (await who.json()).username : "";
+  // The session may have changed since the page loaded: a draft must not be posted as another user.
+  const session = await fetch("/me", { headers: { accept: "application/json" } });
+  const me = session.ok ? (await session.json()).username : "";
   if (!me) return 0;
-  for (const waiting of (await all(me)).filter((draft) => draft.queued)) {
-    let answer;
+  for (const draft of (await draftsOf(me)).filter(({ queued }) => queued)) {
+    let response;
     try {
-      answer = await fetch("/posts", { method: "POST", body: form(waiting), headers: { "Idempotency-Key": waiting.key } });
+      const headers = { "Idempotency-Key": draft.key };
+      response = await fetch("/posts", { method: "POST", body: toFormData(draft), headers });
     } catch {
       break;
     }
-    if (answer.ok) {
-      // An earlier attempt had arrived after all, perhaps with other words.
-      if (answer.headers.get("idempotency-replayed") === "true") await mend((await answer.json()).id, waiting);
-      await forget(waiting.key);
+    if (response.ok) {
+      // A replay returns the post of an earlier attempt, whose text may have been edited since.
+      if (response.headers.get("idempotency-replayed") === "true") await updateText((await response.json()).id, draft);
+      await deleteDraft(draft.key);
       posted += 1;
-    } else if (answer.status < 500 && answer.status !== 429) {
-      await keep({ ...waiting, queued: false });
+    } else if (response.status < 500 && response.status !== 429) {
+      await saveDraft({ ...draft, queued: false });
     } else break;
   }
   return posted;
 }
 
 /** @param {number} id @param {Draft} draft */
-function mend(id, { message, alt }) {
+function updateText(id, { message, alt }) {
   return fetch(`/posts/${id}`, { method: "PATCH", body: new URLSearchParams({ message, alt }) });
 }

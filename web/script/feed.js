@@ -1,5 +1,5 @@
-// The feed: a list that goes on, with posts one can like and change.
+// Entry module of the feed: infinite scroll, likes, and the post menu.
 
+import "./infinite-scroll.js";
 import "./like.js";
-import "./list.js";
-import "./menu.js";
+import "./post-menu.js";

@@ -1,59 +1,64 @@
-// Likes: by button, by double tap, by the key L while a post has the focus. Shown at once, taken back if refused.
+// Likes: by button, by double tap, or by the key L while a post has the focus. An optimistic update: shown at
+// once, and rolled back when the server rejects it.
 
-import { Failure, call } from "./api.js";
-import { toast, toastLater } from "./toast.js";
-import { say } from "./words.js";
+import { ApiError, call } from "./api.js";
+import { t } from "./i18n.js";
+import { toast, toastOnNextPage } from "./toast.js";
 
-/** How long a second tap may take. */
-const TWICE = 300;
+const DOUBLE_TAP_MS = 300;
 
-/** What the server holds, for posts that were touched. @type {Map<string, boolean>} */
-const held = new Map();
-/** Posts with a request under way. @type {Set<string>} */
-const busy = new Set();
+/** The like state that the server confirmed last, by post id. @type {Map<string, boolean>} */
+const confirmed = new Map();
+/** Ids of posts with a request in flight. @type {Set<string>} */
+const inFlight = new Set();
 
 /**
  * @param {HTMLElement} post
- * @param {boolean} [want] the opposite of now, unless told
+ * @param {boolean} [want] toggles by default
  */
 function like(post, want) {
   const button = /** @type {HTMLElement} */ (post.querySelector('[data-slot="like"]'));
+  // A guest has a link to the login page instead of a button.
   if (button instanceof HTMLAnchorElement) {
     button.click();
     return;
   }
   const id = post.dataset.post ?? "";
   const now = isLiked(post);
-  if (!held.has(id)) held.set(id, now);
+  if (!confirmed.has(id)) confirmed.set(id, now);
   if ((want ?? !now) === now) return;
   show(post, !now);
-  if (!busy.has(id)) settle(post, id);
+  if (!inFlight.has(id)) synchronize(post, id);
 }
 
-/** Asks until the server holds what the reader sees, one request at a time. @param {HTMLElement} post @param {string} id */
-async function settle(post, id) {
-  busy.add(id);
-  while (held.get(id) !== isLiked(post)) {
+/**
+ * Sends requests, one at a time, until the server's state is the one on the screen.
+ * @param {HTMLElement} post
+ * @param {string} id
+ */
+async function synchronize(post, id) {
+  inFlight.add(id);
+  while (confirmed.get(id) !== isLiked(post)) {
     const want = isLiked(post);
     try {
       await call(want ? "POST" : "DELETE", `/posts/${id}/likes`);
-    } catch (error) {
-      const failure = error instanceof Failure ? error : new Failure(String(error), 0);
-      // It was so already: in another window, perhaps.
-      if (failure.status !== 409) {
+    } catch (cause) {
+      const error = cause instanceof ApiError ? cause : new ApiError(String(cause), 0);
+      // 409: the server already has this state, for instance from another tab.
+      if (error.status !== 409) {
         if (isLiked(post) === want) show(post, !want);
-        if (failure.status === 401) {
-          toastLater(failure.message);
+        if (error.status === 401) {
+          toastOnNextPage(error.message);
           location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
           break;
         }
-        toast(say(want ? "like_failed" : "unlike_failed", { reason: failure.message }));
+        toast(t(want ? "like_failed" : "unlike_failed", { reason: error.message }));
         break;
       }
     }
-    held.set(id, want);
+    confirmed.set(id, want);
   }
-  busy.delete(id);
+  inFlight.delete(id);
 }
 
 /** @param {HTMLElement} post */
@@ -69,18 +74,18 @@ function show(post, liked) {
 }
 
 /** @param {HTMLElement} post */
-function likeByTap(post) {
+function likeByDoubleTap(post) {
   like(post, true);
   const heart = post.querySelector(".burst");
   if (!heart || !document.body.dataset.me) return;
-  heart.classList.remove("go");
-  // Reading a size makes the browser forget the animation, so that it can run again.
+  heart.classList.remove("animate");
+  // Forces a reflow, so that the animation restarts.
   heart.getBoundingClientRect();
-  heart.classList.add("go");
+  heart.classList.add("animate");
 }
 
-/** @type {{ post: HTMLElement, timer: number } | undefined} */
-let tapped;
+/** The first tap of a possible double tap. @type {{ post: HTMLElement, timer: number } | undefined} */
+let firstTap;
 
 document.addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
@@ -88,26 +93,26 @@ document.addEventListener("click", (event) => {
   if (!post) return;
   if (target.closest("button.like")) return like(post);
   const photo = target.closest(".photo");
-  // The keyboard, a second tab and the like mean what they always mean.
-  const plain = event.detail > 0 && event.button === 0 && !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
-  if (!photo || !plain) return;
+  // Clicks by keyboard, with modifiers or other buttons follow the link as usual.
+  const modified = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+  if (!photo || modified || event.detail === 0 || event.button !== 0) return;
   event.preventDefault();
-  if (tapped?.post === post) {
-    clearTimeout(tapped.timer);
-    tapped = undefined;
-    return likeByTap(post);
+  if (firstTap?.post === post) {
+    clearTimeout(firstTap.timer);
+    firstTap = undefined;
+    return likeByDoubleTap(post);
   }
-  clearTimeout(tapped?.timer);
+  clearTimeout(firstTap?.timer);
   const open = () => {
-    tapped = undefined;
+    firstTap = undefined;
     if (photo instanceof HTMLAnchorElement) location.assign(photo.href);
   };
-  tapped = { post, timer: setTimeout(open, TWICE) };
+  firstTap = { post, timer: setTimeout(open, DOUBLE_TAP_MS) };
 });
 
 document.addEventListener("keydown", (event) => {
   const target = /** @type {Element} */ (event.target);
-  // Only while a post has the focus: a single letter must not act from just anywhere.
+  // Single-letter shortcuts are active only while a post has the focus (WCAG 2.1.4).
   const post = /** @type {HTMLElement | null} */ (target.closest("article[data-post]"));
   if (!post || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   const key = event.key.toLowerCase();

@@ -1,97 +1,97 @@
-// What every page does: tell times, tell about the network, take in dropped and pasted photos, send what waited.
+// Entry module of every page: times, network status, drag and drop, paste, placeholders, the draft queue and
+// the service worker's registration.
 
-import { all, draft, flush, keep } from "./drafts.js";
-import { showWaiting, toast } from "./toast.js";
-import { tellTimes } from "./time.js";
-import { say } from "./words.js";
+import { draftsOf, flushQueue, newDraft, saveDraft } from "./drafts.js";
+import { t } from "./i18n.js";
+import { formatTimes } from "./time.js";
+import { showDeferredToast, toast } from "./toast.js";
 
 const me = document.body.dataset.me;
 
-/** A server that was away may be back without the network ever having gone. */
-const LOOK_AGAIN = 30_000;
+/** The server may have been down while the browser stayed online, so no `online` event is fired. */
+const QUEUE_RETRY_MS = 30_000;
 
-function tellNetwork() {
-  const line = /** @type {HTMLElement} */ (document.getElementById("network"));
-  const old = !navigator.onLine || document.body.dataset.kept !== undefined;
-  line.hidden = !old;
-  line.textContent = old ? say("offline") : "";
+function showNetworkStatus() {
+  const line = /** @type {HTMLElement} */ (document.getElementById("network-status"));
+  const stale = !navigator.onLine || document.body.dataset.cached !== undefined;
+  line.hidden = !stale;
+  line.textContent = stale ? t("offline") : "";
 }
 
-/** Posts what waited for the network. */
-async function sendWaiting() {
+async function postQueuedDrafts() {
   if (!me || !navigator.onLine) return;
   try {
-    if (!(await all(me)).some((waiting) => waiting.queued)) return;
-    // One tab at a time, where the browser can arrange it; the keys make sure in any case.
+    if (!(await draftsOf(me)).some(({ queued }) => queued)) return;
+    // One tab at a time, where Web Locks exist; the idempotency keys prevent duplicate posts in any case.
     const posted = navigator.locks
-      ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flush() : 0))
-      : await flush();
-    if (posted > 0) toast(say("all_posted"));
+      ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flushQueue() : 0))
+      : await flushQueue();
+    if (posted > 0) toast(t("all_posted"));
   } catch (error) {
-    console.info("what waits could not be looked at", error);
+    console.info("queued drafts could not be posted", error);
   } finally {
     document.dispatchEvent(new Event("pinhole:flushed"));
   }
 }
 
 /** @param {DataTransfer | null} data */
-function photosIn(data) {
+function imageFiles(data) {
   return [...(data?.files ?? [])].filter((file) => !file.type || file.type.startsWith("image/"));
 }
 
-/** Hands photos to the composer: the one on this page, or the one we open. @param {File[]} files */
+/** Passes photos to this page's composer, or saves them as drafts and opens it. @param {File[]} files */
 async function compose(files) {
   if (!me) return location.assign("/login?next=/new");
-  const taken = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
-  if (taken) return;
-  for (const file of files) await keep(draft(file, file.name, me));
+  const handled = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
+  if (handled) return;
+  for (const file of files) await saveDraft(newDraft(file, file.name, me));
   location.assign("/new");
 }
 
 /** @param {DragEvent} event */
-function carriesFiles(event) {
+function hasFiles(event) {
   return event.dataTransfer?.types.includes("Files") ?? false;
 }
 
 addEventListener("dragover", (event) => {
-  if (!carriesFiles(event)) return;
+  if (!hasFiles(event)) return;
   event.preventDefault();
-  document.body.classList.add("over");
+  document.body.classList.add("dragover");
 });
 addEventListener("dragleave", (event) => {
-  if (!event.relatedTarget) document.body.classList.remove("over");
+  if (!event.relatedTarget) document.body.classList.remove("dragover");
 });
 addEventListener("drop", (event) => {
-  if (!carriesFiles(event)) return;
+  if (!hasFiles(event)) return;
   event.preventDefault();
-  document.body.classList.remove("over");
-  const files = photosIn(event.dataTransfer);
+  document.body.classList.remove("dragover");
+  const files = imageFiles(event.dataTransfer);
   if (files.length > 0) compose(files);
 });
 addEventListener("paste", (event) => {
-  const files = photosIn(/** @type {ClipboardEvent} */ (event).clipboardData);
+  const files = imageFiles(/** @type {ClipboardEvent} */ (event).clipboardData);
   if (files.length === 0) return;
   event.preventDefault();
   compose(files);
 });
 
-// A photo with clear parts must not show its haze through them.
+// Removes the placeholder of a loaded image: it would show through transparent parts.
 document.addEventListener(
   "load",
   (event) => {
     const image = /** @type {Element} */ (event.target);
     if (!image.matches?.(".picture")) return;
     image.previousElementSibling?.remove();
-    image.classList.remove("missing");
+    image.classList.remove("load-failed");
   },
   true,
 );
-// One that does not arrive leaves its haze, not a broken picture.
+// Hides an image that failed to load: its placeholder stays instead of the browser's icon.
 document.addEventListener(
   "error",
   (event) => {
     const image = /** @type {Element} */ (event.target);
-    if (image.matches?.(".picture")) image.classList.add("missing");
+    if (image.matches?.(".picture")) image.classList.add("load-failed");
   },
   true,
 );
@@ -99,30 +99,30 @@ for (const image of /** @type {NodeListOf<HTMLImageElement>} */ (document.queryS
   if (image.complete && image.naturalWidth > 0) image.previousElementSibling?.remove();
 }
 
-async function register() {
-  const worker = navigator.serviceWorker;
-  if (!worker) return;
-  const trusted = /** @type {any} */ (window).trustedTypes?.createPolicy("pinhole", {
+async function registerServiceWorker() {
+  const container = navigator.serviceWorker;
+  if (!container) return;
+  const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("pinhole", {
     createScriptURL: (/** @type {string} */ url) => url,
   });
   try {
-    await worker.register(trusted?.createScriptURL("/sw.js") ?? "/sw.js", { type: "module" });
+    await container.register(policy?.createScriptURL("/sw.js") ?? "/sw.js", { type: "module" });
   } catch (error) {
-    console.info("pages are not kept for offline use", error);
+    console.info("service worker not registered; pages are not available offline", error);
   }
 }
 
 addEventListener("online", () => {
-  tellNetwork();
-  sendWaiting();
+  showNetworkStatus();
+  postQueuedDrafts();
 });
-addEventListener("offline", tellNetwork);
+addEventListener("offline", showNetworkStatus);
 navigator.serviceWorker?.addEventListener("message", ({ data }) => {
   if (data === "flushed") document.dispatchEvent(new Event("pinhole:flushed"));
 });
-tellNetwork();
-tellTimes(document);
-showWaiting();
-sendWaiting();
-setInterval(sendWaiting, LOOK_AGAIN);
-register();
+showNetworkStatus();
+formatTimes(document);
+showDeferredToast();
+postQueuedDrafts();
+setInterval(postQueuedDrafts, QUEUE_RETRY_MS);
+registerServiceWorker();

@@ -1,4 +1,4 @@
-// The page of one post.
+// Entry module of a post's own page.
 
 import "./like.js";
-import "./menu.js";
+import "./post-menu.js";

@@ -1,56 +1,56 @@
-// The service worker: the last pages and photos stay readable offline, photos can be shared to us from the phone's
-// gallery, and what waits for the network is sent when it is back. Served at /sw.js, the root of what it serves.
+// The service worker: serves pages and photos from the offline cache, receives photos from the system's share
+// sheet, and posts queued drafts by Background Sync. Served at /sw.js, so that its scope is the whole site.
 
-import { draft, flush, keep } from "./drafts.js";
+import { flushQueue, newDraft, saveDraft } from "./drafts.js";
 
 const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (self));
 
-// The server writes in what this version is made of.
+// The server fills in the asset version and the URLs of its files.
 const SHELL = "shell-{version}";
 /** @type {string[]} */
 const FILES = JSON.parse('{files}');
 const OFFLINE = "/offline";
 const PAGES = "pages";
 const PHOTOS = "photos";
-/** How many of each are kept, newest first. */
-const KEPT = { [PAGES]: 40, [PHOTOS]: 240 };
-/** A network that takes longer is as good as none, if we have something to show. */
-const PATIENCE = 4000;
+/** The most entries per cache; the oldest are evicted. */
+const MAX_ENTRIES = { [PAGES]: 40, [PHOTOS]: 240 };
+/** A cached page is served when the network takes longer. */
+const NETWORK_TIMEOUT_MS = 4000;
 
 worker.addEventListener("install", (event) => {
   event.waitUntil(caches.open(SHELL).then((shell) => shell.addAll([...FILES, OFFLINE])).then(() => worker.skipWaiting()));
 });
 
 worker.addEventListener("activate", (event) => {
-  const tidy = async () => {
+  const deleteOldShells = async () => {
     const old = (await caches.keys()).filter((name) => name.startsWith("shell-") && name !== SHELL);
     await Promise.all(old.map((name) => caches.delete(name)));
     await worker.clients.claim();
   };
-  event.waitUntil(tidy());
+  event.waitUntil(deleteOldShells());
 });
 
 worker.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
   if (url.origin !== location.origin) return;
-  if (request.method === "POST" && url.pathname === "/share") return event.respondWith(receive(request));
+  if (url.pathname === "/share") return event.respondWith(request.method === "POST" ? receiveShare(request) : checkShare(request));
   if (request.method !== "GET") return;
   if (url.pathname.startsWith("/web/")) return event.respondWith(fromShell(request));
-  if (url.pathname.startsWith("/photos/")) return event.respondWith(photo(event));
+  if (url.pathname.startsWith("/photos/")) return event.respondWith(cacheFirst(event));
   const page = request.mode === "navigate" && /^\/($|p\/|@|new$|join$|login$)/.test(url.pathname);
-  const list = /^\/(feed|users\/[^/]+\/posts)$/.test(url.pathname);
-  if (page || list) event.respondWith(latest(event));
+  const feed = /^\/(feed|users\/[^/]+\/posts)$/.test(url.pathname);
+  if (page || feed) event.respondWith(networkFirst(event));
 });
 
 worker.addEventListener("sync", (event) => {
   const sync = /** @type {ExtendableEvent & { tag: string }} */ (event);
-  if (sync.tag === "drafts") sync.waitUntil(sendWaiting());
+  if (sync.tag === "drafts") sync.waitUntil(postQueuedDrafts());
 });
 
-/** And tells the pages that show what waits. */
-async function sendWaiting() {
-  await flush();
+async function postQueuedDrafts() {
+  await flushQueue();
+  // An open composer removes the posted drafts from its list.
   for (const page of await worker.clients.matchAll()) page.postMessage("flushed");
 }
 
@@ -59,60 +59,92 @@ async function fromShell(request) {
   return (await caches.match(request)) ?? fetch(request);
 }
 
-/** Photos never change, so what we have is right. @param {FetchEvent} event */
-async function photo(event) {
-  const kept = await caches.match(event.request);
-  if (kept) return kept;
-  const answer = await fetch(event.request);
-  if (answer.ok) event.waitUntil(store(PHOTOS, event.request, answer.clone()));
-  return answer;
+/** For photos: a photo's URL always has the same content. @param {FetchEvent} event */
+async function cacheFirst(event) {
+  const cached = await caches.match(event.request);
+  if (cached) return cached;
+  const response = await fetch(event.request);
+  if (response.ok) event.waitUntil(store(PHOTOS, event.request, response.clone()));
+  return response;
 }
 
-/** From the network if it answers in time; else as it was last seen. @param {FetchEvent} event */
-async function latest(event) {
+/** For pages and feeds: from the cache only if the network fails or is too slow. @param {FetchEvent} event */
+async function networkFirst(event) {
   const { request } = event;
-  const fresh = fetch(request).then((answer) => {
-    if (answer.ok) event.waitUntil(store(PAGES, request, answer.clone()));
-    return answer;
+  const network = fetch(request).then((response) => {
+    if (response.ok) event.waitUntil(store(PAGES, request, response.clone()));
+    return response;
   });
-  // The composer is the same whatever brought somebody there.
+  // The composer ignores its query on the server, so any cached copy matches.
   const ignoreSearch = new URL(request.url).pathname === "/new";
-  const kept = await caches.open(PAGES).then((pages) => pages.match(request, { ignoreVary: true, ignoreSearch }));
-  if (!kept) return fresh.catch((error) => offline(request, error));
-  const late = new Promise((resolve) => setTimeout(() => resolve(undefined), PATIENCE));
-  const first = await Promise.race([fresh, late]).catch(() => undefined);
-  return first ?? marked(request, kept);
+  const cached = await caches.open(PAGES).then((pages) => pages.match(request, { ignoreVary: true, ignoreSearch }));
+  if (!cached) return network.catch((error) => offlinePage(request, error));
+  const timeout = new Promise((resolve) => setTimeout(() => resolve(undefined), NETWORK_TIMEOUT_MS));
+  const response = await Promise.race([network, timeout]).catch(() => undefined);
+  return response ?? markCached(request, cached);
 }
 
-/** A page that may be old says so; `main.js` reads the mark. @param {Request} request @param {Response} kept */
-async function marked(request, kept) {
-  if (request.mode !== "navigate") return kept;
-  const headers = new Headers(kept.headers);
+/**
+ * Adds `data-cached` to a page's body: `main.js` shows that it may be stale.
+ * @param {Request} request
+ * @param {Response} cached
+ */
+async function markCached(request, cached) {
+  if (request.mode !== "navigate") return cached;
+  const headers = new Headers(cached.headers);
   for (const name of ["content-encoding", "content-length"]) headers.delete(name);
-  return new Response((await kept.text()).replace("<body", "<body data-kept"), { headers });
+  return new Response((await cached.text()).replace("<body", "<body data-cached"), { headers });
 }
 
 /** @param {Request} request @param {unknown} error */
-async function offline(request, error) {
+async function offlinePage(request, error) {
   const page = request.mode === "navigate" && (await caches.match(OFFLINE, { ignoreVary: true }));
   if (page) return page;
   throw error;
 }
 
-/** @param {"pages" | "photos"} name @param {Request} request @param {Response} answer */
-async function store(name, request, answer) {
+/**
+ * @param {"pages" | "photos"} name
+ * @param {Request} request
+ * @param {Response} response
+ */
+async function store(name, request, response) {
   const cache = await caches.open(name);
   await cache.delete(request, { ignoreVary: true });
-  await cache.put(request, answer);
+  await cache.put(request, response);
   const keys = await cache.keys();
-  await Promise.all(keys.slice(0, Math.max(0, keys.length - KEPT[name])).map((key) => cache.delete(key)));
+  await Promise.all(keys.slice(0, Math.max(0, keys.length - MAX_ENTRIES[name])).map((key) => cache.delete(key)));
 }
 
-/** What the phone shares becomes drafts. @param {Request} request */
-async function receive(request) {
-  const form = await request.formData();
-  const words = ["title", "text", "url"].map((name) => form.get(name)).filter((word) => typeof word === "string" && word);
-  const files = form.getAll("photo").filter((file) => file instanceof File);
-  for (const file of files) await keep(draft(file, file.name, "", words.join("\n")));
+/** The share that the server has not checked yet. @type {{ key: string, form: FormData } | undefined} */
+let uncheckedShare;
+
+/**
+ * Keeps a share until the server has checked where it comes from: a form of another site must not fill the
+ * composer, and only the server sees `Sec-Fetch-Site`. The redirect has the same initiator, but no body to upload.
+ * @param {Request} request
+ */
+async function receiveShare(request) {
+  const key = crypto.randomUUID();
+  uncheckedShare = { key, form: await request.formData() };
+  return Response.redirect(`/share?key=${key}`, 303);
+}
+
+/** Saves the share as drafts if the server redirects, or cannot be reached. @param {Request} request */
+async function checkShare(request) {
+  const checked = await fetch(request).catch(() => undefined);
+  if (checked && checked.type !== "opaqueredirect") return checked;
+  const share = uncheckedShare;
+  if (share && share.key === new URL(request.url).searchParams.get("key")) {
+    uncheckedShare = undefined;
+    await saveShare(share.form);
+  }
   return Response.redirect("/new?shared", 303);
+}
+
+/** Saves shared photos as drafts; their text becomes the message. @param {FormData} form */
+async function saveShare(form) {
+  const texts = ["title", "text", "url"].map((name) => form.get(name)).filter((text) => typeof text === "string" && text);
+  const files = form.getAll("photo").filter((file) => file instanceof File);
+  for (const file of files) await saveDraft(newDraft(file, file.name, "", texts.join("\n")));
 }

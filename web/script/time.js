@@ -1,29 +1,29 @@
-// Times as people say them, in their own language and time zone.
+// Formats <time> elements in the page's locale and the browser's time zone.
 
-import { language } from "./words.js";
+import { locale } from "./i18n.js";
 
-const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
-const day = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
-const moment = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "short" });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const full = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "short" });
 
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
-/** @param {ParentNode} within */
-export function tellTimes(within) {
-  for (const time of within.querySelectorAll("time")) {
-    // The contract writes offsets without a colon.
-    const then = new Date(time.dateTime.replace(/([+-]\d\d)(\d\d)$/, "$1:$2"));
-    if (Number.isNaN(then.getTime())) continue;
-    time.textContent = time.dataset.form === "day" ? day.format(then) : spoken(then);
-    time.title = moment.format(then);
+/** @param {ParentNode} root */
+export function formatTimes(root) {
+  for (const time of root.querySelectorAll("time")) {
+    // The API writes UTC offsets as +0000; Date parses only +00:00.
+    const date = new Date(time.dateTime.replace(/([+-]\d\d)(\d\d)$/, "$1:$2"));
+    if (Number.isNaN(date.getTime())) continue;
+    time.textContent = time.dataset.format === "day" ? day.format(date) : relativeTime(date);
+    time.title = full.format(date);
   }
 }
 
-/** @param {Date} then */
-function spoken(then) {
-  const seconds = (then.getTime() - Date.now()) / 1000;
-  if (seconds < -7 * 86400) return day.format(then);
+/** Relative up to a week ago, then the day. @param {Date} date */
+function relativeTime(date) {
+  const seconds = (date.getTime() - Date.now()) / 1000;
+  if (seconds < -7 * 86400) return day.format(date);
   const [unit, length] = UNITS.find(([, length]) => -seconds >= length) ?? ["second", 1];
   return relative.format(Math.min(0, Math.round(seconds / length)), unit);
 }

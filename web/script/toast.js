@@ -1,30 +1,30 @@
-// A sentence at the foot of the page that goes by itself.
+// Toasts: short messages at the bottom of the page that disappear by themselves.
 
-const LATER = "pinhole-toast";
+const DEFERRED = "pinhole-toast";
 
 /** @param {string} text */
 export function toast(text) {
-  const place = document.getElementById("toasts");
-  if (!place) return;
+  const toasts = document.getElementById("toasts");
+  if (!toasts) return;
   const line = document.createElement("p");
   line.className = "toast";
   line.textContent = text;
-  place.append(line);
-  // Long enough to be read twice.
+  toasts.append(line);
+  // Longer texts stay longer.
   setTimeout(() => line.remove(), 4000 + 60 * text.length);
 }
 
 /**
- * Says it on the page that is opened next.
+ * Shows the toast on the page that is opened next.
  * @param {string} text
  */
-export function toastLater(text) {
-  sessionStorage.setItem(LATER, text);
+export function toastOnNextPage(text) {
+  sessionStorage.setItem(DEFERRED, text);
 }
 
-export function showWaiting() {
-  const text = sessionStorage.getItem(LATER);
+export function showDeferredToast() {
+  const text = sessionStorage.getItem(DEFERRED);
   if (!text) return;
-  sessionStorage.removeItem(LATER);
+  sessionStorage.removeItem(DEFERRED);
   toast(text);
 }

@@ -1,16 +1,16 @@
-// Sending one photo, with its progress. `fetch` cannot tell how much of a body has left; this old friend can.
+// Uploads one draft with progress events. XMLHttpRequest because `fetch` does not report upload progress.
 
-import { Failure, refusal } from "./api.js";
-import { form } from "./drafts.js";
-import { say } from "./words.js";
+import { ApiError, responseError } from "./api.js";
+import { toFormData } from "./drafts.js";
+import { t } from "./i18n.js";
 
 /**
  * @param {import("./drafts.js").Draft} draft
  * @param {(percent: number) => void} progress
  * @param {AbortSignal} signal
- * @returns {Promise<{ post: import("./api.js").Post, removed: string, before: boolean }>}
+ * @returns {Promise<{ post: import("./api.js").Post, removed: string, replayed: boolean }>}
  */
-export function send(draft, progress, signal) {
+export function upload(draft, progress, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", "/posts");
@@ -19,15 +19,15 @@ export function send(draft, progress, signal) {
     request.upload.onprogress = (event) => progress((100 * event.loaded) / event.total);
     request.onload = () => {
       if (request.status !== 201) {
-        return reject(refusal(request.status, request.getResponseHeader("x-error-code"), request.response ?? {}));
+        return reject(responseError(request.status, request.getResponseHeader("x-error-code"), request.response ?? {}));
       }
       const removed = request.getResponseHeader("x-removed-metadata") ?? "";
-      const before = request.getResponseHeader("idempotency-replayed") === "true";
-      resolve({ post: request.response, removed, before });
+      const replayed = request.getResponseHeader("idempotency-replayed") === "true";
+      resolve({ post: request.response, removed, replayed });
     };
-    request.onerror = () => reject(new Failure(say("no_network"), 0));
+    request.onerror = () => reject(new ApiError(t("no_network"), 0));
     request.onabort = () => reject(new DOMException("", "AbortError"));
     signal.addEventListener("abort", () => request.abort());
-    request.send(form(draft));
+    request.send(toFormData(draft));
   });
 }

@@ -1,4 +1,4 @@
-//! What every question about pictures needs: photos, peers and how often to ask.
+//! State shared by all sections about pictures: photos, peers, rounds.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use crate::photos::Photos;
 use crate::score::{Pixels, jpeg_quality};
 use crate::{engine, photos};
 
-/// What every question needs.
 pub(super) struct Bench {
     pub(super) rounds: usize,
     pub(super) peers: Peers,
@@ -23,8 +22,8 @@ pub(super) struct Bench {
     pub(super) master_quality: u8,
 }
 
-/// The number means something else to each of them, so bytes and scores are what is compared. With this one
-/// the peers' files are as long as ours.
+/// The quality setting means something else to each encoder, so bytes and scores are compared. With this
+/// value the peers' files are as long as Pinhole's.
 pub(crate) const PEERS_QUALITY: u8 = 82;
 
 impl Bench {
@@ -53,7 +52,7 @@ impl Bench {
             (
                 "JPEG quality".to_owned(),
                 format!(
-                    "{} served by us and {} by the others, {} kept",
+                    "{} served by Pinhole and {} by the peers, {} for masters",
                     self.served_quality, self.quality, self.master_quality
                 ),
             ),
@@ -62,7 +61,7 @@ impl Bench {
         Ok(setting)
     }
 
-    /// The pixels of a square file, by a decoder that is not ours.
+    /// The pixels of a square file, decoded by Pillow instead of the engine under test.
     pub(super) fn pixels(&self, file: &Path) -> Result<Pixels, Error> {
         self.resized(file, None, None)
     }
@@ -72,8 +71,8 @@ impl Bench {
         self.resized(file, Some(side), None)
     }
 
-    /// The same for a picture that is not square, wherever one may find its centre: exactly, or up to half
-    /// a pixel beside it. Nobody sees that, but the score would.
+    /// The same for a photo that is not square, cropped at the exact centre and half a pixel beside it. Peers
+    /// round the crop differently; the shift is invisible, but lowers the score.
     pub(super) fn references(&self, file: &Path, side: u16) -> Result<Vec<Pixels>, Error> {
         [None, Some(0), Some(1)].into_iter().map(|cut| self.resized(file, Some(side), cut)).collect()
     }

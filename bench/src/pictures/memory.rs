@@ -19,7 +19,7 @@ const FILES: [(&str, &str); 5] = [
 
 const TIMES: usize = 3;
 
-/// What the child process does: one upload if there is a photo, and say what it took.
+/// Runs in the child process: ingests the photo, if given, and prints the peak memory.
 pub(crate) fn one(photo: Option<&Path>) -> Result<(), Error> {
     if let Some(photo) = photo {
         let ingested = engine::ingest(&read(photo)?)?;
@@ -39,7 +39,7 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
         rows.push([words.into(), mib(size), mib(peak)]);
     }
     let section = Section::new("Memory of one upload")
-        .note("The peak of a process that does one upload, the file's own bytes included, less that of one that does nothing.");
+        .note("The peak of a process that does one upload, the file's own bytes included, minus that of an idle process.");
     Ok(Section { tables: vec![Table::new(["photo", "file, MiB", "peak, MiB"], rows)], ..section })
 }
 
@@ -49,9 +49,9 @@ fn mib(bytes: f64) -> Cell {
 
 /// In bytes.
 fn peak_of(photo: Option<&Path>) -> Result<f64, Error> {
-    let us = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
+    let program = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
     let peaks = (0..TIMES).map(|_| {
-        let output = Command::new(&us).arg("one-upload").args(photo).output();
+        let output = Command::new(&program).arg("one-upload").args(photo).output();
         let output = output.map_err(Error::system("one upload"))?;
         let words = String::from_utf8_lossy(&output.stdout);
         words.trim().parse::<f64>().map_err(|_| {
@@ -66,5 +66,5 @@ fn peak_kib() -> Result<u64, Error> {
     let status = String::from_utf8_lossy(&status);
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = peak.and_then(|peak| peak.trim().trim_end_matches("kB").trim_end().parse().ok());
-    peak.ok_or_else(|| Error::measure("the system does not tell the peak memory of a process"))
+    peak.ok_or_else(|| Error::measure("the system does not report the peak memory of a process"))
 }

@@ -20,8 +20,8 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
         }
     }
     let section = Section::new("Sizes and formats").note(
-        "Each from the square the service takes for it; quality against a lossless resize of that square. \
-         Medians over the photos. SSIMULACRA2 is made for larger pictures: do not trust it at 64².",
+        "Each from the master that the service renders it from; quality against a lossless resize of that square. \
+         Medians over the photos. SSIMULACRA2 is not calibrated for images as small as 64².",
     );
     Ok(Section {
         tables: vec![Table::new(["size", "format", "bytes", "CPU ms", "SSIMULACRA2"], rows)],
@@ -36,7 +36,7 @@ fn row(bench: &Bench, side: u16, format: OutputFormat) -> Result<[Cell; 5], Erro
     Ok([
         Cell::Text(format!("{side}²")),
         format.name().into(),
-        Cell::Whole(middle(|made| made.bytes) as u64),
+        Cell::Integer(middle(|made| made.bytes) as u64),
         middle(|made| made.ms).into(),
         middle(|made| made.score).into(),
     ])

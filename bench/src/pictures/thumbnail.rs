@@ -6,9 +6,9 @@ use std::process::Command;
 use super::Bench;
 use crate::engine::{self, SIDE};
 use crate::error::{Error, read, write};
-use crate::measure::{Contender, cpu_of, median, race};
+use crate::measure::{Candidate, compare, cpu_of, median};
 use crate::photos::Photo;
-use crate::report::{Bar, Cell, Section, Table};
+use crate::report::{Cell, Section, Table, Target};
 use crate::score::score;
 
 /// What the child process does.
@@ -17,45 +17,53 @@ pub(crate) fn one(photo: &Path, out: &Path, side: u16) -> Result<(), Error> {
 }
 
 pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
-    let us = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
-    let contender = |name: &'static str| {
-        let us = us.clone();
-        Contender::new(name, move |photo| cpu_of(&mut command(bench, &us, name, photo)))
+    let program = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
+    let candidate = |name: &'static str| {
+        let program = program.clone();
+        Candidate::new(name, move |photo| cpu_of(&mut command(bench, &program, name, photo)))
     };
-    let timings = race(bench.rounds, &bench.photos.twelve, NAMES.map(contender).into())?;
+    let timings = compare(bench.rounds, &bench.photos.twelve, NAMES.map(candidate).into())?;
 
     let found = NAMES.map(|name| judge(bench, name)).into_iter().collect::<Result<Vec<_>, _>>()?;
     let rows = NAMES.iter().zip(&found).map(|(name, found)| {
         [
             (*name).into(),
-            Cell::Whole(middle(found, |file| file.bytes) as u64),
+            Cell::Integer(middle(found, |file| file.bytes) as u64),
             middle(found, |f| f.score).into(),
         ]
     });
-    let tables = vec![Table::new(["who", "bytes", "SSIMULACRA2"], rows)];
+    let tables = vec![Table::new(["candidate", "bytes", "SSIMULACRA2"], rows)];
 
-    let (ours, vips) = (&found[0], &found[1]);
+    let (pinhole, vips) = (&found[0], &found[1]);
     let versus = |with: fn(&File, &File) -> f64| {
-        median(&ours.iter().zip(vips).map(|(ours, vips)| with(ours, vips)).collect::<Vec<_>>())
+        median(&pinhole.iter().zip(vips).map(|(pinhole, vips)| with(pinhole, vips)).collect::<Vec<_>>())
     };
-    let bars = vec![
-        Bar::ratio("a process for one 512²: CPU against vipsthumbnail", timings[0].ratio(&timings[1]), 0.5),
-        Bar::at_most("its bytes against vipsthumbnail's", versus(|ours, vips| ours.bytes / vips.bytes), 1.0),
-        Bar::at_least(
+    let targets = vec![
+        Target::ratio(
+            "a process for one 512²: CPU against vipsthumbnail",
+            timings[0].ratio(&timings[1]),
+            0.5,
+        ),
+        Target::at_most(
+            "its bytes against vipsthumbnail's",
+            versus(|pinhole, vips| pinhole.bytes / vips.bytes),
+            1.0,
+        ),
+        Target::at_least(
             "its SSIMULACRA2 above vipsthumbnail's",
-            versus(|ours, vips| ours.score - vips.score),
+            versus(|pinhole, vips| pinhole.score - vips.score),
             0.0,
         ),
     ];
     let section = Section::new("A 512² JPEG from a 12 MP JPEG, whole process").note(
         "Start, decode, resize, encode and end. Quality against a full decode and a plain Lanczos filter.",
     );
-    Ok(Section { timings, tables, bars, ..section })
+    Ok(Section { timings, tables, targets, ..section })
 }
 
-const NAMES: [&str; 5] = ["ours", "vipsthumbnail", "ImageMagick", "Pillow (draft)", "sharp"];
+const NAMES: [&str; 5] = ["Pinhole", "vipsthumbnail", "ImageMagick", "Pillow (draft)", "sharp"];
 
-fn command(bench: &Bench, us: &Path, name: &str, photo: &Photo) -> Command {
+fn command(bench: &Bench, program: &Path, name: &str, photo: &Photo) -> Command {
     let (peers, out, quality) = (&bench.peers, made(bench, name, photo), bench.quality);
     match name {
         "vipsthumbnail" => peers.vipsthumbnail(&photo.path, &out, SIDE, quality),
@@ -63,7 +71,7 @@ fn command(bench: &Bench, us: &Path, name: &str, photo: &Photo) -> Command {
         "Pillow (draft)" => peers.pillow_process(&photo.path, &out, SIDE, quality),
         "sharp" => peers.sharp_process(&photo.path, &out, SIDE, quality),
         _ => {
-            let mut command = Command::new(us);
+            let mut command = Command::new(program);
             command.arg("one-thumbnail").arg(&photo.path).arg(out).arg(SIDE.to_string());
             command
         }
@@ -74,7 +82,7 @@ fn made(bench: &Bench, name: &str, photo: &Photo) -> PathBuf {
     bench.photos.out(&format!("{} by {name}.jpg", photo.name))
 }
 
-/// What somebody made of a photo.
+/// One output file of a candidate.
 struct File {
     bytes: f64,
     score: f64,

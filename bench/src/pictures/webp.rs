@@ -1,13 +1,13 @@
-//! WebP against JPEG at 512²: what it costs to write and what it saves to send.
+//! WebP against JPEG at 512²: the CPU time of encoding and the bytes saved.
 
 use imaging::OutputFormat;
 
 use super::Bench;
 use crate::engine::{self, SIDE};
 use crate::error::{Error, read, write};
-use crate::measure::{Contender, Timing, cpu_here, cpu_of, median, race};
+use crate::measure::{Candidate, Timing, compare, cpu_here, cpu_of, median};
 use crate::photos::Photo;
-use crate::report::{Bar, Cell, Section, Table};
+use crate::report::{Cell, Section, Table, Target};
 use crate::score::{Pixels, score};
 
 pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
@@ -16,43 +16,43 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
     let judged = judged.collect::<Result<Vec<_>, _>>()?;
     let middle = |of: fn(&Judged) -> f64| median(&judged.iter().map(of).collect::<Vec<_>>());
 
-    let row = |name: &str, bytes: f64, score: f64| [name.into(), Cell::Whole(bytes as u64), score.into()];
+    let row = |name: &str, bytes: f64, score: f64| [name.into(), Cell::Integer(bytes as u64), score.into()];
     let rows = [
         row("WebP as served", middle(|j| j.webp.bytes), middle(|j| j.webp.score)),
-        row("WebP by cwebp as it comes", middle(|j| j.cwebp.bytes), middle(|j| j.cwebp.score)),
+        row("WebP by cwebp, default settings", middle(|j| j.cwebp.bytes), middle(|j| j.cwebp.score)),
         row("JPEG as served", middle(|j| j.jpeg.bytes), middle(|j| j.jpeg.score)),
         row("JPEG at WebP's score", middle(|j| j.equal_bytes), middle(|j| j.webp.score)),
     ];
     let saved = middle(|j| 100.0 * (1.0 - j.webp.bytes / j.equal_bytes));
-    let bars = vec![
-        Bar::ratio("writing WebP: CPU against JPEG, 512²", timings[0].ratio(&timings[1]), 16.0),
-        Bar::at_least("bytes that WebP saves at equal SSIMULACRA2, in %", saved, 12.0),
+    let targets = vec![
+        Target::ratio("encoding WebP: CPU against JPEG, 512²", timings[0].ratio(&timings[1]), 16.0),
+        Target::at_least("bytes that WebP saves at equal SSIMULACRA2, in %", saved, 12.0),
     ];
     let section = Section::new("WebP and JPEG of 512²")
         .note(
-            "Writing alone: the time to render a 512² from a 512², less that of decoding it to planes, as the engine does. \
+            "Encoding alone: the time to render a 512² from a 512², less that of decoding it to planes, as the engine does. \
              Quality against that 512²; JPEG at WebP's score is read off a ladder of qualities by the same codec.",
         );
     let tables = vec![Table::new(["what", "bytes", "SSIMULACRA2"], rows)];
-    Ok(Section { timings, tables, bars, ..section })
+    Ok(Section { timings, tables, targets, ..section })
 }
 
-/// Writing WebP, then writing JPEG. Were there a public encoder of pixels, it would be timed instead.
+/// Writing WebP, then writing JPEG. The engine has no public encoder of pixels that could be timed alone.
 fn times(bench: &Bench) -> Result<Vec<Timing>, Error> {
     let rendered = |name, format| {
-        Contender::new(name, move |photo: &Photo| {
+        Candidate::new(name, move |photo: &Photo| {
             let master = read(&photo.master(SIDE.into()))?;
             Ok(cpu_here(|| engine::render(&master, SIDE, format))?.0)
         })
     };
-    let decoded = Contender::new("decode", |photo| {
+    let decoded = Candidate::new("decode", |photo| {
         let master = read(&photo.master(SIDE.into()))?;
         Ok(cpu_here(|| engine::planes(&master))?.0)
     });
-    let contenders =
+    let candidates =
         vec![rendered("WebP", OutputFormat::WebP), rendered("JPEG", OutputFormat::Jpeg), decoded];
     // These are milliseconds: more rounds cost nothing.
-    let timings = race(bench.rounds * 3, &bench.photos.twelve, contenders)?;
+    let timings = compare(bench.rounds * 3, &bench.photos.twelve, candidates)?;
     Ok(timings[..2].iter().map(|timing| timing.without(&timings[2])).collect())
 }
 

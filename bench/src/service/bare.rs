@@ -1,4 +1,4 @@
-//! A limit: axum with nothing behind it, answering so many bytes from memory.
+//! A limit: axum that responds with a fixed number of bytes from memory.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use super::process::{Server, free_address};
 use super::wire;
 use crate::error::Error;
 
-/// What the child process does: `/N` answers N bytes, for each N named.
+/// Runs in the child process: `/N` responds with N bytes.
 pub(crate) fn serve(address: SocketAddr, lengths: &[usize]) -> Result<(), Error> {
     // As many threads as it has cores, like the service itself.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -44,7 +44,7 @@ pub(super) struct Bare {
 impl Bare {
     pub(super) fn start(bench: &Bench, core: Option<usize>, lengths: &[usize]) -> Result<Self, Error> {
         let address = free_address()?;
-        let mut command = bench.ourselves()?;
+        let mut command = bench.own_program()?;
         command.arg("bare").arg(address.to_string()).args(lengths.iter().map(usize::to_string));
         let mut server = Server::start("bare axum", &command, address, core, &bench.logs())?;
         server.ready("/")?;

@@ -1,4 +1,4 @@
-//! What every question about the service needs: folders, programs, cores and how often to ask.
+//! State shared by all sections about the service: folders, programs, cores, rounds.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,15 +7,15 @@ use std::time::Duration;
 use super::process::Cores;
 use crate::error::{Error, create_folder};
 
-/// Everybody is asked over as many.
+/// Connections of the load, the same for every candidate.
 pub(super) const CONNECTIONS: usize = 64;
 
-/// Posts where somebody writes: such a database is copied for every run.
+/// Posts in sections that write: such a database is copied for every run.
 pub(super) const SMALL: u64 = 100_000;
-/// Posts where everybody reads.
+/// Posts in sections that only read.
 pub(super) const LARGE: u64 = 1_000_000;
 
-/// How long and how often.
+/// The number and length of rounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     pub(super) rounds: usize,
@@ -24,13 +24,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// For what is slow, or needs a while until it goes as it will: half as many turns, each twice as long.
+    /// For slow work: half as many rounds, each twice as long.
     pub(super) fn in_longer_turns(self) -> Self {
         Self { rounds: self.rounds.div_ceil(2), warm_up: self.warm_up * 2, window: self.window * 2 }
     }
 }
 
-/// What every question needs.
 #[derive(Clone)]
 pub(super) struct Bench {
     pub(super) home: PathBuf,
@@ -43,7 +42,7 @@ pub(super) struct Bench {
     pub(super) full: bool,
     pub(super) has_pictrs: bool,
     pub(super) posts: u64,
-    /// What a sync of the disk takes longer than it does.
+    /// Added to every sync of the disk.
     pub(super) sync_delay: Option<Duration>,
 }
 
@@ -66,10 +65,10 @@ impl Bench {
         Ok(folder)
     }
 
-    /// For whatever has to be a process of its own.
-    pub(super) fn ourselves(&self) -> Result<Command, Error> {
-        let us = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
-        Ok(self.program(&us))
+    /// This program, for candidates that it serves itself.
+    pub(super) fn own_program(&self) -> Result<Command, Error> {
+        let program = std::env::current_exe().map_err(Error::system("the benchmark's own path"))?;
+        Ok(self.program(&program))
     }
 
     /// The same on a slower disk.

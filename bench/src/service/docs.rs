@@ -1,4 +1,4 @@
-//! Puts what was measured into docs/performance.md, between marks: one pair for PostgreSQL, one for all else.
+//! Writes the results into docs/performance.md, between markers: one pair for PostgreSQL, one for the rest.
 
 use std::path::Path;
 
@@ -14,12 +14,12 @@ const POSTGRES_BEGIN: &str =
     "<!-- PostgreSQL: begin; written by `cargo run --profile dist -p bench -- service --write-docs` -->";
 const POSTGRES_END: &str = "<!-- PostgreSQL: end -->";
 
-/// A pair of marks keeps what it has when nothing of its kind was measured.
+/// The text between a pair of markers stays if the run has no section for it.
 pub(super) fn write(report: &Report) -> Result<(), Error> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs");
     let page = docs.join("performance.md");
     let mut text = String::from_utf8(read(&page)?).map_err(Error::measure)?;
-    let lost = || Error::measure("docs/performance.md has lost the marks around what was measured");
+    let lost = || Error::measure("docs/performance.md has lost the markers around the results");
     let (on_postgres, others): (Vec<&Section>, Vec<&Section>) =
         report.sections.iter().partition(|section| section.on_postgres);
     if !on_postgres.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn write(report: &Report) -> Result<(), Error> {
 
 fn measured(report: &Report, sections: &[&Section]) -> String {
     format!(
-        "## Measured\n\n{}\n![Requests a second of everybody in every race](performance.svg)\n\n#{}\n{}",
+        "## Measured\n\n{}\n![Requests per second of every candidate in every section](performance.svg)\n\n#{}\n{}",
         report.setting(),
         report.summary(),
         below(sections)

@@ -1,4 +1,4 @@
-//! A database with as many posts as we like, written straight into the file.
+//! A database with any number of posts, written into the SQLite file directly.
 //!
 //! The only file here that knows the schema, and only the columns it fills: through the API, ten million
 //! posts would take days. The service makes the database and its schema itself, and is stopped while this
@@ -10,20 +10,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::ours::{Ours, token};
+use super::pinhole::{Pinhole, token};
 use super::{Bench, process};
 use crate::error::{Error, create_folder, write};
 
-/// Who writes the posts and likes them; nobody of these has a session.
+/// Users that write the posts and like them; none of them has a session.
 pub(super) const AUTHORS: u64 = 10_000;
-/// The one who reads; has a session, and likes every third of the newest posts.
+/// The user that reads: has a session and likes every third of the newest posts.
 pub(super) const READER: u64 = AUTHORS + 1;
-/// Who has a session and has liked nothing yet: half of them for likes on many posts, half for likes on one.
+/// Users with a session and no likes: one half likes many posts, the other half one post.
 pub(super) const LIKERS: std::ops::Range<u64> = READER + 1..READER + 20_001;
-/// One half likes here and there, the other half all the same post.
 pub(super) const HALF: u64 = (LIKERS.end - LIKERS.start) / 2;
 const LIKES_PER_POST: u64 = 4;
-/// What a transaction holds.
+/// Posts per transaction.
 const BATCH: u64 = 200_000;
 
 /// A folder as the service leaves it when it stops.
@@ -34,7 +33,7 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    /// With so many posts; made once and kept.
+    /// A database with so many posts, filled once and reused by later runs.
     pub(super) fn with(bench: &Bench, posts: u64) -> Result<Self, Error> {
         let filled = Self { folder: bench.home.join(format!("filled-{posts}")), posts };
         let complete = filled.folder.join("complete");
@@ -44,14 +43,14 @@ impl Filled {
             }
             eprintln!("bench: filling a database with {posts} posts");
             create_folder(&filled.folder)?;
-            drop(Ours::start(bench, &filled.folder, None, &[])?);
+            drop(Pinhole::start(bench, &filled.folder, None, &[])?);
             fill(&filled.database(), posts).map_err(Error::measure)?;
             write(&complete, "")?;
         }
         Ok(filled)
     }
 
-    /// For whoever writes: the next run shall find it as it was.
+    /// A copy for a run that writes, so that the next run starts from the same data.
     pub(super) fn copy(&self, bench: &Bench, name: &str) -> Result<Self, Error> {
         let folder = bench.fresh(name)?;
         let mut copy = Command::new("cp");
@@ -60,8 +59,8 @@ impl Filled {
         if !status.success() {
             return Err(Error::measure("the database could not be copied"));
         }
-        // What is still on its way to the disk would slow down whoever is measured first.
-        process::settle()?;
+        // Pending writeback would slow down the candidate measured first.
+        process::sync_disk()?;
         Ok(Self { folder, posts: self.posts })
     }
 
@@ -71,8 +70,7 @@ impl Filled {
 }
 
 pub(super) fn spread(number: u64, posts: u64) -> (u64, u64) {
-    // A prime that does not divide the number of posts, so nobody comes back to a post before having seen
-    // all.
+    // A prime that does not divide the number of posts, so a user visits all posts before one repeats.
     const STEP: u64 = 9973;
     let (user, turn) = (number % HALF, number / HALF);
     (LIKERS.start + user, 1 + (user * 2_654_435_761 + turn * STEP) % posts)
@@ -80,7 +78,7 @@ pub(super) fn spread(number: u64, posts: u64) -> (u64, u64) {
 
 fn fill(path: &Path, posts: u64) -> rusqlite::Result<()> {
     let mut conn = Connection::open(path)?;
-    // A crash in here costs a new beginning and nothing else.
+    // A crash here only costs filling again.
     conn.execute_batch(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;
          PRAGMA cache_size = -262144; PRAGMA temp_store = FILE;",
@@ -99,7 +97,7 @@ fn fill(path: &Path, posts: u64) -> rusqlite::Result<()> {
     conn.execute_batch("PRAGMA journal_mode = WAL;")
 }
 
-/// Sorting once at the end is quicker than keeping order all the way.
+/// Building indexes at the end is faster than maintaining them.
 fn take_indexes(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     let find = "SELECT name, sql FROM sqlite_schema
         WHERE type = 'index' AND tbl_name IN ('posts', 'likes') AND sql IS NOT NULL";
@@ -120,7 +118,7 @@ fn users(conn: &mut Connection, now: i64) -> rusqlite::Result<()> {
             "INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (?1, ?2, ?3, ?3)",
         )?;
         for id in 1..LIKERS.end {
-            user.execute(params![id as i64, format!("member-{id:06}"), now])?;
+            user.execute(params![id as i64, format!("user-{id:06}"), now])?;
             if id > AUTHORS {
                 session.execute(params![token(id).hash().0, id as i64, now])?;
             }
@@ -129,8 +127,8 @@ fn users(conn: &mut Connection, now: i64) -> rusqlite::Result<()> {
     tx.commit()
 }
 
-/// Everybody likes as many, evenly over all posts and in the order of the table. The reader's pages show both
-/// kinds.
+/// Every user likes the same number of posts, evenly spread, inserted in the order of the table. The reader's
+/// pages contain liked and other posts.
 fn likes(conn: &mut Connection, now: i64, counts: &mut [u32]) -> rusqlite::Result<()> {
     let posts = counts.len() as u64;
     let each = (posts * LIKES_PER_POST / AUTHORS).clamp(1, posts);
@@ -176,7 +174,7 @@ fn insert_posts(
         placeholder[..8].copy_from_slice(&place.to_be_bytes());
         photo.execute(params![id, placeholder, at])?;
         let author = place.wrapping_mul(2_654_435_761) % AUTHORS + 1;
-        let message = format!("Post {place}: morning light over the harbour, and nobody else awake yet");
+        let message = format!("Post {place}: morning light over the harbour, and the town still asleep");
         let (post_id, likes) = (place as i64 + 1, counts[place as usize]);
         post.execute(params![post_id, author as i64, id, placeholder, message, likes, at])?;
     }
@@ -206,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_likes_a_post_twice() {
+    fn no_user_likes_a_post_twice() {
         let pairs: HashSet<(u64, u64)> = (0..200_000).map(|number| spread(number, SMALL)).collect();
         assert_eq!(pairs.len(), 200_000);
         assert!(pairs.iter().all(|(_, post)| (1..=SMALL).contains(post)));

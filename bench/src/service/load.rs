@@ -1,7 +1,7 @@
-//! The load: connections that ask, wait for the answer and ask again, from a thread of their own.
+//! The load generator: closed-loop or open-loop connections on a thread of their own.
 //!
-//! Written by hand, because on a machine of two cores whatever the generator costs is missing elsewhere: a
-//! prepared request, one write, mostly one read.
+//! Written by hand, because on two cores the CPU time of the generator is taken from the server: a request is
+//! prepared once, and costs one write and mostly one read.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::error::Error;
 /// How long the last answers may take after the window has closed.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// What is asked, by its number: the same request again and again, or each one different.
+/// A sequence of requests: the same one repeated, or a function of its number.
 pub(super) struct Requests {
     asked: AtomicU64,
     write: Write,
@@ -57,7 +57,7 @@ pub(super) struct Load {
     /// Connections take them in turn.
     pub(super) addresses: Vec<SocketAddr>,
     pub(super) connections: usize,
-    /// Requests a second, all connections together; as many as get answered without it.
+    /// Requests per second over all connections; closed-loop if absent.
     pub(super) rate: Option<f64>,
     /// Where the generator runs.
     pub(super) core: Option<usize>,
@@ -129,9 +129,9 @@ impl Load {
             }
             Ok::<_, Error>(all)
         };
-        let patience = window.to.saturating_duration_since(Instant::now()) + GRACE;
-        let ended = runtime.block_on(async { tokio::time::timeout(patience, all).await });
-        let mut answers = ended.map_err(|_| Error::measure("answers did not come for a minute"))??;
+        let timeout = window.to.saturating_duration_since(Instant::now()) + GRACE;
+        let ended = runtime.block_on(async { tokio::time::timeout(timeout, all).await });
+        let mut answers = ended.map_err(|_| Error::measure("no response for a minute"))??;
         let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(Error::measure)?;
         answers.cpu = cpu.into();
         Ok(answers)
@@ -146,7 +146,7 @@ impl Running {
         Ok(Self { thread: thread.map_err(Error::system("the load"))? })
     }
 
-    /// An answer that is no success voids everything.
+    /// A response other than 2xx voids the run.
     pub(super) fn finish(self) -> Result<Answers, Error> {
         let answers = self.thread.join().map_err(|_| Error::measure("the load panicked"))??;
         match answers.refused {
@@ -177,7 +177,7 @@ impl Connection {
             if let Some(pause) = pause {
                 if sent < due {
                     tokio::time::sleep_until(due.into()).await;
-                    // The timer's own lateness is nobody's latency.
+                    // The timer's lateness is not the server's latency.
                     sent = Instant::now();
                 } else {
                     // It waited for the answer before: that is part of how long this one takes.
@@ -218,7 +218,7 @@ impl Connection {
         };
         let length = match head.body {
             Body::Length(length) => {
-                // Nobody looks at the body, so it is read over itself.
+                // The body is discarded, so each read overwrites the last.
                 let mut missing = (head.length + length).saturating_sub(filled);
                 while missing > 0 {
                     missing = missing.saturating_sub(self.read(0).await?);
@@ -243,7 +243,7 @@ impl Connection {
             self.buffer.resize(2 * from, 0);
         }
         match self.stream.read(&mut self.buffer[from..]).await.map_err(Error::system(self.address))? {
-            0 => Err(Error::measure(format!("{} hung up", self.address))),
+            0 => Err(Error::measure(format!("{} closed the connection", self.address))),
             count => Ok(count),
         }
     }
@@ -257,8 +257,8 @@ mod tests {
     use super::super::wire::get;
     use super::*;
 
-    /// Says the same to everybody, one request after another.
-    fn parrot(answer: &'static str) -> SocketAddr {
+    /// A server that answers every request with the same response.
+    fn fixed_server(answer: &'static str) -> SocketAddr {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::spawn(move || {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     fn loaded(answer: &'static str, rate: Option<f64>) -> Result<Answers, Error> {
-        let address = parrot(answer);
+        let address = fixed_server(answer);
         let requests = Requests::same(get(address, "/", &[]));
         let load = Load { addresses: vec![address], connections: 3, rate, core: None, requests };
         load.start(Window::after(Duration::from_millis(20), Duration::from_millis(200)))?.finish()
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_voids_everything() {
+    fn a_failed_request_voids_the_run() {
         let refused = loaded("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", None).err().unwrap();
         assert!(refused.to_string().contains("503"), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! nginx: a limit when it serves a file that is there, a peer when it makes one with its image filter.
+//! nginx: a limit when it serves a static file, a peer when it renders one with its image filter.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,8 +16,8 @@ pub(super) struct Nginx {
 }
 
 impl Nginx {
-    /// One process; `files` are served as they are under `/files/`, and under `/open/` with files kept open;
-    /// `photos` as squares of 512 under `/made/` and, kept by its cache, under `/kept/`.
+    /// One process. `files` are served under `/files/` and, with `open_file_cache`, under `/open/`;
+    /// `photos` as squares of 512 under `/made/` and, from `proxy_cache`, under `/cached/`.
     pub(super) fn start(
         bench: &Bench,
         core: Option<usize>,
@@ -49,7 +49,7 @@ http {{
     tcp_nodelay on;
     keepalive_requests 1000000000;
     types {{ image/jpeg jpg; }}
-    proxy_cache_path {home}/cache keys_zone=kept:1m max_size=1g inactive=1d;
+    proxy_cache_path {home}/cache keys_zone=images:1m max_size=1g inactive=1d;
     upstream itself {{ server {address}; keepalive 64; }}
     server {{
         listen {address} backlog=1024;
@@ -62,11 +62,11 @@ http {{
             image_filter_jpeg_quality {quality};
             image_filter_buffer 32M;
         }}
-        location /kept/ {{
+        location /cached/ {{
             proxy_pass http://itself/made/;
             proxy_http_version 1.1;
             proxy_set_header Connection \"\";
-            proxy_cache kept;
+            proxy_cache images;
             proxy_cache_valid 200 1d;
         }}
     }}

@@ -13,7 +13,7 @@ use store::sql;
 use super::fill::{AUTHORS, READER};
 use super::histogram::Histogram;
 use super::load::{Answers, Running, Window};
-use super::ours::token;
+use super::pinhole::token;
 use super::{Bench, SMALL};
 use crate::error::{Error, create_folder, read, write};
 use crate::measure::cpu_of;
@@ -21,8 +21,8 @@ use crate::measure::cpu_of;
 /// Connections of its own. With more of them than it has cores many times over, PostgreSQL gets slower.
 pub(super) const CLIENTS: u64 = 16;
 
-/// What the service tells PostgreSQL about plans on each of its connections.
-const TERMS: &str = "-c jit=off -c max_parallel_workers_per_gather=0";
+/// The session settings that the service sets on its connections.
+const SESSION_OPTIONS: &str = "-c jit=off -c max_parallel_workers_per_gather=0";
 
 /// Beyond the window, because pgbench knows whole seconds only and has to connect first.
 const SLACK: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ pub(super) struct Script {
     address: SocketAddr,
     /// With the script, and what pgbench writes about each time it ran.
     folder: PathBuf,
-    /// Likes begin elsewhere each time.
+    /// Runs so far: each begins with other posts.
     runs: Arc<AtomicU64>,
     /// Where pgbench runs.
     pub(super) core: Option<usize>,
@@ -71,10 +71,10 @@ impl Script {
             let path = file.map_err(Error::system(log.display()))?.path();
             let text = String::from_utf8(read(&path)?).map_err(Error::measure)?;
             let latency = within(&text, of_day(window.from)..of_day(window.to));
-            let unread = || Error::measure("void: pgbench tells of a transaction that failed");
+            let unread = || Error::measure("void: pgbench reports a transaction that failed");
             answers.latency.merge(&latency.ok_or_else(unread)?);
         }
-        // For as long as everybody else is looked at.
+        // Scaled to the window over which the other candidates are measured.
         answers.cpu = cpu.mul_f64(wanted.as_secs_f64() / seconds);
         Ok(answers)
     }
@@ -92,22 +92,22 @@ impl Script {
         command.args(["-h", &address.ip().to_string(), "-p", &address.port().to_string(), "-U", "pinhole"]);
         command.args(["--no-vacuum", "--protocol=prepared", "--jobs=1"]);
         command.arg(format!("--client={CLIENTS}")).arg(format!("--time={seconds}"));
-        // Ten posts are more than a script likes to death in one run.
+        // One run uses up fewer than ten posts.
         for variable in ["turn=0".to_owned(), format!("first={}", 1 + 10 * run)] {
             command.arg(format!("--define={variable}"));
         }
         command.arg("--log").arg(format!("--log-prefix={}", log.join("transactions").display()));
         command.arg("--file").arg(self.folder.join("script.sql")).arg("pinhole");
-        command.env("PGOPTIONS", TERMS);
+        command.env("PGOPTIONS", SESSION_OPTIONS);
         command
     }
 }
 
-/// What a node asks for a page: who is calling, the posts, which of them they like, and who wrote them.
+/// The statements of one page: session, posts, the caller's likes among them, authors.
 /// `before` is an expression of pgbench.
 fn page(before: &str) -> String {
     let session: String = token(READER).hash().0.iter().map(|byte| format!("{byte:02x}")).collect();
-    // As they were written: a post's author follows from its place.
+    // `fill` derives a post's author from its id.
     let authors: String = (1..=20)
         .map(|turn| format!("\\set author{turn} 1 + (:before - {turn} - 1) * 2654435761 % {AUTHORS}\n"))
         .collect();
@@ -138,13 +138,13 @@ pub(super) fn any_page() -> String {
     page(&format!("random(22, {SMALL})"))
 }
 
-/// Likes here and there, a transaction for each, by those of whom no node is asked: nobody meets a like of
-/// another.
+/// Likes of random posts, a transaction for each, by users that no node's load uses, so no two likes
+/// conflict.
 pub(super) fn spread_likes() -> String {
     likes(&format!("random(1, {SMALL})"))
 }
 
-/// Likes on one post. When everybody has liked it, the next one has its turn.
+/// Likes on one post; after every user has liked it, on the next one.
 pub(super) fn likes_on_one() -> String {
     likes(&format!(":first + :number / {AUTHORS}"))
 }

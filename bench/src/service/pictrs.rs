@@ -17,7 +17,7 @@ pub(super) struct PictRs {
 }
 
 impl PictRs {
-    /// Files and sled as it comes. It logs single requests only if told to.
+    /// Default settings: files and sled. Requests are not logged by default.
     pub(super) fn start(bench: &Bench, core: Option<usize>, quality: u8) -> Result<Self, Error> {
         let folder = bench.fresh("pict-rs")?;
         let address = free_address()?;
@@ -34,7 +34,7 @@ impl PictRs {
         let mut command = Command::new(bench.home.join("pict-rs/bin/pict-rs"));
         command.arg("--config-file").arg(&config).arg("run");
         command.env("PATH", path(bench)?).env("MAGICK_THREAD_LIMIT", "1");
-        // Settings of whoever runs this come before the file.
+        // Environment variables take precedence over the file.
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("PICTRS_") || name == "RUST_LOG" {
                 command.env_remove(name);
@@ -49,7 +49,7 @@ impl PictRs {
     pub(super) fn upload(&self, photo: &Path) -> Result<String, Error> {
         let (kind, form) = form("images[]", &read(photo)?);
         let request = request("POST", self.server.address, "/image", &[], Some((&kind, &form)));
-        let answer = self.server.talk()?.ask(&request)?.fine()?.json()?;
+        let answer = self.server.client()?.ask(&request)?.success()?.json()?;
         let name = answer["files"][0]["file"].as_str();
         name.map(str::to_owned).ok_or_else(|| Error::measure(format!("pict-rs names no file: {answer}")))
     }
@@ -69,13 +69,13 @@ impl PictRs {
         })
     }
 
-    /// Has a square made, and another way of asking for it, and looks at both: no figure is worth much if
-    /// these are other pictures than everybody else's.
+    /// Requests a square by both URLs and checks its size: the figures count only if all peers make the same
+    /// picture.
     pub(super) fn check(&self, name: &str) -> Result<(), Error> {
-        let mut talk = self.server.talk()?;
-        let kept = talk.ask(&self.read(name))?.fine()?.body;
-        let made = talk.get(&again(&square(name), 0), &[])?.fine()?.body;
-        match is_square(&kept, SIDE)? && made == kept {
+        let mut client = self.server.client()?;
+        let cached = client.ask(&self.read(name))?.success()?.body;
+        let rendered = client.get(&again(&square(name), 0), &[])?.success()?.body;
+        match is_square(&cached, SIDE)? && rendered == cached {
             true => Ok(()),
             false => Err(Error::measure("pict-rs makes other pictures than the squares it was asked for")),
         }
@@ -87,8 +87,8 @@ fn square(name: &str) -> String {
     format!("/image/process.jpg?src={name}&crop=1x1&resize={SIDE}")
 }
 
-/// The same square by a path of its own. Who is small enough already stays as it is, but pict-rs goes by the
-/// words and makes it anew.
+/// The same square by another URL. The second resize changes nothing, but pict-rs caches by the text of the
+/// URL and renders again.
 fn again(square: &str, number: u64) -> String {
     format!("{square}&resize={}", u64::from(SIDE) + number)
 }
@@ -104,7 +104,7 @@ pub(super) fn version(bench: &Bench) -> Result<String, Error> {
     let of = |program: &Path, question: &[&str]| {
         let output = Command::new(program).args(question).env("PATH", path(bench)?).output();
         let output = output.map_err(Error::system(program.display()))?;
-        // A name, a version, and more that nobody asked for.
+        // The name and the version are the first two words.
         let words = String::from_utf8_lossy(&output.stdout).replace("Version: ", "");
         Ok::<_, Error>(words.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
     };

@@ -1,12 +1,12 @@
-//! One picture of it: what everybody gets done in a second, on a scale of powers of ten.
+//! The plot: requests per second of every candidate, on a logarithmic scale.
 
 use std::fmt::Write as _;
 
-use super::race::RATE;
+use super::compare::RATE;
 use crate::report::{Report, thousands};
 
 const WIDTH: f64 = 960.0;
-/// Names stand left of the bars.
+/// Names stand left of the targets.
 const LEFT: f64 = 300.0;
 const RIGHT: f64 = 110.0;
 const LINE: f64 = 22.0;
@@ -22,19 +22,19 @@ pub(super) fn svg(report: &Report) -> String {
             format_args!(r#"<text x="20" y="{y}" class="head">{}</text>"#, escaped(&section.title)),
         );
         y += 8.0;
-        // Where nobody is called ours, everybody is: the feed beside other work, or with more posts.
-        let is_ours = |name: &str| name.starts_with("ours");
-        let all_ours = !section.loads.iter().any(|entry| is_ours(&entry.name));
+        // A section without a row named Pinhole consists of its own rows only (mixed load, growth).
+        let is_pinhole = |name: &str| name.starts_with("Pinhole");
+        let only_pinhole = !section.loads.iter().any(|entry| is_pinhole(&entry.name));
         for entry in &section.loads {
             let rate = entry.of(RATE);
             let (from, to) = (x(rate.min), x(rate.max));
-            let class = if all_ours || is_ours(&entry.name) { "ours" } else { "other" };
+            let class = if only_pinhole || is_pinhole(&entry.name) { "pinhole" } else { "other" };
             let middle = x(rate.median);
             let (text, line) = (y + 15.0, y + 10.0);
             add(
                 &mut body,
                 format_args!(
-                    r#"<text x="{}" y="{text}" class="who">{}</text>"#,
+                    r#"<text x="{}" y="{text}" class="name">{}</text>"#,
                     LEFT - 10.0,
                     escaped(&entry.name)
                 ),
@@ -73,14 +73,14 @@ pub(super) fn svg(report: &Report) -> String {
         );
     }
     format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="Requests a second of everybody in every race">
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="13" role="img" aria-label="Requests per second of every candidate in every section">
 <style>
-.ours {{ fill: #3d6b4c; }} .other {{ fill: #a9b8cc; }} .note {{ fill: #6b6558; font-size: 12px; }}
-.head {{ font-weight: 600; }} .who {{ text-anchor: end; }} text {{ fill: #22201b; }}
+.pinhole {{ fill: #3d6b4c; }} .other {{ fill: #a9b8cc; }} .note {{ fill: #6b6558; font-size: 12px; }}
+.head {{ font-weight: 600; }} .name {{ text-anchor: end; }} text {{ fill: #22201b; }}
 path {{ stroke: #22201b; stroke-width: 1.5; }} .grid {{ stroke: #e3dfd5; stroke-width: 1; }}
 </style>
 <rect width="{WIDTH}" height="{height}" fill="#fff"/>
-<text x="20" y="24" class="head" font-size="16">Requests a second, each step ten times as many; the line is the spread</text>
+<text x="20" y="24" class="head" font-size="16">Requests per second, logarithmic; the line is the spread over the rounds</text>
 {scale}{body}</svg>
 "##
     )

@@ -1,4 +1,4 @@
-//! A peer: PocketBase, a backend in one binary on SQLite, with members, posts and likes as collections.
+//! A peer: PocketBase, a backend in one binary on SQLite, with users, posts and likes as collections.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,23 +10,23 @@ use serde_json::{Value, json};
 use super::Bench;
 use super::load::Requests;
 use super::process::{Server, free_address};
-use super::wire::{Talk, get, request};
+use super::wire::{Client, get, request};
 use crate::error::{Error, create_folder, write};
 
-/// A tenth of what ours has: it writes text for every id, and its lists read an index as ours do.
+/// A tenth of Pinhole's: ids are text, and lists are read through an index, so the number hardly matters.
 pub(super) const POSTS: u64 = 100_000;
 const AUTHORS: u64 = 10_000;
 const LIKES_PER_POST: u32 = 4;
 
 const ADMIN: &str = "bench@example.org";
 const PASSWORD: &str = "correct horse battery";
-/// Who signs in.
-const MEMBERS: usize = 16;
+/// Users that sign in.
+const USERS: usize = 16;
 
 pub(super) struct PocketBase {
     pub(super) server: Server,
-    /// The id and the token of everybody who has signed in.
-    members: Vec<(String, String)>,
+    /// The id and the token of each signed-in user.
+    users: Vec<(String, String)>,
 }
 
 impl PocketBase {
@@ -48,26 +48,25 @@ impl PocketBase {
             std::fs::copy(filled.join(file), folder.join(file)).map_err(Error::system(file))?;
         }
         let server = serve(bench, &folder, core)?;
-        let mut talk = server.talk()?;
-        let members = (0..MEMBERS).map(|number| sign_in(&mut talk, "users", &member(number)));
-        let members = members.collect::<Result<_, _>>()?;
-        Ok(Self { server, members })
+        let mut client = server.client()?;
+        let users = (0..USERS).map(|number| sign_in(&mut client, "users", &email(number)));
+        let users = users.collect::<Result<_, _>>()?;
+        Ok(Self { server, users })
     }
 
-    /// The newest 20 with their authors and, since the rule lets everybody see their own likes only, the
-    /// caller's like of each.
+    /// The newest 20 with their authors and the caller's like of each: the collection's rule hides likes of
+    /// other users.
     pub(super) fn feed(&self, signed_in: bool) -> Vec<u8> {
         let expand = if signed_in { "user,likes_via_post" } else { "user" };
         let path =
             format!("/api/collections/posts/records?sort=-created&perPage=20&skipTotal=1&expand={expand}");
-        let headers =
-            self.members.first().filter(|_| signed_in).map(|(_, token)| ("authorization", &**token));
+        let headers = self.users.first().filter(|_| signed_in).map(|(_, token)| ("authorization", &**token));
         get(self.server.address, &path, headers.as_slice())
     }
 
     /// What a page must look like for the comparison to be one.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let page = self.server.talk()?.ask(&self.feed(true))?.fine()?.json()?;
+        let page = self.server.client()?.ask(&self.feed(true))?.success()?.json()?;
         let items = page["items"].as_array().map_or(&[][..], Vec::as_slice);
         let authors = items.iter().filter(|item| item["expand"]["user"]["name"].is_string()).count();
         let liked = items.iter().filter(|item| item["expand"]["likes_via_post"].is_array()).count();
@@ -77,13 +76,13 @@ impl PocketBase {
         }
     }
 
-    /// Each one new: another post, or the same by another member.
+    /// Each one new: another post, or the same by another user.
     pub(super) fn likes(&self) -> Arc<Requests> {
-        let (address, members) = (self.server.address, self.members.clone());
+        let (address, users) = (self.server.address, self.users.clone());
         Requests::new(move |number, out| {
-            let (id, token) = &members[number as usize % members.len()];
-            // The newest ones they have liked already.
-            let post = post(number / members.len() as u64 % (POSTS - 100));
+            let (id, token) = &users[number as usize % users.len()];
+            // The newest ones are liked already.
+            let post = post(number / users.len() as u64 % (POSTS - 100));
             let body = json!({ "user": id, "post": post }).to_string();
             let path = "/api/collections/likes/records";
             let headers = [("authorization", token.as_str())];
@@ -125,14 +124,14 @@ fn set_up(bench: &Bench, folder: &PathBuf) -> Result<(), Error> {
         return Err(Error::Peer(String::from_utf8_lossy(&made.stderr).into_owned()));
     }
     let server = serve(bench, folder, None)?;
-    let mut talk = server.talk()?;
-    let (_, token) = sign_in(&mut talk, "_superusers", ADMIN)?;
+    let mut client = server.client()?;
+    let (_, token) = sign_in(&mut client, "_superusers", ADMIN)?;
     let headers = [("authorization", token.as_str())];
-    // Nobody else keeps a log of requests either.
-    change(&mut talk, "/api/settings", &headers, &json!({ "logs": { "maxDays": 0 } }))?;
-    // Authors are public, as with us.
+    // The other candidates do not log requests either.
+    change(&mut client, "/api/settings", &headers, &json!({ "logs": { "maxDays": 0 } }))?;
+    // Authors are public, as in Pinhole.
     let users = json!({ "viewRule": "", "listRule": "" });
-    let users = change(&mut talk, "/api/collections/users", &headers, &users)?;
+    let users = change(&mut client, "/api/collections/users", &headers, &users)?;
     let relation = |name: &str, to: &Value| json!({ "name": name, "type": "relation", "required": true, "maxSelect": 1, "collectionId": to["id"] });
     let posts = json!({
         "name": "posts", "type": "base", "listRule": "", "viewRule": "",
@@ -145,7 +144,7 @@ fn set_up(bench: &Bench, folder: &PathBuf) -> Result<(), Error> {
         ],
         "indexes": ["CREATE INDEX posts_by_created ON posts (created)"],
     });
-    let posts = talk.post("/api/collections", &headers, &posts)?.fine()?.json()?;
+    let posts = client.post("/api/collections", &headers, &posts)?.success()?.json()?;
     let own = "@request.auth.id = user";
     let likes = json!({
         "name": "likes", "type": "base", "listRule": own, "viewRule": own, "createRule": own,
@@ -155,42 +154,43 @@ fn set_up(bench: &Bench, folder: &PathBuf) -> Result<(), Error> {
             "CREATE INDEX likes_by_post ON likes (post)",
         ],
     });
-    talk.post("/api/collections", &headers, &likes)?.fine()?;
-    for number in 0..MEMBERS {
+    client.post("/api/collections", &headers, &likes)?.success()?;
+    for number in 0..USERS {
         let new = json!({
-            "id": format!("m{number:014}"), "email": member(number), "password": PASSWORD,
+            "id": format!("m{number:014}"), "email": email(number), "password": PASSWORD,
             "passwordConfirm": PASSWORD, "name": format!("member-{number}"),
         });
-        talk.post("/api/collections/users/records", &headers, &new)?.fine()?;
+        client.post("/api/collections/users/records", &headers, &new)?.success()?;
     }
     Ok(())
 }
 
-fn change(talk: &mut Talk, path: &str, headers: &[(&str, &str)], to: &Value) -> Result<Value, Error> {
+fn change(client: &mut Client, path: &str, headers: &[(&str, &str)], to: &Value) -> Result<Value, Error> {
     let body = to.to_string();
     let body = Some(("application/json", body.as_bytes()));
-    talk.ask(&request("PATCH", talk.address, path, headers, body))?.fine()?.json()
+    client.ask(&request("PATCH", client.address, path, headers, body))?.success()?.json()
 }
 
-fn sign_in(talk: &mut Talk, collection: &str, email: &str) -> Result<(String, String), Error> {
+fn sign_in(client: &mut Client, collection: &str, email: &str) -> Result<(String, String), Error> {
     let path = format!("/api/collections/{collection}/auth-with-password");
     let answer =
-        talk.post(&path, &[], &json!({ "identity": email, "password": PASSWORD }))?.fine()?.json()?;
+        client.post(&path, &[], &json!({ "identity": email, "password": PASSWORD }))?.success()?.json()?;
     match (answer["record"]["id"].as_str(), answer["token"].as_str()) {
         (Some(id), Some(token)) => Ok((id.to_owned(), token.to_owned())),
-        _ => Err(Error::measure("PocketBase does not let us in")),
+        _ => Err(Error::measure("PocketBase rejected the login")),
     }
 }
 
-fn member(number: usize) -> String {
+fn email(number: usize) -> String {
     format!("member-{number}@example.org")
 }
 
-fn post(place: u64) -> String {
-    format!("p{place:014}")
+fn post(index: u64) -> String {
+    format!("p{index:014}")
 }
 
-/// Straight into its file, as with ours. Every third of the newest posts is liked by those who sign in.
+/// Written into its database file directly. Every third of the newest posts is liked by the users that
+/// sign in.
 fn fill(path: &Path) -> rusqlite::Result<()> {
     let mut conn = Connection::open(path)?;
     let tx = conn.transaction()?;
@@ -207,7 +207,7 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
         let mut like = tx.prepare("INSERT INTO likes (id, user, post) VALUES (?1, ?2, ?3)")?;
         for place in 0..POSTS {
             let by = place.wrapping_mul(2_654_435_761) % AUTHORS;
-            let message = format!("Post {place}: morning light over the harbour, and nobody else awake yet");
+            let message = format!("Post {place}: morning light over the harbour, and the town still asleep");
             let photo = format!("0199b1c4-7e2a-7d10-8a55-{place:012}");
             let (hours, minutes, seconds) = (place / 3600 % 24, place / 60 % 60, place % 60);
             let day = place / 86400 + 1;
@@ -228,7 +228,7 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
             }
         }
         for place in (POSTS - 100..POSTS).step_by(3) {
-            for number in 0..MEMBERS {
+            for number in 0..USERS {
                 let id = format!("k{:014}", place * 100 + number as u64);
                 like.execute(params![id, format!("m{number:014}"), post(place)])?;
             }

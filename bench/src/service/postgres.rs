@@ -1,198 +1,188 @@
-//! A PostgreSQL of our own: Debian's, in a temporary folder, with the same posts as a data folder of the
-//! service.
+//! On PostgreSQL: the feed and likes beside SQLite, on one node and on three, and all likes on one post.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::sync::Arc;
 
-use nix::sys::signal::Signal;
-
-use super::Bench;
-use super::fill::Filled;
-use super::ours::{self, Ours};
-use super::process::{Server, free_address, run, settle};
+use super::compare::{Candidate, Entry, RATE, compare, factor};
+use super::feed::shuffled;
+use super::fill::{Filled, HALF, READER};
+use super::likes::{all_on_one, spread_over};
+use super::load::Requests;
+use super::pgbench::{self, CLIENTS, Script};
+use super::pinhole::Pinhole;
+use super::postgres_server::{Cluster, url};
+use super::process::Server;
+use super::{Bench, CONNECTIONS, SMALL, sqlite};
 use crate::error::Error;
+use crate::measure::Ratio;
+use crate::report::{Cell, Section, Table, Target, thousands};
 
-/// Where everybody may make folders, and where they lie on a disk: in `/tmp`, which may be memory, a sync
-/// would cost nothing.
-const TEMPORARY: &str = "/var/tmp";
+const NODES: usize = 3;
 
-/// All else as it comes, but for the memory, of which it takes little unless told.
-const SETTINGS: [&str; 6] = [
-    "listen_addresses=127.0.0.1",
-    "unix_socket_directories=",
-    "shared_buffers=512MB",
-    "max_wal_size=4GB",
-    "fsync=on",
-    "synchronous_commit=on",
-];
-
-pub(super) struct Cluster {
-    programs: Programs,
-    folder: PathBuf,
+pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
+    let filled = Filled::with(bench, SMALL)?;
+    let cluster = Cluster::filled(bench, &filled)?;
+    let mut sections = feed(bench, &filled, &cluster)?;
+    sections.push(likes(bench, &filled, &cluster)?);
+    Ok(sections.into_iter().map(|section| Section { on_postgres: true, ..section }).collect())
 }
 
-impl Cluster {
-    /// Filled by the service's own move, once; afterwards from a copy of that.
-    pub(super) fn filled(bench: &Bench, filled: &Filled) -> Result<Self, Error> {
-        let programs = Programs::find()?;
-        let kept = bench.home.join(format!("filled-{}-postgres-{}", filled.posts, programs.major()?));
-        let cluster = Self::empty(programs)?;
-        if kept.exists() {
-            copy(&kept, &cluster.data())?;
-        } else {
-            cluster.fill(bench, filled)?;
-            // Under another name until it is whole.
-            let half = kept.with_extension("half");
-            if half.exists() {
-                std::fs::remove_dir_all(&half).map_err(Error::system(half.display()))?;
-            }
-            copy(&cluster.data(), &half)?;
-            std::fs::rename(&half, &kept).map_err(Error::system(kept.display()))?;
+/// The first page and deeper pages. All servers share one core.
+fn feed(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Vec<Section>, Error> {
+    let servers = Servers::start(bench, filled, cluster, Some(bench.cores.server))?;
+    let first = |pinhole: &Pinhole| Requests::same(pinhole.read("/feed", Some(READER)));
+    // As many as there are; the same on every database, because a page is known by an id.
+    let pages = servers.alone.page_paths(usize::MAX, Some(READER))?;
+    let any = |pinhole: &Pinhole| Requests::cycle(shuffled(pinhole, &pages));
+
+    let script = servers.script(bench, cluster, "first", &pgbench::first_page())?;
+    let candidates = servers.candidates("", first(servers.node()), first(&servers.alone), script);
+    let loads =
+        compare(bench.pace.in_longer_turns(), &candidates.map(|one| one.with_load_on(bench.cores.load)))?;
+    let note = format!(
+        "{} posts, moved from SQLite by `pinhole migrate`; PostgreSQL {} with 512 MB of shared buffers, all on \
+         loopback. Nodes and PostgreSQL share one core, and the load has the other: this shows contention between nodes, not \
+         the capacity of {NODES} machines. CPU time is PostgreSQL's and all nodes' together.",
+        thousands(SMALL),
+        cluster.version()?
+    );
+    let first = Section::new("The first page of the feed on PostgreSQL, signed in")
+        .note(note)
+        .note(
+            "On SQLite the only node invalidates its caches at every commit and serves the page from memory. On PostgreSQL \
+             other nodes may write at any time, so a node runs four queries: session, posts, likes, authors.",
+        )
+        .note(format!(
+            "PostgreSQL alone is pgbench on {CLIENTS} connections with the same four statements, without making JSON of \
+             the rows."
+        ));
+    let first = Section { tables: vec![ratios(&loads, "")], loads, ..first };
+
+    let script = servers.script(bench, cluster, "any", &pgbench::any_page())?;
+    let candidates = servers.candidates("", any(servers.node()), any(&servers.alone), script);
+    let loads =
+        compare(bench.pace.in_longer_turns(), &candidates.map(|one| one.with_load_on(bench.cores.load)))?;
+    let deeper = Section::new("Deeper pages of the feed on PostgreSQL, signed in")
+        .note("All pages in pseudo-random order, so that none is cached.");
+    let deeper = Section { tables: vec![ratios(&loads, "")], loads, ..deeper };
+    Ok(vec![first, deeper])
+}
+
+/// Likes spread over posts, and all on one post, in the same rounds.
+fn likes(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Section, Error> {
+    let syncs = (sqlite::syncs(&bench.home)?, sqlite::syncs(cluster.folder())?);
+    let servers = Servers::start(bench, filled, cluster, None)?;
+    let script = servers.script(bench, cluster, "spread", &pgbench::spread_likes())?;
+    let spread = servers.candidates(
+        "",
+        spread_over(servers.node(), SMALL),
+        spread_over(&servers.alone, SMALL),
+        script,
+    );
+    let script = servers.script(bench, cluster, "one", &pgbench::likes_on_one())?;
+    let on_one =
+        servers.candidates(", on one post", all_on_one(servers.node()), all_on_one(&servers.alone), script);
+    let candidates: Vec<Candidate> = spread.into_iter().chain(on_one).collect();
+    let loads = compare(bench.pace.in_longer_turns(), &candidates)?;
+
+    let (spread, on_one) = loads.split_at(4);
+    let one_of_spread = |index: usize| on_one[index].against(&spread[index], RATE);
+    let targets = vec![
+        Target::share("likes on PostgreSQL: all on one post of spread", one_of_spread(0), 0.5),
+        Target::share("likes on PostgreSQL, three nodes: all on one post of spread", one_of_spread(2), 0.5),
+    ];
+    let mut all = ratios(spread, "");
+    all.rows.extend(ratios(on_one, ", on one post").rows);
+    let names = ["PostgreSQL", "SQLite", "three nodes on PostgreSQL", "PostgreSQL alone"];
+    let rows = names
+        .iter()
+        .zip(0..)
+        .map(|(name, index)| ratio(format!("{name}: on one post ÷ spread"), one_of_spread(index)));
+    all.rows.extend(rows.map(Vec::from));
+    let section = Section::new("Likes on PostgreSQL")
+        .note(format!(
+            "{} posts, {CONNECTIONS} connections, each like a new one by one of {} users, durable when it is \
+             answered (`fsync` and `synchronous_commit` are on). All servers and the load share all cores. The disk syncs \
+             4 KiB {} times a second under SQLite and {} under PostgreSQL.",
+            thousands(SMALL),
+            thousands(HALF),
+            thousands(syncs.0 as u64),
+            thousands(syncs.1 as u64)
+        ))
+        .note(format!(
+            "PostgreSQL alone is pgbench on {CLIENTS} connections with a transaction for each like. A node commits queued \
+             writes in one batch and adds up the likes of one post before it updates its row."
+        ));
+    Ok(Section { tables: vec![all], loads, targets, ..section })
+}
+
+/// The servers under test; dropped in this order.
+struct Servers {
+    /// On SQLite.
+    alone: Arc<Pinhole>,
+    nodes: Vec<Arc<Pinhole>>,
+    postgres: Server,
+}
+
+impl Servers {
+    fn start(bench: &Bench, filled: &Filled, cluster: &Cluster, core: Option<usize>) -> Result<Self, Error> {
+        let postgres = cluster.start(bench, core)?;
+        let database = url(&postgres);
+        let mut nodes = Vec::new();
+        for number in 1..=NODES {
+            let name = format!("node-{number}");
+            let folder = bench.fresh(&name)?;
+            let flags = ["--database-url", database.as_str()];
+            nodes.push(Arc::new(Pinhole::start_as(&name, bench, &folder, core, &flags)?));
         }
-        // What is still on its way to the disk would slow down whoever is measured first.
-        settle()?;
-        Ok(cluster)
+        let data = filled.copy(bench, "postgres")?;
+        let alone = Arc::new(Pinhole::start_as("alone", bench, &data.folder, core, &[])?);
+        Ok(Self { alone, nodes, postgres })
     }
 
-    /// A folder that the server can write to, whoever it runs as.
-    fn empty(programs: Programs) -> Result<Self, Error> {
-        let folder = run(Command::new("mktemp").args(["-d", "-p", TEMPORARY, "pinhole-bench-XXXXXX"]))?;
-        let cluster = Self { programs, folder: folder.into() };
-        if cluster.programs.as_nobody {
-            run(Command::new("chown").arg("nobody").arg(&cluster.folder))?;
-        }
-        Ok(cluster)
+    /// The node of the rows with one node.
+    fn node(&self) -> &Arc<Pinhole> {
+        &self.nodes[0]
     }
 
-    fn fill(&self, bench: &Bench, filled: &Filled) -> Result<(), Error> {
-        eprintln!("bench: moving a database with {} posts to PostgreSQL", filled.posts);
-        // It may have been kept since an older version; a start brings it up to date.
-        drop(Ours::start(bench, &filled.folder, None, &[])?);
-        let mut init = self.programs.for_server("initdb");
-        init.arg("-D").arg(self.data()).current_dir(&self.folder);
-        run(init.args(["-U", "pinhole", "--auth=trust", "--encoding=UTF8", "--locale=C"]))?;
-        let server = self.start(bench, None)?;
-        run(self.client("createdb", &server).arg("pinhole"))?;
-        let mut migrate = ours::command(bench);
-        migrate.arg("migrate").arg("--data-dir").arg(&filled.folder).args(["--to-database", &url(&server)]);
-        run(migrate.arg("--finish"))?;
-        run(self.client("vacuumdb", &server).args(["--quiet", "--analyze", "pinhole"]))?;
-        run(self.client("psql", &server).args(["-q", "-c", "CHECKPOINT", "pinhole"]))?;
-        Ok(())
+    fn script(&self, bench: &Bench, cluster: &Cluster, name: &str, text: &str) -> Result<Script, Error> {
+        Script::new(bench, cluster.pgbench(), self.postgres.address, name, text)
     }
 
-    /// On one core, if that is named, with all its processes.
-    pub(super) fn start(&self, bench: &Bench, core: Option<usize>) -> Result<Server, Error> {
-        let address = free_address()?;
-        let mut command = self.programs.for_server("postgres");
-        command.arg("-D").arg(self.data()).current_dir(&self.folder);
-        command.args(["-c", &format!("port={}", address.port())]);
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
-        }
-        // The polite signal would have it wait until everybody has gone.
-        let server = Server::start("postgres", &command, address, core, &bench.logs())?;
-        let mut server = server.ended_by(Signal::SIGINT);
-        let mut ask = self.client("pg_isready", &server);
-        ask.args(["-q", "-d", "postgres"]);
-        server.ready_when(|| ask.status().is_ok_and(|status| status.success()))?;
-        Ok(server)
-    }
-
-    pub(super) fn pgbench(&self) -> PathBuf {
-        self.programs.folder.join("pgbench")
-    }
-
-    pub(super) fn version(&self) -> Result<String, Error> {
-        self.programs.version()
-    }
-
-    /// Where it keeps what it has.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    fn data(&self) -> PathBuf {
-        self.folder.join("data")
-    }
-
-    fn client(&self, name: &str, server: &Server) -> Command {
-        let (host, port) = (server.address.ip().to_string(), server.address.port().to_string());
-        let mut command = Command::new(self.programs.folder.join(name));
-        command.args(["-h", &host, "-p", &port, "-U", "pinhole"]);
-        command
+    /// One node on PostgreSQL, one on SQLite, all nodes on PostgreSQL, and PostgreSQL alone. Nodes draw from
+    /// the same requests, so that no like is given twice (409 voids the run).
+    fn candidates(
+        &self,
+        what: &str,
+        shared: Arc<Requests>,
+        own: Arc<Requests>,
+        script: Script,
+    ) -> [Candidate<'_>; 4] {
+        let node = |name: &str| {
+            let name = format!("Pinhole on PostgreSQL{name}{what}");
+            Candidate::new(&name, &self.node().server, CONNECTIONS, shared.clone()).backed_by(&self.postgres)
+        };
+        [
+            node(""),
+            Candidate::new(&format!("Pinhole on SQLite{what}"), &self.alone.server, CONNECTIONS, own),
+            node(", 3 nodes").spread_over(self.nodes.iter().skip(1).map(|node| &node.server)),
+            Candidate::scripted(&format!("PostgreSQL alone{what}"), &self.postgres, script),
+        ]
     }
 }
 
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.folder) {
-            eprintln!("bench: {} is left behind: {error}", self.folder.display());
-        }
-    }
+/// Ratios between the four candidates.
+fn ratios(loads: &[Entry], what: &str) -> Table {
+    let of = |words: &str, one: usize, other: usize| {
+        ratio(format!("{words}{what}"), loads[one].against(&loads[other], RATE))
+    };
+    let rows = [
+        of("PostgreSQL ÷ SQLite", 0, 1),
+        of("three nodes ÷ one", 2, 0),
+        of("one node ÷ PostgreSQL alone", 0, 3),
+    ];
+    Table::new(["requests/s", "ratio"], rows)
 }
 
-/// As an operator writes it. Nobody listens in on loopback, and most of the others here do not encrypt
-/// either.
-pub(super) fn url(server: &Server) -> String {
-    format!("postgres://pinhole@{}/pinhole?sslmode=disable", server.address)
-}
-
-struct Programs {
-    folder: PathBuf,
-    /// The server refuses to run as root.
-    as_nobody: bool,
-}
-
-impl Programs {
-    /// As `scripts/postgres` finds them: where the variable says, where Debian puts the newest, or on the
-    /// path.
-    fn find() -> Result<Self, Error> {
-        let named = std::env::var_os("PINHOLE_TEST_POSTGRES_BIN").map(PathBuf::from);
-        let folder =
-            named.or_else(debians).or_else(on_the_path).filter(|folder| folder.join("pgbench").exists());
-        let missing = || Error::Peer("PostgreSQL is missing: apt-get install postgresql".into());
-        let who = std::fs::metadata("/proc/self").map_err(Error::system("/proc/self"))?;
-        Ok(Self { folder: folder.ok_or_else(missing)?, as_nobody: who.uid() == 0 })
-    }
-
-    /// One that reads and writes the cluster's files. Whoever changes who it is loses the wish to end with
-    /// its parent, so that is said again.
-    fn for_server(&self, name: &str) -> Command {
-        let program = self.folder.join(name);
-        if !self.as_nobody {
-            return Command::new(program);
-        }
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups", "--pdeathsig", "KILL"]);
-        command.arg(program);
-        command
-    }
-
-    fn version(&self) -> Result<String, Error> {
-        let words = run(Command::new(self.folder.join("postgres")).arg("--version"))?;
-        Ok(words.replace("postgres (PostgreSQL) ", ""))
-    }
-
-    /// Files of one are not read by another.
-    fn major(&self) -> Result<String, Error> {
-        Ok(self.version()?.chars().take_while(char::is_ascii_digit).collect())
-    }
-}
-
-fn on_the_path() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).find(|folder| folder.join("initdb").exists())
-}
-
-fn debians() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?.filter_map(Result::ok);
-    let versions = versions.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    Some(Path::new("/usr/lib/postgresql").join(versions.max()?.to_string()).join("bin"))
-}
-
-/// With owners and all.
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
-    run(Command::new("cp").args(["--reflink=auto", "-a", "-T"]).arg(from).arg(to)).map(drop)
+fn ratio(words: String, ratio: Ratio) -> [Cell; 2] {
+    [Cell::Text(words), factor(ratio)]
 }

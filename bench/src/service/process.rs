@@ -10,16 +10,16 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
-use super::wire::Talk;
+use super::wire::Client;
 use crate::error::{Error, create_folder, read};
 
 /// From the start to the first answer; Python is slow on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// From the polite signal to the other one.
+/// From SIGTERM to SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Servers have one end of the machine and the load has the other.
+/// Servers run on the first core and the load on the last.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cores {
     pub(super) server: usize,
@@ -43,7 +43,7 @@ pub(super) fn stay_on(core: usize) -> Result<(), Error> {
     sched_setaffinity(Pid::from_raw(0), &one).map_err(Error::measure)
 }
 
-/// A place on loopback where nobody listens.
+/// An unused address on loopback.
 pub(super) fn free_address() -> Result<SocketAddr, Error> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::system("loopback"))?;
     listener.local_addr().map_err(Error::system("loopback"))
@@ -55,13 +55,13 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
     log: PathBuf,
     started: Instant,
-    /// What asks it to end.
-    goodbye: Signal,
+    /// The signal that stops it.
+    stop_signal: Signal,
 }
 
 impl Server {
-    /// Starts a command that will listen at the address; on one core, if that is named. It ends when we do,
-    /// however we end.
+    /// Starts a command that will listen at the address; on one core, if that is named. It is killed when
+    /// this process dies.
     pub(super) fn start(
         name: &str,
         command: &Command,
@@ -91,11 +91,11 @@ impl Server {
         let started = Instant::now();
         let child = wrapped.stdin(Stdio::null()).stdout(file).stderr(errors).spawn();
         let child = child.map_err(Error::system(name))?;
-        Ok(Self { name: name.into(), child, address, log, started, goodbye: Signal::SIGTERM })
+        Ok(Self { name: name.into(), child, address, log, started, stop_signal: Signal::SIGTERM })
     }
 
-    pub(super) fn ended_by(mut self, signal: Signal) -> Self {
-        self.goodbye = signal;
+    pub(super) fn stopped_by(mut self, signal: Signal) -> Self {
+        self.stop_signal = signal;
         self
     }
 
@@ -103,8 +103,8 @@ impl Server {
     pub(super) fn ready(&mut self, path: &str) -> Result<Duration, Error> {
         let address = self.address;
         self.ready_when(|| {
-            Talk::with(address)
-                .and_then(|mut talk| talk.get(path, &[]))
+            Client::with(address)
+                .and_then(|mut client| client.get(path, &[]))
                 .is_ok_and(|answer| answer.status < 300)
         })
     }
@@ -116,7 +116,7 @@ impl Server {
                 return Ok(self.started.elapsed());
             }
             let ended = self.child.try_wait().map_err(Error::system(&self.name))?;
-            if ended.is_some() || self.started.elapsed() > PATIENCE {
+            if ended.is_some() || self.started.elapsed() > TIMEOUT {
                 let log = String::from_utf8_lossy(&read(&self.log)?).into_owned();
                 let tail: Vec<&str> = log.lines().rev().take(10).collect();
                 let tail: Vec<&str> = tail.into_iter().rev().collect();
@@ -129,14 +129,14 @@ impl Server {
     /// The CPU time so far, user and system: of all its threads, of the processes it has started (a database
     /// has one for every connection), and of those that have ended.
     pub(super) fn cpu(&self) -> Result<Duration, Error> {
-        let ours = self.child.id();
-        let untold = || Error::measure("the system does not tell the time of a process");
-        let mut ticks = Stat::of(ours).ok_or_else(untold)?.ticks;
+        let server = self.child.id();
+        let unreadable = || Error::measure("the system does not report the time of a process");
+        let mut ticks = Stat::of(server).ok_or_else(unreadable)?.ticks;
         for entry in std::fs::read_dir("/proc").map_err(Error::system("/proc"))? {
             let name = entry.map_err(Error::system("/proc"))?.file_name();
-            // One that is gone by now is counted with us as soon as it has been waited for.
+            // A process that has exited is counted in its parent's ticks after the wait.
             let stat = name.to_str().and_then(|name| name.parse().ok()).and_then(Stat::of);
-            ticks += stat.filter(|stat| stat.parent == ours).map_or(0, |stat| stat.ticks);
+            ticks += stat.filter(|stat| stat.parent == server).map_or(0, |stat| stat.ticks);
         }
         let second = sysconf(SysconfVar::CLK_TCK).map_err(Error::measure)?.unwrap_or(100);
         Ok(Duration::from_secs_f64(ticks as f64 / second as f64))
@@ -149,13 +149,13 @@ impl Server {
         let field = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name));
             let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<f64>().ok());
-            kib.ok_or_else(|| Error::measure("the system does not tell the memory of a process"))
+            kib.ok_or_else(|| Error::measure("the system does not report the memory of a process"))
         };
         Ok((field("VmRSS:")? / 1024.0, field("VmHWM:")? / 1024.0))
     }
 
-    pub(super) fn talk(&self) -> Result<Talk, Error> {
-        Talk::with(self.address)
+    pub(super) fn client(&self) -> Result<Client, Error> {
+        Client::with(self.address)
     }
 
     fn proc(&self, file: &str) -> PathBuf {
@@ -168,7 +168,7 @@ impl Server {
             return Ok(());
         }
         let pid = i32::try_from(self.child.id()).map_err(Error::measure)?;
-        kill(Pid::from_raw(pid), self.goodbye).map_err(Error::measure)?;
+        kill(Pid::from_raw(pid), self.stop_signal).map_err(Error::measure)?;
         while self.child.try_wait().map_err(Error::system(&self.name))?.is_none() {
             if asked.elapsed() > GRACE {
                 self.child.kill().map_err(Error::system(&self.name))?;
@@ -206,7 +206,7 @@ impl Drop for Server {
     }
 }
 
-/// Runs a program to its end and returns what it wrote; if it fails, its own words are the error.
+/// Runs a program to its end and returns what it wrote; if it fails, its stderr is the error.
 pub(super) fn run(command: &mut Command) -> Result<String, Error> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(Error::system(&program))?;
@@ -218,7 +218,7 @@ pub(super) fn run(command: &mut Command) -> Result<String, Error> {
 }
 
 /// Waits until what was written before is on the disk.
-pub(super) fn settle() -> Result<(), Error> {
+pub(super) fn sync_disk() -> Result<(), Error> {
     match Command::new("sync").status().map_err(Error::system("sync"))?.success() {
         true => Ok(()),
         false => Err(Error::measure("the disk could not be synced")),

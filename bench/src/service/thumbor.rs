@@ -1,4 +1,4 @@
-//! A peer: thumbor, which makes pictures of any size from files, and keeps them if told to.
+//! A peer: thumbor, which makes pictures of any size from files, and stores the results if configured.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,15 +18,15 @@ impl Thumbor {
         core: Option<usize>,
         photos: &Path,
         quality: u8,
-        keeps: bool,
+        result_storage: bool,
     ) -> Result<Self, Error> {
-        let name = if keeps { "thumbor-kept" } else { "thumbor" };
+        let name = if result_storage { "thumbor-stored" } else { "thumbor" };
         let folder = bench.fresh(name)?;
-        let kept = match keeps {
+        let storage = match result_storage {
             true => format!(
                 "RESULT_STORAGE = 'thumbor.result_storages.file_storage'\nRESULT_STORAGE_STORES_UNSAFE = True\n\
                  RESULT_STORAGE_FILE_STORAGE_ROOT_PATH = '{}'\n",
-                folder.join("kept").display()
+                folder.join("results").display()
             ),
             false => "RESULT_STORAGE = None\n".into(),
         };
@@ -34,7 +34,7 @@ impl Thumbor {
         let text = format!(
             "LOADER = 'thumbor.loaders.file_loader'\nFILE_LOADER_ROOT_PATH = '{}'\n\
              STORAGE = 'thumbor.storages.no_storage'\nALLOW_UNSAFE_URL = True\nQUALITY = {quality}\n\
-             PROGRESSIVE_JPEG = False\n{kept}",
+             PROGRESSIVE_JPEG = False\n{storage}",
             photos.display()
         );
         write(&config, text)?;

@@ -1,4 +1,4 @@
-//! Just enough HTTP/1.1 to ask and to know where an answer ends.
+//! A minimal HTTP/1.1 client: requests, response framing.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::error::Error;
 
-/// Nobody in these benchmarks sends more.
+/// More headers than any candidate sends.
 const HEADERS: usize = 64;
 
-/// How long somebody may take over one answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// For connecting and for each read.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the head of an answer says about the rest of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) length: usize,
     pub(super) body: Body,
-    /// The other side hangs up afterwards.
+    /// `Connection: close`.
     pub(super) last: bool,
 }
 
@@ -55,18 +55,18 @@ pub(super) fn head(bytes: &[u8]) -> Result<Option<Head>, Error> {
 /// The chunks at the beginning of these bytes, put together, and how many bytes they took; `None` when more
 /// has to be read first.
 pub(super) fn chunks(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Error> {
-    let (mut whole, mut place) = (Vec::new(), 0);
+    let (mut whole, mut offset) = (Vec::new(), 0);
     loop {
-        let rest = bytes.get(place..).unwrap_or_default();
+        let rest = bytes.get(offset..).unwrap_or_default();
         let Some(line) = rest.windows(2).position(|pair| pair == b"\r\n") else { return Ok(None) };
         let length = number(&rest[..line], 16).ok_or_else(|| odd("the length of a chunk"))?;
         let (from, to) = (line + 2, line + 2 + length);
         // A line ends behind each chunk, and behind the empty one that is the last.
         let Some(chunk) = rest.get(from..to).filter(|_| rest.len() >= to + 2) else { return Ok(None) };
         whole.extend_from_slice(chunk);
-        place += to + 2;
+        offset += to + 2;
         if length == 0 {
-            return Ok(Some((whole, place)));
+            return Ok(Some((whole, offset)));
         }
     }
 }
@@ -119,8 +119,8 @@ pub(super) fn form(field: &str, photo: &[u8]) -> (String, Vec<u8>) {
     (format!("multipart/form-data; boundary={EDGE}"), form)
 }
 
-/// One connection for everything that is set up, looked at or walked through; load comes from `load`.
-pub(super) struct Talk {
+/// A blocking client on one connection, for setup and checks; load comes from `load`.
+pub(super) struct Client {
     pub(super) address: SocketAddr,
     stream: TcpStream,
 }
@@ -131,11 +131,11 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-impl Talk {
+impl Client {
     pub(super) fn with(address: SocketAddr) -> Result<Self, Error> {
-        let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(Error::system(address))?;
+        let stream = TcpStream::connect_timeout(&address, TIMEOUT).map_err(Error::system(address))?;
         stream.set_nodelay(true).map_err(Error::system(address))?;
-        stream.set_read_timeout(Some(PATIENCE)).map_err(Error::system(address))?;
+        stream.set_read_timeout(Some(TIMEOUT)).map_err(Error::system(address))?;
         Ok(Self { address, stream })
     }
 
@@ -153,7 +153,7 @@ impl Talk {
             }
             let count = self.stream.read(&mut piece).map_err(Error::system(self.address))?;
             if count == 0 {
-                return Err(Error::measure(format!("{} hung up", self.address)));
+                return Err(Error::measure(format!("{} closed the connection", self.address)));
             }
             bytes.extend_from_slice(&piece[..count]);
         }
@@ -177,8 +177,8 @@ impl Talk {
 }
 
 impl Answer {
-    /// Anything but success is somebody's mistake in setting up.
-    pub(super) fn fine(self) -> Result<Self, Error> {
+    /// Anything but 2xx is an error of the setup.
+    pub(super) fn success(self) -> Result<Self, Error> {
         match self.status {
             200..=299 => Ok(self),
             status => {
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_where_an_answer_ends() {
+    fn finds_the_end_of_a_response() {
         let text = b"HTTP/1.1 201 Created\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello";
         let found = head(text).unwrap().unwrap();
         assert_eq!((found.status, found.body, found.last), (201, Body::Length(5), true));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn puts_chunks_together() {
+    fn joins_chunks() {
         let text = b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\nHTTP";
         assert_eq!(chunks(text).unwrap(), Some((b"abcde".to_vec(), text.len() - 4)));
         for cut in 0..text.len() - 4 {

@@ -1,10 +1,9 @@
-//! A limit for likes: nothing but axum and SQLite, in the ways one can commit.
+//! A limit for likes: axum and SQLite with different ways to commit.
 //!
-//! The statements and the order of things are the service's; who likes is taken from the path, and nothing
-//! else is looked at. `Plain` is what one writes down first: a connection behind a lock, a transaction in
-//! every request, and SQLite's log and cache as they come. The others have one thread that writes, and the
-//! service's log and cache: `Each` with a transaction for every request, `Full` with whatever is waiting in
-//! one, and `Normal` the same without asking the disk at every commit.
+//! The statements and their order are the service's; the user is taken from the path. `Plain` is the simplest
+//! design: a connection behind a mutex, a transaction in every request, SQLite's default WAL and cache. The
+//! others have one writer thread with the service's WAL and cache settings: `Each` commits per request,
+//! `Full` commits all queued requests in one transaction, `Normal` does the same with `synchronous=NORMAL`.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -35,8 +34,8 @@ pub(crate) enum Commit {
     Normal,
 }
 
-/// As many as the service takes together at most.
-const GROUP: usize = 256;
+/// The service's own largest batch.
+const BATCH: usize = 256;
 
 struct Job {
     user: i64,
@@ -53,7 +52,7 @@ pub(crate) fn serve(address: SocketAddr, database: &Path, commit: Commit) -> Res
     } else {
         let (jobs, queue) = channel::<Job>();
         std::thread::spawn(move || {
-            // Ends the process, so that nobody takes a failure for speed.
+            // Exits, so that a failing writer cannot look fast.
             if let Err(error) = work(&conn, &queue, commit) {
                 eprintln!("the writer failed: {error}");
                 std::process::exit(1);
@@ -123,28 +122,28 @@ pub(super) fn open(database: &Path, commit: Commit) -> rusqlite::Result<Connecti
 }
 
 fn work(conn: &Connection, queue: &Receiver<Job>, commit: Commit) -> rusqlite::Result<()> {
-    let group = if commit == Commit::Each { 1 } else { GROUP };
+    let limit = if commit == Commit::Each { 1 } else { BATCH };
     while let Ok(first) = queue.recv() {
         conn.execute_batch("BEGIN IMMEDIATE")?;
-        let waiting: Vec<Job> = std::iter::once(first).chain(queue.try_iter()).take(group).collect();
-        let mut settled = Vec::with_capacity(waiting.len());
-        for job in waiting {
+        let batch: Vec<Job> = std::iter::once(first).chain(queue.try_iter()).take(limit).collect();
+        let mut replies = Vec::with_capacity(batch.len());
+        for job in batch {
             conn.prepare_cached("SAVEPOINT job")?.execute([])?;
             let new = insert(conn, job.user, job.post)?;
             conn.prepare_cached("RELEASE job")?.execute([])?;
-            settled.push((job.done, new));
+            replies.push((job.done, new));
         }
         conn.execute_batch("COMMIT")?;
-        for (done, new) in settled {
+        for (done, new) in replies {
             if done.send(new).is_err() {
-                eprintln!("somebody hung up before the answer");
+                eprintln!("a client disconnected before the response");
             }
         }
     }
     Ok(())
 }
 
-/// Whether it is a new one.
+/// Whether the like is new.
 pub(super) fn insert(conn: &Connection, user: i64, post: i64) -> rusqlite::Result<bool> {
     let new = conn.prepare_cached(INSERT_LIKE)?.execute(params![user, 1, post])? > 0;
     if new {
@@ -161,7 +160,7 @@ impl Writer {
     pub(super) fn start(bench: &Bench, database: &PathBuf, commit: Commit) -> Result<Self, Error> {
         let address = free_address()?;
         let word = commit.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-        let mut command = bench.ourselves()?;
+        let mut command = bench.own_program()?;
         command.arg("likes").arg(address.to_string()).arg(database).arg(&word);
         let mut server = Server::start(&format!("likes-{word}"), &command, address, None, &bench.logs())?;
         server.ready("/")?;

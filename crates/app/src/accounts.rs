@@ -1,4 +1,4 @@
-//! Joining, signing in and out, and who is calling.
+//! Accounts: join, login, logout, and authentication by token.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,17 +6,18 @@ use std::time::Duration;
 use model::{Timestamp, Token, TokenHash, User, Username};
 use store::{NewSession, NewUser};
 
-use crate::chance::random;
-use crate::{App, Error, Settings};
+use crate::common_passwords::is_common;
+use crate::rng::random;
+use crate::{App, Client, Error, Settings};
 
-/// Somebody who has just come in: who they are, and the secret that says so from now on.
+/// The user who joined or logged in, and the token of the new session.
 #[derive(Debug)]
-pub struct Entrance {
+pub struct NewLogin {
     pub user: User,
     pub token: Token,
 }
 
-/// Somebody whose session we know.
+/// The authenticated user of a request.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub user: Arc<User>,
@@ -24,82 +25,88 @@ pub struct Caller {
     token: TokenHash,
 }
 
-/// Using a session is noted at most this often, so that reading does not turn into writing.
+/// The last use of a session is written at most this often, so that most reads do not write.
 const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
 
 impl App {
-    pub async fn join(&self, username: &str, password: String) -> Result<Entrance, Error> {
-        let parts = &self.0;
-        let username: Username = username.parse().map_err(|rule| Error::invalid("username", rule))?;
-        check_new_password(&password, parts.settings.min_password)?;
+    pub async fn join(&self, client: Client, username: &str, password: String) -> Result<NewLogin, Error> {
+        let inner = &self.0;
+        let username = Username::parse_new(username).map_err(|rule| Error::invalid("username", rule))?;
+        check_new_password(&password, &username, &inner.settings)?;
         let taken =
             || Error::Conflict { field: Some("username"), message: "this username is taken; choose another" };
-        // Asked first because hashing is dear; the insert below decides.
-        if parts.store.credentials(&username).await?.is_some() {
+        // Saves the expensive hash for a taken name; the unique index of the insert below decides.
+        if inner.store.credentials(&username).await?.is_some() {
             return Err(taken());
         }
-        let password_hash = parts.passwords.hash(password).await?;
+        // Else the role of a configured admin would belong to the first one to join under the name.
+        if inner.settings.is_admin(&username) {
+            let message = "this username is reserved; choose another";
+            return Err(Error::Conflict { field: Some("username"), message });
+        }
+        let password_hash = inner.passwords.hash(client, password).await?;
         let (token, session) = self.new_session()?;
         let new = NewUser { username, password_hash, created_at: session.started_at };
-        let user = parts.store.join(new, session).await?.ok_or_else(taken)?;
-        tracing::info!(user = user.id.0, "joined");
-        Ok(Entrance { user, token })
+        let user = inner.store.join(new, session).await?.ok_or_else(taken)?;
+        tracing::info!(user = user.id.0, "user joined");
+        Ok(NewLogin { user, token })
     }
 
-    /// The shortest password a newcomer may choose, in bytes.
+    /// The minimum length of a new password, in bytes.
     pub fn min_password(&self) -> usize {
         self.0.settings.min_password
     }
 
-    pub async fn login(&self, username: &str, password: String) -> Result<Entrance, Error> {
-        let parts = &self.0;
-        // A name that breaks the rules is a name nobody has, and is treated alike to the last millisecond.
-        let known = match username.parse::<Username>() {
-            Ok(username) => parts.store.credentials(&username).await?,
+    pub async fn login(&self, client: Client, username: &str, password: String) -> Result<NewLogin, Error> {
+        let inner = &self.0;
+        // An invalid username is treated as an unknown one, with the same timing.
+        let credentials = match username.parse::<Username>() {
+            Ok(username) => inner.store.credentials(&username).await?,
             Err(_) => None,
         };
-        let (user, stored) = known.map(|known| (known.user, known.password_hash)).unzip();
-        let right = parts.passwords.verify(password, stored).await?;
-        let Some(user) = user.filter(|_| right) else { return Err(Error::WrongCredentials) };
+        let (user, hash) = credentials.map(|found| (found.user, found.password_hash)).unzip();
+        let is_correct = inner.passwords.verify(client, password, hash).await?;
+        let Some(user) = user.filter(|_| is_correct) else { return Err(Error::WrongCredentials) };
         let (token, session) = self.new_session()?;
-        parts.store.start_session(user.id, session).await?;
-        Ok(Entrance { user, token })
+        inner.store.start_session(user.id, session).await?;
+        Ok(NewLogin { user, token })
     }
 
-    /// Ends the session the caller came with.
+    /// Deletes the session of the request.
     pub async fn logout(&self, caller: &Caller) -> Result<(), Error> {
         self.0.store.end_session(caller.token).await?;
         Ok(())
     }
 
-    /// Who holds this token; `None` when nobody does, or not any more.
+    /// The user of a token; `None` if the token is unknown or its session has expired.
     pub async fn authenticate(&self, token: &Token) -> Result<Option<Caller>, Error> {
-        let parts = &self.0;
-        let (token, now) = (token.hash(), parts.clock.now());
-        // An unknown token is not cached.
-        let fill = async || parts.store.session(token).await.map_err(Some)?.ok_or(None::<store::Error>);
-        let session = match parts.caches.sessions.get_or_fill(token, fill).await {
+        let inner = &self.0;
+        let (token, now) = (token.hash(), inner.clock.now());
+        // `None` is an error of the fill, so that unknown tokens are not cached.
+        let fill = async || inner.store.session(token).await.map_err(Some)?.ok_or(None::<store::Error>);
+        let session = match inner.caches.sessions.get_or_fill(token, fill).await {
             Ok(session) => session,
             Err(None) => return Ok(None),
             Err(Some(error)) => return Err(error.into()),
         };
-        let unused = now.since(session.last_used_at);
-        if unused >= parts.settings.session_idle {
+        let idle = now.since(session.last_used_at);
+        let is_expired = idle >= inner.settings.session_idle;
+        if is_expired {
             return Ok(None);
         }
-        if unused >= TOUCH_AFTER.min(parts.settings.session_idle / 100) {
+        if idle >= TOUCH_AFTER.min(inner.settings.session_idle / 100) {
             self.touch(token, now);
         }
-        let is_admin = parts.settings.is_admin(&session.user.username);
+        let is_admin = inner.settings.is_admin(&session.user.username);
         Ok(Some(Caller { user: session.user, is_admin, token }))
     }
 
-    /// Notes the use without making the caller wait for the disk.
+    /// Records the use of a session in the background: the request does not wait for the write.
     fn touch(&self, token: TokenHash, now: Timestamp) {
         let app = self.clone();
         tokio::spawn(async move {
             if let Err(error) = app.0.store.touch_session(token, now).await {
-                tracing::warn!(%error, "could not note that a session was used");
+                tracing::warn!(%error, "session touch failed");
             }
         });
     }
@@ -111,15 +118,21 @@ impl App {
     }
 }
 
-fn check_new_password(password: &str, min: usize) -> Result<(), Error> {
-    match password.len() {
-        length if length < min => {
-            Err(Error::invalid("password", format!("the password must have at least {min} bytes")))
-        }
-        length if length > Settings::MAX_PASSWORD => Err(Error::invalid(
-            "password",
-            format!("the password may have at most {} bytes", Settings::MAX_PASSWORD),
-        )),
-        _ => Ok(()),
-    }
+/// The rules for new passwords. A login does not check them, so that older passwords stay valid.
+fn check_new_password(password: &str, username: &Username, settings: &Settings) -> Result<(), Error> {
+    let (min, max) = (settings.min_password, Settings::MAX_PASSWORD);
+    let broken_rule = if password.len() < min {
+        format!("the password must have at least {min} bytes")
+    } else if password.len() > max {
+        format!("the password may have at most {max} bytes")
+    } else if settings.common_passwords {
+        return Ok(());
+    } else if password.eq_ignore_ascii_case(username.as_str()) {
+        "the password must not be the username; choose another".into()
+    } else if is_common(password) {
+        "this password is one of the 10,000 most common ones; choose another".into()
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid("password", broken_rule))
 }

@@ -1,43 +1,45 @@
-//! The service's parts, behind one handle. Its use cases are in the files of their nouns.
+//! The handle of the service. Each use case is in the file of its entity.
 
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use model::{Clock, Timestamp, UserId};
+use model::{Clock, Timestamp};
 use tokio::sync::Mutex;
 
 use crate::caches::Caches;
-use crate::crowd::Crowd;
+use crate::fair_semaphore::FairSemaphore;
 use crate::passwords::Passwords;
 use crate::settings::Settings;
+use crate::thread_pool::ThreadPool;
 use crate::variants::Variants;
-use crate::workers::{Budget, Workers};
 
-/// The service. Cheap to clone; every clone is the same service.
+/// A reference-counted handle: clones share the same service.
 #[derive(Debug, Clone)]
-pub struct App(pub(crate) Arc<Parts>);
+pub struct App(pub(crate) Arc<AppInner>);
 
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct AppInner {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
     pub(crate) opened_at: Timestamp,
     pub(crate) store: store::Store,
     pub(crate) caches: Arc<Caches>,
     pub(crate) blobs: blobs::Blobs,
-    /// Rendered images on the disk, below those in memory.
+    /// The disk cache of rendered images, below the memory cache in `variants`.
     pub(crate) cache: blobs::Cache,
+    /// The space of the data folder's disk, read once a second.
+    pub(crate) disk_space: parking_lot::Mutex<blobs::DiskSpace>,
     pub(crate) passwords: Passwords,
-    pub(crate) ingest: Workers,
-    pub(crate) render: Workers,
-    pub(crate) pixel_memory: Budget,
-    pub(crate) uploads: Arc<Crowd<UserId>>,
+    pub(crate) ingest: ThreadPool,
+    pub(crate) render: ThreadPool,
+    /// One permit per upload, since each occupies disk space in the staging folder.
+    pub(crate) uploads: Arc<FairSemaphore>,
     pub(crate) variants: Variants,
-    /// How many images were rendered.
+    /// The number of images rendered.
     pub(crate) renders: AtomicU64,
-    /// The last count of all photos, and when it was taken.
-    pub(crate) totals: Mutex<Option<(Timestamp, store::Totals)>>,
-    /// Locks the data folder: no two processes share it.
+    /// The cached photo totals, and the time of the query.
+    pub(crate) totals: Mutex<Option<(Timestamp, store::PhotoTotals)>>,
+    /// The lock of the data folder, which excludes other processes.
     pub(crate) _lock: File,
 }

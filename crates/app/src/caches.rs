@@ -1,8 +1,8 @@
 //! The object caches, and the invalidations that keep them exact.
 //!
 //! The store publishes every change that this process commits. Where other nodes write to the same database
-//! as well, the caches are disabled: no response may be older than the last acknowledged write. Only that a
-//! photo exists is cached there, by a TTL.
+//! as well, the caches are disabled, since no response may be older than the last acknowledged write. Only
+//! the existence of photos is cached there, with a TTL.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Caches {
 }
 
 /// Called with the changes of every commit, before the commit is acknowledged.
-struct Subscriber(store::Listener);
+struct Subscriber(store::ChangeListener);
 
 impl fmt::Debug for Subscriber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,8 +34,8 @@ impl fmt::Debug for Subscriber {
     }
 }
 
-/// An image may outlive its photo by five seconds on another node; this leaves time for the response to
-/// arrive.
+/// How long photo existence is cached on PostgreSQL: another node may serve an image of a deleted photo for
+/// this long, plus the time of the response.
 const PHOTO_TTL: Duration = Duration::from_secs(3);
 
 const SESSIONS_BYTES: u64 = 24 << 20;
@@ -43,7 +43,7 @@ const PHOTOS_BYTES: u64 = 8 << 20;
 const USERS_BYTES: u64 = 12 << 20;
 const LIKES_BYTES: u64 = 32 << 20;
 
-/// A user with a name and a profile photo of common length.
+/// The estimated size of a user with a profile photo.
 const USER_BYTES: u64 = 256;
 
 impl Caches {
@@ -58,7 +58,7 @@ impl Caches {
     }
 
     /// For a database that other nodes write to as well.
-    pub(crate) fn of_shared_database() -> Self {
+    pub(crate) fn for_shared_database() -> Self {
         Self {
             sessions: InvalidatingCache::disabled("sessions"),
             photos: InvalidatingCache::with_ttl("photos", PHOTOS_BYTES, |_| 0, PHOTO_TTL),
@@ -73,14 +73,14 @@ impl Caches {
         subscribers.push(Subscriber(Box::new(subscriber)));
     }
 
-    /// Invalidates what the changes of a commit touch, here and at the subscribers.
+    /// Invalidates the entries that a commit affects, and notifies the subscribers.
     pub(crate) fn invalidate(&self, changes: &[Change]) {
         for change in changes {
             match change {
                 Change::Session(token) => self.sessions.invalidate(token),
                 Change::User(user) => {
                     self.users.invalidate(user);
-                    // A session holds its user, and which sessions are theirs is not known here.
+                    // Sessions contain their user and are not indexed by it.
                     self.sessions.invalidate_all();
                 }
                 Change::Like(user, _) => self.likes.invalidate(user),
@@ -99,7 +99,7 @@ impl Caches {
     }
 }
 
-/// The posts a user likes, among `since` and all newer ones.
+/// The posts that a user has liked, among `since` and all newer ones.
 #[derive(Debug)]
 pub struct LikedSet {
     since: PostId,
@@ -108,7 +108,7 @@ pub struct LikedSet {
 }
 
 impl LikedSet {
-    /// From the newest posts that a user likes, newest first, no more than `limit`.
+    /// From the newest liked posts, newest first, at most `limit`.
     pub(crate) fn newest(mut posts: Vec<PostId>, limit: u32) -> Self {
         let is_full = posts.len() >= limit as usize;
         let since = posts.last().copied().filter(|_| is_full).unwrap_or(PostId(i64::MIN));
@@ -116,13 +116,13 @@ impl LikedSet {
         Self { since, posts }
     }
 
-    /// From all such posts, oldest first.
+    /// From all liked posts since `since`, oldest first.
     pub(crate) fn since(since: PostId, posts: Vec<PostId>) -> Self {
         Self { since, posts }
     }
 
-    /// Whether it says of this post, and of all newer ones, if the user likes it.
-    pub(crate) fn reaches(&self, post: PostId) -> bool {
+    /// Whether the set is complete for this post and all newer ones.
+    pub(crate) fn covers(&self, post: PostId) -> bool {
         self.since <= post
     }
 
@@ -140,11 +140,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_likes_know_how_far_back_they_reach() {
+    fn a_set_covers_posts_back_to_its_oldest_like_or_all_if_it_is_complete() {
         let all = LikedSet::newest(vec![PostId(9), PostId(4)], 3);
-        assert!(all.reaches(PostId(1)) && all.contains(PostId(4)) && !all.contains(PostId(5)));
+        assert!(all.covers(PostId(1)) && all.contains(PostId(4)) && !all.contains(PostId(5)));
         let limited = LikedSet::newest(vec![PostId(9), PostId(4)], 2);
-        assert!(limited.reaches(PostId(4)) && !limited.reaches(PostId(3)) && limited.contains(PostId(9)));
-        assert!(LikedSet::newest(Vec::new(), 2).reaches(PostId(1)));
+        assert!(limited.covers(PostId(4)) && !limited.covers(PostId(3)) && limited.contains(PostId(9)));
+        assert!(LikedSet::newest(Vec::new(), 2).covers(PostId(1)));
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds of failure a use case has. The server turns each into a status and words.
+//! The errors of the use cases. The server maps each kind to a status and a message.
 
 use std::sync::Arc;
 
@@ -10,20 +10,23 @@ pub enum Error {
     NotFound(&'static str),
     #[error("{message}")]
     Invalid { field: &'static str, message: String },
-    /// Deliberately silent about which of the two was wrong.
+    /// Does not tell which of the two is wrong, so that usernames cannot be probed.
     #[error("the username or the password is wrong")]
     WrongCredentials,
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: &'static str },
-    /// A bounded queue is full: nothing is broken, and a little later there is room.
-    #[error("the service is busy: {0} has no room right now")]
+    /// A bounded resource is exhausted; a retry may succeed.
+    #[error("the service is busy: {0} is at its limit")]
     Busy(&'static str),
-    /// A job was given up because it took too long.
-    #[error("a job on the {0} threads took too long and was given up")]
-    Overdue(&'static str),
-    /// Something we cannot do without is away for the moment. What was asked for may have been done.
+    /// A job exceeded its time limit.
+    #[error("a job of the {0} threads timed out")]
+    TimedOut(&'static str),
+    /// The database or the blob store is unavailable. The operation may have succeeded.
     #[error("{0} cannot be reached: {1}")]
     Unavailable(&'static str, Arc<str>),
+    /// The disk is full, or too full for what was to be stored. Nothing was changed.
+    #[error("no space left for {0}: {1}")]
+    NoSpace(&'static str, Arc<str>),
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),
@@ -44,6 +47,7 @@ impl From<store::Error> for Error {
         match error {
             store::Error::Busy | store::Error::Conflict(_) => Self::Busy("the database"),
             store::Error::Unavailable(cause) => Self::Unavailable("the database", cause),
+            store::Error::Full(cause) => Self::NoSpace("this change", cause),
             other => Self::internal(other),
         }
     }
@@ -52,9 +56,8 @@ impl From<store::Error> for Error {
 impl From<blobs::Error> for Error {
     fn from(error: blobs::Error) -> Self {
         match error {
-            blobs::Error::Unavailable(trouble) => {
-                Self::Unavailable("the blob store", trouble.to_string().into())
-            }
+            blobs::Error::Unavailable(cause) => Self::Unavailable("the blob store", cause.to_string().into()),
+            full if full.is_no_space() => Self::NoSpace("photos", full.to_string().into()),
             other => Self::internal(other),
         }
     }

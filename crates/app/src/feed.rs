@@ -1,6 +1,6 @@
-//! The feed, as one reader sees it: everybody's posts, or those of one.
+//! The feed: the posts of all users, or of one.
 
-use model::{FeedPage, FeedStart, Limit, Whose};
+use model::{AuthorFilter, FeedPage, FeedStart, Limit};
 
 use crate::{App, Caller, Error};
 
@@ -8,12 +8,12 @@ impl App {
     pub async fn feed(
         &self,
         caller: Option<&Caller>,
-        whose: Whose,
+        authors: AuthorFilter,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        let page = self.0.store.feed(viewer, whose, start, limit).await?;
+        let page = self.0.store.feed(viewer, authors, start, limit).await?;
         Ok(FeedPage { posts: self.with_authors(page.posts).await?, next: page.next })
     }
 }

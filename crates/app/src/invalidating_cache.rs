@@ -13,10 +13,10 @@ use parking_lot::{Mutex, MutexGuard};
 use quick_cache::unsync::Cache;
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter};
 
-/// Lookups of different shards do not wait for each other.
+/// Each shard has its own lock, which reduces contention.
 const SHARDS: usize = 16;
 
-/// What an entry takes besides its value's own bytes.
+/// The estimated size of an entry without its value.
 const ENTRY_BYTES: u64 = 128;
 
 #[derive(Debug)]
@@ -30,9 +30,9 @@ pub struct InvalidatingCache<K, V> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Every change invalidates what it touches, so an entry is valid until then.
+    /// Every change invalidates the entries it affects, so an entry is valid until then.
     Invalidated,
-    /// Other processes change the source unheard, so an entry is valid for this long at most.
+    /// Other processes change the source without an invalidation, so an entry expires after this time.
     Ttl(Duration),
     Disabled,
 }
@@ -40,7 +40,7 @@ enum Mode {
 #[derive(Debug)]
 struct Shard<K, V> {
     entries: Cache<K, Entry<V>, EntryWeight<V>, DefaultHashBuilder, CountEvictions>,
-    /// Counts invalidations.
+    /// The number of invalidations.
     epoch: u64,
 }
 
@@ -71,7 +71,7 @@ impl<K, V> Lifecycle<K, V> for CountEvictions {
 }
 
 impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
-    /// A cache of `max_bytes`; `weigh` says what a value takes beside its entry.
+    /// A cache of `max_bytes`; `weigh` returns the bytes of a value.
     pub fn new(name: &'static str, max_bytes: u64, weigh: fn(&V) -> u64) -> Self {
         Self::with(name, SHARDS, max_bytes, weigh, Mode::Invalidated)
     }
@@ -86,7 +86,7 @@ impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
         Self::with(name, SHARDS, max_bytes, weigh, Mode::Ttl(ttl))
     }
 
-    /// Keeps nothing: every lookup fills.
+    /// Stores nothing: every lookup is a miss.
     pub fn disabled(name: &'static str) -> Self {
         Self::with(name, 1, 0, |_| 0, Mode::Disabled)
     }
@@ -94,12 +94,13 @@ impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
     fn with(name: &'static str, shards: usize, max_bytes: u64, weigh: fn(&V) -> u64, mode: Mode) -> Self {
         let counters = Arc::<CacheCounters>::default();
         let max_bytes = max_bytes / shards as u64;
-        // Only the room that is reserved at first depends on this estimate.
-        let expected = usize::try_from(max_bytes / (4 * ENTRY_BYTES)).unwrap_or(usize::MAX).min(1 << 14);
+        // An estimate, which only determines the initial capacity.
+        let estimated_entries =
+            usize::try_from(max_bytes / (4 * ENTRY_BYTES)).unwrap_or(usize::MAX).min(1 << 14);
         let shard = |_| {
             let lifecycle = CountEvictions(counters.clone());
             let entries = Cache::with(
-                expected,
+                estimated_entries,
                 max_bytes,
                 EntryWeight(weigh),
                 DefaultHashBuilder::default(),
@@ -116,7 +117,8 @@ impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
         }
     }
 
-    /// The cached value, or else what `fill` returns, which is cached unless it was invalidated meanwhile.
+    /// The cached value, or else the result of `fill`, which is cached unless its shard was invalidated
+    /// meanwhile.
     pub async fn get_or_fill<E>(&self, key: K, fill: impl AsyncFnOnce() -> Result<V, E>) -> Result<V, E> {
         let expires = match self.mode {
             Mode::Invalidated => None,
@@ -137,7 +139,7 @@ impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
             }
         };
         self.counters.miss();
-        // Boxed, so that a hit does not carry the future of a fill around.
+        // Boxed, so that the future of a hit does not contain that of the fill.
         let value = Box::pin(fill()).await?;
         let mut shard = self.shard(&key);
         if shard.epoch == epoch {
@@ -160,19 +162,19 @@ impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
         shard.entries.remove(key);
     }
 
-    /// Invalidates an entry that is only valid by its TTL.
+    /// Invalidates the entry if the cache is in TTL mode, where it may be stale.
     pub fn invalidate_if_ttl(&self, key: &K) {
         if let Mode::Ttl(_) = self.mode {
             self.invalidate(key);
         }
     }
 
-    /// Invalidates every entry that `stale` names, and every fill in flight.
-    pub fn invalidate_where(&self, stale: impl Fn(&K, &V) -> bool) {
+    /// Invalidates every entry for which `is_stale` returns true, and every fill in flight.
+    pub fn invalidate_where(&self, is_stale: impl Fn(&K, &V) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.lock();
             shard.epoch += 1;
-            shard.entries.retain(|key, entry| !stale(key, &entry.value));
+            shard.entries.retain(|key, entry| !is_stale(key, &entry.value));
         }
     }
 
@@ -211,38 +213,38 @@ mod tests {
 
     use super::*;
 
-    const ROOM: u64 = 64 << 10;
+    const MAX_BYTES: u64 = 64 << 10;
 
-    async fn ask(cache: &InvalidatingCache<u8, u8>, source: u8) -> u8 {
+    async fn lookup(cache: &InvalidatingCache<u8, u8>, source: u8) -> u8 {
         cache.get_or_fill(1, async || Ok::<_, Infallible>(source)).await.unwrap()
     }
 
     #[tokio::test]
-    async fn a_fill_that_an_invalidation_overtook_is_discarded() {
-        let cache = InvalidatingCache::new("test", ROOM, |_| 1);
-        assert_eq!((ask(&cache, 1).await, ask(&cache, 2).await), (1, 1), "the second is a hit");
+    async fn a_fill_that_started_before_an_invalidation_is_not_cached() {
+        let cache = InvalidatingCache::new("test", MAX_BYTES, |_| 1);
+        assert_eq!((lookup(&cache, 1).await, lookup(&cache, 2).await), (1, 1), "the second is a hit");
         cache.invalidate(&1);
-        assert_eq!(ask(&cache, 2).await, 2, "filled again");
+        assert_eq!(lookup(&cache, 2).await, 2, "filled again");
         type Invalidate = fn(&InvalidatingCache<u8, u8>);
-        let ways: [Invalidate; 3] = [
+        let invalidations: [Invalidate; 3] = [
             |cache| cache.invalidate(&1),
             |cache| cache.invalidate_where(|_, _| false),
             |cache| cache.invalidate_all(),
         ];
-        for (invalidate, source) in ways.into_iter().zip([10, 20, 30]) {
+        for (invalidate, source) in invalidations.into_iter().zip([10, 20, 30]) {
             cache.invalidate_all();
             let overtaken = cache.get_or_fill(1, async || {
                 invalidate(&cache);
                 Ok::<_, Infallible>(source)
             });
-            assert_eq!(overtaken.await, Ok(source), "right when it was asked for");
-            assert_eq!(ask(&cache, source + 1).await, source + 1, "but not cached");
+            assert_eq!(overtaken.await, Ok(source), "the caller gets the value it filled");
+            assert_eq!(lookup(&cache, source + 1).await, source + 1, "the value must not be cached");
         }
     }
 
     #[tokio::test]
-    async fn only_what_is_named_is_invalidated() {
-        let cache = InvalidatingCache::<u8, u8>::with_shards("test", 1, ROOM, |_| 1);
+    async fn invalidate_where_keeps_the_other_entries() {
+        let cache = InvalidatingCache::<u8, u8>::with_shards("test", 1, MAX_BYTES, |_| 1);
         for key in 0..10 {
             cache.get_or_fill(key, async || Ok::<_, Infallible>(key)).await.unwrap();
         }
@@ -251,25 +253,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ttl_ends_an_entry_without_an_invalidation() {
-        let lasting = InvalidatingCache::with_ttl("test", ROOM, |_| 1, Duration::from_secs(3600));
-        assert_eq!((ask(&lasting, 1).await, ask(&lasting, 2).await), (1, 1), "not expired yet");
-        lasting.invalidate_if_ttl(&1);
-        assert_eq!(ask(&lasting, 3).await, 3);
-        let expired = InvalidatingCache::with_ttl("test", ROOM, |_| 1, Duration::ZERO);
-        assert_eq!((ask(&expired, 1).await, ask(&expired, 2).await), (1, 2));
+    async fn an_entry_expires_after_its_ttl() {
+        let fresh = InvalidatingCache::with_ttl("test", MAX_BYTES, |_| 1, Duration::from_secs(3600));
+        assert_eq!((lookup(&fresh, 1).await, lookup(&fresh, 2).await), (1, 1), "not expired yet");
+        fresh.invalidate_if_ttl(&1);
+        assert_eq!(lookup(&fresh, 3).await, 3);
+        let expired = InvalidatingCache::with_ttl("test", MAX_BYTES, |_| 1, Duration::ZERO);
+        assert_eq!((lookup(&expired, 1).await, lookup(&expired, 2).await), (1, 2));
     }
 
     #[tokio::test]
-    async fn a_disabled_cache_fills_every_time() {
+    async fn a_disabled_cache_misses_every_lookup() {
         let cache = InvalidatingCache::disabled("test");
-        assert_eq!((ask(&cache, 1).await, ask(&cache, 2).await), (1, 2));
+        assert_eq!((lookup(&cache, 1).await, lookup(&cache, 2).await), (1, 2));
         let CacheStats { entries, hits, misses, .. } = cache.stats();
         assert_eq!((entries, hits, misses), (0, 0, 2));
     }
 
     #[tokio::test]
-    async fn entries_stay_within_the_bound_and_evictions_are_counted() {
+    async fn entries_stay_within_the_limit_and_evictions_are_counted() {
         let max_bytes = 160 << 10;
         let cache = InvalidatingCache::<u32, Vec<u8>>::new("test", max_bytes, |value| value.len() as u64);
         for key in 0..1_000 {

@@ -1,9 +1,9 @@
-//! Liking and unliking.
+//! Likes.
 
 use std::sync::Arc;
 
 use model::{PostId, UserId};
-use store::Like;
+use store::LikeOutcome;
 
 use crate::posts::NO_SUCH_POST;
 use crate::{App, Caller, Error, LikedSet};
@@ -14,38 +14,38 @@ const CACHED_LIKES: u32 = 512;
 impl App {
     pub async fn like(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
         match self.0.store.like(caller.user.id, post, self.0.clock.now()).await? {
-            Like::Changed => Ok(()),
-            Like::Unchanged => {
+            LikeOutcome::Changed => Ok(()),
+            LikeOutcome::Unchanged => {
                 Err(Error::Conflict { field: None, message: "you have liked this post already" })
             }
-            Like::NoSuchPost => Err(NO_SUCH_POST),
+            LikeOutcome::NoSuchPost => Err(NO_SUCH_POST),
         }
     }
 
-    /// Whether the caller likes a post.
+    /// Whether the caller has liked a post.
     pub async fn likes(&self, caller: &Caller, post: PostId) -> Result<bool, Error> {
-        let (parts, user) = (&self.0, caller.user.id);
+        let (inner, user) = (&self.0, caller.user.id);
         if self.has_exact_caches() {
             let liked = self.newest_liked(user).await?;
-            if liked.reaches(post) {
+            if liked.covers(post) {
                 return Ok(liked.contains(post));
             }
         }
-        Ok(parts.store.likes(user, post).await?)
+        Ok(inner.store.likes(user, post).await?)
     }
 
-    /// The posts the caller likes, among `oldest` and all newer ones.
+    /// The posts that the caller has liked, among `oldest` and all newer ones.
     pub async fn liked_since(&self, caller: &Caller, oldest: PostId) -> Result<Arc<LikedSet>, Error> {
         let user = caller.user.id;
         let liked = self.newest_liked(user).await?;
-        if liked.reaches(oldest) {
+        if liked.covers(oldest) {
             return Ok(liked);
         }
         let posts = self.0.store.likes_since(user, oldest).await?;
         Ok(Arc::new(LikedSet::since(oldest, posts)))
     }
 
-    /// The newest posts a user likes, cached. The set need not reach back to the post that is asked for.
+    /// The newest posts that a user has liked, cached. The caller must check that the set covers its post.
     async fn newest_liked(&self, user: UserId) -> Result<Arc<LikedSet>, Error> {
         let fill = async || {
             let newest = self.0.store.newest_likes(user, CACHED_LIKES).await?;
@@ -56,9 +56,11 @@ impl App {
 
     pub async fn unlike(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
         match self.0.store.unlike(caller.user.id, post).await? {
-            Like::Changed => Ok(()),
-            Like::Unchanged => Err(Error::Conflict { field: None, message: "you do not like this post" }),
-            Like::NoSuchPost => Err(NO_SUCH_POST),
+            LikeOutcome::Changed => Ok(()),
+            LikeOutcome::Unchanged => {
+                Err(Error::Conflict { field: None, message: "you have not liked this post" })
+            }
+            LikeOutcome::NoSuchPost => Err(NO_SUCH_POST),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Starting up: the data folder, its lock, and everything that lives in it.
+//! Startup: locks the data folder, opens the stores and starts the thread pools.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -11,23 +11,23 @@ use std::time::Duration;
 use blobs::Location;
 use model::Clock;
 
-use crate::app::Parts;
+use crate::app::AppInner;
 use crate::caches::Caches;
-use crate::workers::{Budget, Workers};
-use crate::{App, Crowd, Settings, passwords, variants};
+use crate::scheduler::{QueueLimits, Scheduler};
+use crate::thread_pool::ThreadPool;
+use crate::{App, FairSemaphore, PermitLimits, Revocation, Settings, new_instance, passwords, variants};
 
-/// Uploads under way at once, in all and by one person: what has arrived of them waits on the disk.
-const MAX_UPLOADS: usize = 128;
-const MAX_UPLOADS_EACH: usize = 16;
+/// The longest wait in a queue, far beyond a usual one.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// How long a picture waits for memory. Much longer than it takes when all is well: what is given up keeps
-/// its memory, and whoever waits for that should hear of it.
-const MEMORY_PATIENCE: Duration = Duration::from_secs(60);
+/// Concurrent uploads. An upload whose body is still being read may lose its permit to a user with fewer.
+const UPLOADS: PermitLimits =
+    PermitLimits { max: 128, max_per_network: 128, max_per_user: 16, revocation: Revocation::LargerShares };
 
 pub const RESTORE_ADVICE: &str =
     "Stop the service, keep a copy of the data folder, and restore the last good backup.";
 
-/// Why the service could not start, in words that say what to do.
+/// The reason why the service could not start. The messages tell the operator what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(
@@ -43,12 +43,14 @@ pub enum OpenError {
         path.display()
     )]
     Locked { path: PathBuf },
+    #[error(transparent)]
+    NewInstance(#[from] new_instance::SuspectedMistake),
     #[error("{0}\nInstall that version (or a later one) again, or point --{1} elsewhere.")]
     Newer(store::OpenError, &'static str),
     #[error("{0}\nMove it away, or point --{1} elsewhere.")]
     Foreign(store::OpenError, &'static str),
     #[error(
-        "{0}\nSee that PostgreSQL runs there, that its pg_hba.conf lets us in, and that PINHOLE_DATABASE_URL has the \
+        "{0}\nCheck that PostgreSQL runs there, that its pg_hba.conf allows this client, and that PINHOLE_DATABASE_URL has the \
          right name and password."
     )]
     Server(store::OpenError),
@@ -60,20 +62,18 @@ pub enum OpenError {
     Denied(store::OpenError),
     #[error("{}\n{}", .0, RESTORE_ADVICE)]
     Damaged(store::OpenError),
-    #[error("{0}\nSee that the disk is healthy and not full, and that this user may write to the file.")]
+    #[error("{0}\nCheck that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),
-    #[error("{0}\nSee that the disk is healthy and not full, and that this user may write there.")]
+    #[error("{0}\nCheck that the disk is healthy and not full, and that this user may write there.")]
     Blobs(#[from] blobs::Error),
-    #[error("cannot use {url} for photos: {cause}{}", remedy_at(cause))]
+    #[error("cannot use {url} for photos: {cause}{}", bucket_remedy(cause))]
     Bucket { url: blobs::BucketUrl, cause: blobs::Error },
-    #[error("cannot start worker threads: {0}")]
-    Threads(io::Error),
     #[error("cannot prepare password hashing: {0}")]
     Passwords(crate::Error),
 }
 
 impl OpenError {
-    pub fn of(error: store::OpenError, database: &store::Database) -> Self {
+    pub fn from_store(error: store::OpenError, database: &store::Database) -> Self {
         let flag = match database {
             store::Database::File(_) => "data-dir",
             store::Database::Server { .. } => "database-url",
@@ -93,38 +93,59 @@ impl OpenError {
 
 impl App {
     /// Calls `subscriber` with the changes of every commit of this process, before the commit is
-    /// acknowledged. It must be quick: the writer waits for it.
+    /// acknowledged. It runs on the writer, so it must be quick.
     pub fn subscribe(&self, subscriber: impl Fn(&[store::Change]) + Send + Sync + 'static) {
         self.0.caches.subscribe(subscriber);
     }
 
-    /// Whether subscribers hear of every change. Other nodes that write to the same database publish nothing
-    /// here.
+    /// Whether subscribers receive every change. They do not where other nodes write to the same database.
     pub fn has_exact_caches(&self) -> bool {
         !self.0.store.is_shared()
     }
 
-    /// Opens the service on its data folder, which is made when missing. Works on files as well as with a
-    /// network, so it is for a thread that may be blocked.
+    /// Opens the service on its data folder, which is created if missing. Blocks on file I/O, so it must not
+    /// run on a thread of the runtime.
     pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {
-        let lock = lock_folder(&settings.data_dir)?;
         let database = settings.database();
+        if !settings.init {
+            new_instance::check_folder(&settings.data_dir, &database)?;
+        }
+        let lock = lock_folder(&settings.data_dir)?;
         let caches = Arc::new(match database {
             store::Database::File(_) => Caches::new(),
-            store::Database::Server { .. } => Caches::of_shared_database(),
+            store::Database::Server { .. } => Caches::for_shared_database(),
         });
         let published = caches.clone();
         let listener = Box::new(move |changes: &[store::Change]| published.invalidate(changes));
         let store = store::Store::open(&database, settings.read_connections, listener).await;
-        let store = store.map_err(|error| OpenError::of(error, &database))?;
+        let store = store.map_err(|error| OpenError::from_store(error, &database))?;
         let blobs = open_blobs(&settings).await?;
-        let cache = blobs::Cache::open(&settings.data_dir, settings.cache_disk, imaging::REVISION)?;
-        let workers = |name, threads, queue, limit| {
-            Workers::start(name, threads, queue, limit).map_err(OpenError::Threads)
+        new_instance::check_rows(&settings, &store, &blobs).await?;
+        let Settings { data_dir, cache_disk, cache_min_free, .. } = &settings;
+        let cache = blobs::Cache::open(data_dir, *cache_disk, *cache_min_free, imaging::REVISION)?;
+        let disk_space = parking_lot::Mutex::new(blobs::DiskSpace::of(data_dir)?);
+        let pixels = Scheduler::new(settings.pixel_memory);
+        let pixel_pool = |name, slots, max_memory| {
+            let max_waiting = settings.pixel_queue;
+            let limits =
+                QueueLimits { name, slots, extra_slots: slots, max_waiting, max_wait: MAX_WAIT, max_memory };
+            ThreadPool::new(pixels.add_queue(limits), Some(settings.decode_time))
         };
-        let pixels =
-            |name| workers(name, settings.pixel_threads, settings.pixel_queue, Some(settings.decode_time));
-        let parts = Parts {
+        // A render waits for its master in its slot, which takes a bucket as long as the render.
+        let render_slots = match settings.photos {
+            Location::DataFolder => settings.pixel_threads,
+            Location::Bucket { .. } => 2 * settings.pixel_threads,
+        };
+        let hashes = Scheduler::new(0).add_queue(QueueLimits {
+            name: "hash",
+            slots: settings.hash_threads,
+            // A hash is short, so a network waits for that of another.
+            extra_slots: 0,
+            max_waiting: settings.hash_queue,
+            max_wait: MAX_WAIT,
+            max_memory: 0,
+        });
+        let inner = AppInner {
             opened_at: clock.now(),
             clock,
             store,
@@ -132,28 +153,24 @@ impl App {
             variants: variants::Variants::new(settings.image_cache, blobs.staging().to_owned()),
             blobs,
             cache,
-            passwords: passwords::Passwords::start(workers(
-                "hash",
-                settings.hash_threads,
-                settings.hash_queue,
-                None,
-            )?)
-            .map_err(OpenError::Passwords)?,
-            // Two pools, so that a flood of uploads cannot keep readers from their pictures.
-            ingest: pixels("ingest")?,
-            render: pixels("render")?,
-            pixel_memory: Budget::new(settings.pixel_memory, MEMORY_PATIENCE),
-            uploads: Crowd::new(MAX_UPLOADS, MAX_UPLOADS_EACH),
+            disk_space,
+            passwords: passwords::Passwords::new(ThreadPool::new(hashes, None))
+                .map_err(OpenError::Passwords)?,
+            // Two pools, so that a flood of uploads does not delay renders; a quarter of the memory is for
+            // renders alone.
+            ingest: pixel_pool("ingest", settings.pixel_threads, settings.pixel_memory / 4 * 3),
+            render: pixel_pool("render", render_slots, settings.pixel_memory),
+            uploads: FairSemaphore::new(UPLOADS),
             renders: AtomicU64::new(0),
             totals: tokio::sync::Mutex::default(),
             settings,
             _lock: lock,
         };
-        Ok(Self(Arc::new(parts)))
+        Ok(Self(Arc::new(inner)))
     }
 }
 
-/// A bucket is tried out: better no start than a service that cannot take or show a photo.
+/// Pings a bucket, so that a wrong configuration fails the start and not every upload.
 async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
     let failed = |cause| match &settings.photos {
         Location::DataFolder => OpenError::Blobs(cause),
@@ -167,7 +184,7 @@ async fn open_blobs(settings: &Settings) -> Result<blobs::Blobs, OpenError> {
     Ok(blobs)
 }
 
-/// Who runs this is told: it is seldom who they think.
+/// Names the effective user, since running as the wrong one is the usual cause.
 pub fn permission_advice() -> String {
     let user = rustix::process::geteuid().as_raw();
     format!(
@@ -176,41 +193,41 @@ pub fn permission_advice() -> String {
     )
 }
 
-fn remedy_at(cause: &blobs::Error) -> String {
+fn bucket_remedy(cause: &blobs::Error) -> String {
     match cause {
-        blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
-        // Says so itself.
-        blobs::Error::Account(_) => String::new(),
-        _ => "\nSee that nothing on the way to the store alters what is sent.".into(),
+        blobs::Error::Unavailable(error) => format!("\n{}", error.remedy()),
+        // The message contains the remedy.
+        blobs::Error::S3Config(_) => String::new(),
+        _ => "\nCheck that no proxy between this machine and the store alters requests or responses.".into(),
     }
 }
 
 fn remedy(cause: &io::Error) -> &'static str {
     match cause.kind() {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => "A file is in the way: move it,",
-        io::ErrorKind::StorageFull => "The disk is full: make room,",
+        io::ErrorKind::StorageFull => "The disk is full: free some space,",
         io::ErrorKind::PermissionDenied => "Give this user the right to write there,",
-        _ => "See that this user can make and write files there,",
+        _ => "Check that this user can create and write files there,",
     }
 }
 
-/// Makes the folder for this user's eyes only: it holds password hashes and other people's sessions.
-fn make_private(path: &Path) -> io::Result<()> {
+/// Creates the folder with mode 0700: it contains password hashes and sessions.
+fn create_private_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-    // The folder is durable when the one above it is.
+    // A new folder is durable after a sync of its parent.
     match path.canonicalize()?.parent() {
         Some(parent) => File::open(parent)?.sync_all(),
         None => Ok(()),
     }
 }
 
-/// The folder is made when missing.
+/// Locks the data folder, which is created if missing.
 pub fn lock_folder(path: &Path) -> Result<File, OpenError> {
     let folder = |cause| OpenError::Folder { path: path.to_owned(), cause };
-    make_private(path).map_err(folder)?;
+    create_private_folder(path).map_err(folder)?;
     let lock = File::create(path.join("lock")).map_err(folder)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),

@@ -1,22 +1,22 @@
-//! Posting a photo, reading, editing and deleting posts.
+//! Posts: create, read, edit and delete.
 
-use imaging::Removed;
+use imaging::RemovedMetadata;
 use model::{Post, PostContent, PostEdit, PostId, UserId};
-use store::{Access, Created, NewPost, Replay};
+use store::{AccessCheck, CreateOutcome, NewPost, Replay};
 
 use crate::detached::detached;
-use crate::upload::{CLAIM_LOST, Prepared};
+use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{App, Caller, Error, Settings, Upload};
 
 pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
-const NOT_YOURS: Error = Error::Forbidden("this post belongs to somebody else");
+const NOT_YOURS: Error = Error::Forbidden("this post belongs to another user");
 
-/// Everything that makes a post, as it arrived.
+/// The parameters of a new post.
 #[derive(Debug)]
 pub struct Draft {
     pub upload: Upload,
     pub content: PostContent,
-    /// The client's own name for this upload, so that a retry does not post twice.
+    /// The idempotency key, so that a retry does not post twice.
     pub key: Option<String>,
 }
 
@@ -27,13 +27,13 @@ impl Draft {
     }
 }
 
-/// The post an upload made, now or before.
+/// The post of an upload, new or replayed.
 #[derive(Debug)]
 pub enum Posted {
-    /// With what was taken out of the photo.
-    New { post: Post, removed: Removed },
-    /// The same upload had come before.
-    Before(Post),
+    /// With the kinds of metadata removed from the photo.
+    New { post: Post, removed: RemovedMetadata },
+    /// An earlier upload with the same idempotency key created it.
+    Replayed(Post),
 }
 
 impl App {
@@ -42,9 +42,9 @@ impl App {
         self.with_author(self.0.store.post(id, viewer).await?.ok_or(NO_SUCH_POST)?).await
     }
 
-    /// What an earlier upload with this key made: saves a retry the work of sending it all again.
-    pub async fn repeated(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
-        let since = self.0.clock.now().minus(Settings::KEY_LIFE);
+    /// The post that an earlier upload with this key created, so that a retry need not send its body.
+    pub async fn find_replay(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
+        let since = self.0.clock.now().minus(Settings::IDEMPOTENCY_KEY_TTL);
         match self.0.store.find_replay(caller.user.id, key.to_owned(), since).await? {
             Some(replay) => self.with_author(replayed(replay)?).await.map(Some),
             None => Ok(None),
@@ -53,22 +53,24 @@ impl App {
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
         let Draft { upload, content, key } = draft;
-        let Prepared { photo, files, removed, at } = self.prepare(upload).await?;
-        let keys_since = at.minus(Settings::KEY_LIFE);
+        let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
+        let keys_since = at.minus(Settings::IDEMPOTENCY_KEY_TTL);
         let new = NewPost { content, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
         let app = self.clone();
         let created = detached(async move {
-            let made = |created: &Created| matches!(created, Created::New(_));
-            app.keep(files, at, app.0.store.create_post(new), made).await
+            let is_new = |created: &CreateOutcome| matches!(created, CreateOutcome::New(_));
+            app.store_photo(files, at, app.0.store.create_post(new), is_new).await
         });
         match created.await? {
-            Created::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
-            Created::Replayed(replay) => self.with_author(replayed(replay)?).await.map(Posted::Before),
-            Created::ClaimLost => Err(CLAIM_LOST),
+            CreateOutcome::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
+            CreateOutcome::Replayed(replay) => {
+                self.with_author(replayed(replay)?).await.map(Posted::Replayed)
+            }
+            CreateOutcome::ClaimLost => Err(CLAIM_LOST),
         }
     }
 
-    /// Fails as an edit by this caller would, before its words have been read.
+    /// Fails as an edit by this caller would, before the body of the request is read.
     pub async fn check_editable(&self, caller: &Caller, id: PostId) -> Result<(), Error> {
         match self.0.store.post_author(id).await? {
             None => Err(NO_SUCH_POST),
@@ -81,14 +83,14 @@ impl App {
         self.with_author(granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?).await
     }
 
-    /// Deletes a post with its likes, its photo and every image made of it.
+    /// Deletes a post with its likes, its photo and all rendered images.
     pub async fn delete_post(&self, caller: &Caller, id: PostId) -> Result<(), Error> {
         let only_by = (!caller.is_admin).then_some(caller.user.id);
         let (app, now) = (self.clone(), self.0.clock.now());
         detached(async move {
-            // Row first: bytes without a row are noted and collected, a row without bytes cannot be mended.
+            // Row first: maintenance deletes files without a row, but a row without files cannot be repaired.
             let photo = granted(app.0.store.delete_post(id, only_by, now).await?)?;
-            app.remove_bytes(photo).await;
+            app.delete_photo_files(photo).await;
             Ok(())
         })
         .await
@@ -105,10 +107,10 @@ fn replayed(replay: Replay) -> Result<Post<UserId>, Error> {
     }
 }
 
-fn granted<T>(access: Access<T>) -> Result<T, Error> {
+fn granted<T>(access: AccessCheck<T>) -> Result<T, Error> {
     match access {
-        Access::Granted(value) => Ok(value),
-        Access::Forbidden => Err(NOT_YOURS),
-        Access::Missing => Err(NO_SUCH_POST),
+        AccessCheck::Granted(value) => Ok(value),
+        AccessCheck::Forbidden => Err(NOT_YOURS),
+        AccessCheck::Missing => Err(NO_SUCH_POST),
     }
 }

@@ -1,35 +1,39 @@
-//! The photo one shows of oneself.
+//! The profile photo.
 
-use imaging::Removed;
+use imaging::RemovedMetadata;
 use model::User;
 
 use crate::detached::detached;
-use crate::upload::{CLAIM_LOST, Prepared};
+use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{App, Caller, Error, Upload};
 
 impl App {
-    /// Gives the caller another photo and takes the earlier one away, with every image made of it. Returns
-    /// them as they are now, and what was taken out of the file.
-    pub async fn set_profile_photo(&self, caller: &Caller, upload: Upload) -> Result<(User, Removed), Error> {
-        let Prepared { photo, files, removed, at } = self.prepare(upload).await?;
+    /// Replaces the caller's profile photo and deletes the previous one with its images. Returns the updated
+    /// user and the kinds of metadata removed from the upload.
+    pub async fn set_profile_photo(
+        &self,
+        caller: &Caller,
+        upload: Upload,
+    ) -> Result<(User, RemovedMetadata), Error> {
+        let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
         let (app, user) = (self.clone(), caller.user.id);
-        let shown = detached(async move {
-            let redeem = app.0.store.set_profile_photo(user, photo, at);
-            let portrait = app.keep(files, at, redeem, Option::is_some).await?.ok_or(CLAIM_LOST)?;
-            if let Some(replaced) = portrait.replaced {
-                app.remove_bytes(replaced).await;
+        let updated = detached(async move {
+            let commit = app.0.store.set_profile_photo(user, photo, at);
+            let change = app.store_photo(files, at, commit, Option::is_some).await?.ok_or(CLAIM_LOST)?;
+            if let Some(replaced) = change.replaced {
+                app.delete_photo_files(replaced).await;
             }
-            Ok(portrait.user)
+            Ok(change.user)
         });
-        Ok((shown.await?, removed))
+        Ok((updated.await?, removed))
     }
 
-    /// Takes the caller's photo away, with every image made of it. Fine if there is none.
+    /// Deletes the caller's profile photo with its images. Succeeds if there is none.
     pub async fn delete_profile_photo(&self, caller: &Caller) -> Result<(), Error> {
         let (app, user, now) = (self.clone(), caller.user.id, self.0.clock.now());
         detached(async move {
             if let Some(photo) = app.0.store.delete_profile_photo(user, now).await? {
-                app.remove_bytes(photo).await;
+                app.delete_photo_files(photo).await;
             }
             Ok(())
         })

@@ -1,50 +1,59 @@
-//! What an operator may decide about the use cases.
+//! The settings of the use cases, from the server's configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use blobs::Location;
+use blobs::{CacheMinFree, Location};
 use model::Username;
 use store::{Database, DatabaseUrl};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub data_dir: PathBuf,
-    /// Where photos are kept.
+    /// Whether to make a new instance even where that looks like a mistake.
+    pub init: bool,
+    /// The storage of photos.
     pub photos: Location,
-    /// Where facts are kept; in the data folder without it.
+    /// The PostgreSQL database; without it, an SQLite file in the data folder.
     pub database_url: Option<DatabaseUrl>,
-    /// A replica of it that may answer reads.
+    /// A replica of it for reads.
     pub database_read_url: Option<DatabaseUrl>,
-    /// Who may delete anyone's posts.
+    /// Users who may delete any post.
     pub admins: Vec<Username>,
-    /// Whether uploads are kept beside their squares, without their metadata.
+    /// Whether stripped uploads are stored beside their masters.
     pub keep_originals: bool,
     pub max_upload: u64,
     pub max_pixels: u64,
+    /// The minimum length of a new password, in bytes.
     pub min_password: usize,
-    /// A session ends when it has not been used for so long.
+    /// Whether a new password may be one of the most common ones, or the username.
+    pub common_passwords: bool,
+    /// A session expires after this time without use.
     pub session_idle: Duration,
     pub read_connections: usize,
     pub hash_threads: usize,
     pub hash_queue: usize,
     pub pixel_threads: usize,
     pub pixel_queue: usize,
-    /// What all pictures being decoded or drawn may take together.
+    /// The memory budget of all decodes and renders together, in bytes.
     pub pixel_memory: u64,
-    /// How long a picture may take to be decoded or drawn.
+    /// The time limit of a decode or render.
     pub decode_time: Duration,
-    /// What finished images may take in memory.
+    /// The size of the memory cache of rendered images, in bytes.
     pub image_cache: u64,
-    /// What finished images may take on the disk.
+    /// The size of the disk cache of rendered images, in bytes.
     pub cache_disk: u64,
+    /// The disk space that the disk cache leaves free.
+    pub cache_min_free: CacheMinFree,
+    /// The free disk space below which uploads are rejected, in bytes.
+    pub upload_min_free: u64,
 }
 
 impl Settings {
     pub const MAX_PASSWORD: usize = 256;
 
-    /// How long a retried upload is recognised by its key.
-    pub const KEY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+    /// How long an idempotency key is recognised.
+    pub const IDEMPOTENCY_KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
     pub(crate) fn database(&self) -> Database {
         match &self.database_url {

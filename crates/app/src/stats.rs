@@ -1,74 +1,94 @@
-//! Figures for operators.
+//! Statistics for the metrics endpoint.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use model::CacheStats;
-use store::Totals;
+use store::PhotoTotals;
 
 use crate::{App, Error};
 
 #[derive(Debug, Clone)]
 pub struct Stats {
-    pub queues: Vec<Queue>,
+    pub queues: Vec<QueueStats>,
     pub caches: Vec<CacheStats>,
-    /// Images that were drawn.
+    /// The number of images rendered.
     pub renders: u64,
     pub photos: u64,
     pub stored_bytes: u64,
+    pub disk: DiskStats,
 }
 
-/// A bounded queue: how full it is, and whom it sent away.
+/// The state of the data folder's disk.
 #[derive(Debug, Clone)]
-pub struct Queue {
+pub struct DiskStats {
+    pub bytes: u64,
+    pub free: u64,
+    /// Uploads are rejected below this free space.
+    pub upload_min_free: u64,
+    /// Whether only writes that free space are accepted.
+    pub is_full: bool,
+}
+
+/// The state of a bounded queue.
+#[derive(Debug, Clone)]
+pub struct QueueStats {
     pub name: &'static str,
     pub depth: usize,
-    pub shed: u64,
-    /// Jobs that took too long.
-    pub abandoned: u64,
+    /// Jobs rejected because the queue was full.
+    pub rejected: u64,
+    /// Jobs that exceeded their time limit.
+    pub timed_out: u64,
 }
 
-/// Counting every photo scans the table, so a count is reused for a while.
-const COUNT_EVERY: Duration = Duration::from_secs(60);
+/// The query scans the table of photos, so its result is cached for this long.
+const TOTALS_TTL: Duration = Duration::from_secs(60);
 
 impl App {
     pub async fn stats(&self) -> Result<Stats, Error> {
-        let parts = &self.0;
-        let pools = [parts.passwords.workers(), &parts.ingest, &parts.render];
-        let mut queues: Vec<Queue> = pools
-            .map(|pool| Queue {
-                name: pool.name(),
-                depth: pool.depth(),
-                shed: pool.shed(),
-                abandoned: pool.abandoned(),
+        let inner = &self.0;
+        let pools = [inner.passwords.pool(), &inner.ingest, &inner.render];
+        let mut queues: Vec<QueueStats> = pools
+            .map(|pool| QueueStats {
+                name: pool.queue().name(),
+                depth: pool.queue().depth(),
+                rejected: pool.queue().rejected(),
+                timed_out: pool.timed_out(),
             })
             .into();
-        queues.push(Queue {
+        queues.push(QueueStats {
             name: "write",
-            depth: parts.store.queued_writes(),
-            shed: parts.store.rejected_writes(),
-            abandoned: 0,
+            depth: inner.store.queued_writes(),
+            rejected: inner.store.rejected_writes(),
+            timed_out: 0,
         });
-        let mut caches = parts.caches.stats();
-        caches.extend(parts.variants.stats());
-        caches.push(parts.cache.stats());
+        let mut caches = inner.caches.stats();
+        caches.extend(inner.variants.stats());
+        caches.push(inner.cache.stats());
         let totals = self.totals().await?;
+        let disk = self.disk_space();
         Ok(Stats {
             queues,
             caches,
-            renders: parts.renders.load(Ordering::Relaxed),
+            renders: inner.renders.load(Ordering::Relaxed),
             photos: totals.photos,
             stored_bytes: totals.bytes,
+            disk: DiskStats {
+                bytes: disk.bytes,
+                free: disk.free,
+                upload_min_free: self.upload_min_free(),
+                is_full: inner.store.is_full(),
+            },
         })
     }
 
-    async fn totals(&self) -> Result<Totals, Error> {
+    async fn totals(&self) -> Result<PhotoTotals, Error> {
         let now = self.0.clock.now();
         let mut cached = self.0.totals.lock().await;
         match *cached {
-            Some((counted_at, totals)) if now.since(counted_at) < COUNT_EVERY => Ok(totals),
+            Some((counted_at, totals)) if now.since(counted_at) < TOTALS_TTL => Ok(totals),
             _ => {
-                let totals = self.0.store.totals().await?;
+                let totals = self.0.store.photo_totals().await?;
                 *cached = Some((now, totals));
                 Ok(totals)
             }

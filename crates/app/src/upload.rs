@@ -1,51 +1,56 @@
-//! From a file that arrived to a photo that is kept, whoever shows it: a post or a profile.
+//! Uploads: ingests a file and stores its photo, for a post or a profile.
 
 use std::time::Duration;
 
-use blobs::{Spooled, Square};
+use blobs::{Master, SpooledFile};
 use bytes::Bytes;
-use imaging::{Ingested, Removed};
-use model::{Alt, Photo, PhotoId, Timestamp, UserId};
+use imaging::{Ingested, RemovedMetadata};
+use model::{Alt, Photo, PhotoId, Timestamp};
 use store::{NewPhoto, Original};
 
-use crate::chance::random;
-use crate::workers::Memory;
-use crate::{App, Caller, Error, Inside};
+use crate::rng::random;
+use crate::scheduler::MemoryReservation;
+use crate::{App, Client, Error, FairPermit};
 
-/// What is said when the collector took an upload for dead: nothing is broken, and sending it again helps.
+/// Maintenance removed the claim of an upload that took too long; a retry succeeds.
 pub(crate) const CLAIM_LOST: Error = Error::Busy("the blob store");
 
-/// A photo as it arrived.
+/// Too many uploads are in progress; or one lost its permit, because a user with fewer needed it.
+pub const UPLOAD_BUSY: Error = Error::Busy("upload");
+
+/// The parameters of an upload.
 #[derive(Debug)]
 pub struct Upload {
-    pub photo: Spooled,
+    pub photo: SpooledFile,
     pub alt: Option<Alt>,
+    /// For the fair share of the ingest queue.
+    pub client: Client,
 }
 
-/// A photo that was read: what will be known of it, and the files that are to be kept.
-pub(crate) struct Prepared {
+/// An ingested photo that is not stored yet: its row and its files.
+pub(crate) struct PreparedPhoto {
     pub(crate) photo: NewPhoto,
-    pub(crate) files: Files,
-    pub(crate) removed: Removed,
+    pub(crate) files: PreparedFiles,
+    pub(crate) removed: RemovedMetadata,
     pub(crate) at: Timestamp,
 }
 
-/// The bytes of a photo on their way to the blob store, and the memory they are counted in until they are
-/// there.
-pub(crate) struct Files {
+/// The files of a photo before they are written to the blob store, and the reservation of their memory.
+pub(crate) struct PreparedFiles {
     photo: PhotoId,
-    squares: Vec<Square>,
+    masters: Vec<Master>,
     original: Option<Bytes>,
-    memory: Memory,
+    memory: MemoryReservation,
 }
 
 impl App {
-    /// Room for one more upload, held while it lasts and taken before its first byte is read.
-    pub fn begin_upload(&self, caller: &Caller) -> Result<Inside<UserId>, Error> {
-        self.0.uploads.enter(caller.user.id).ok_or(Error::Busy("upload"))
+    /// The permit of an upload, acquired before its body is read and held until it ends.
+    pub fn begin_upload(&self, client: Client) -> Result<FairPermit, Error> {
+        self.check_upload_space()?;
+        self.0.uploads.try_acquire(client).ok_or(UPLOAD_BUSY)
     }
 
-    /// A place for an upload's bytes to arrive in.
+    /// Creates the temporary file of an upload.
     pub async fn spool(&self) -> Result<blobs::Spool, Error> {
         Ok(self.0.blobs.spool().await?)
     }
@@ -54,111 +59,110 @@ impl App {
         self.0.settings.max_upload
     }
 
-    /// Reads the picture, makes its squares and gives it a name. Nothing is kept yet.
-    pub(crate) async fn prepare(&self, upload: Upload) -> Result<Prepared, Error> {
-        let (ingested, mut memory) = self.ingest(upload.photo).await?;
+    /// Decodes the upload, encodes its masters and assigns an id. Stores nothing.
+    pub(crate) async fn prepare(&self, upload: Upload) -> Result<PreparedPhoto, Error> {
+        let (ingested, mut memory) = self.ingest(upload.client, upload.photo).await?;
         let at = self.0.clock.now();
         let id = PhotoId::new(at, random()?);
         let Ingested { width, height, placeholder, masters, original, removed } = ingested;
         let original = Some(original).filter(|_| self.0.settings.keep_originals);
-        let described = original
+        let original_row = original
             .as_ref()
             .map(|original| Original { format: original.format.name(), orientation: original.orientation });
-        let squares: Vec<Square> =
-            masters.into_iter().map(|m| Square { side: m.side, bytes: m.bytes.into() }).collect();
+        let masters: Vec<Master> =
+            masters.into_iter().map(|m| Master { side: m.side, bytes: m.bytes.into() }).collect();
         let original = original.map(|original| Bytes::from(original.bytes));
-        let lengths = squares.iter().map(|square| &square.bytes).chain(&original);
-        let bytes = lengths.map(|file| file.len() as u64).sum();
+        let files = masters.iter().map(|master| &master.bytes).chain(&original);
+        let bytes = files.map(|file| file.len() as u64).sum();
         memory.shrink_to(bytes);
 
         let photo = Photo { id, width, height, placeholder: placeholder.into(), alt: upload.alt };
-        Ok(Prepared {
-            photo: NewPhoto { photo, bytes, original: described },
-            files: Files { photo: id, squares, original, memory },
+        Ok(PreparedPhoto {
+            photo: NewPhoto { photo, bytes, original: original_row },
+            files: PreparedFiles { photo: id, masters, original, memory },
             removed,
             at,
         })
     }
 
-    /// Claim, bytes, row: in this order nothing is lost and nothing is left lying about, wherever a crash
-    /// hits. `redeem` is the transaction that turns the claim into a row, begun when the bytes are safe;
-    /// `is_kept` tells whether it did. To be called [`detached`](crate::detached): whoever asked may leave
-    /// before it is done.
-    pub(crate) async fn keep<T>(
+    /// Makes an upload atomic between blob store and database by the order claim (the recorded intent),
+    /// files, row: after a crash at any point, maintenance finds the files by their claim. `commit` is the
+    /// transaction that turns the claim into a row, started once the files are durable; `is_committed` tells
+    /// whether it did. Must run [`detached`](crate::detached), since a cancelled request must not interrupt
+    /// it.
+    pub(crate) async fn store_photo<T>(
         &self,
-        files: Files,
+        files: PreparedFiles,
         now: Timestamp,
-        redeem: impl Future<Output = Result<T, store::Error>>,
-        is_kept: impl FnOnce(&T) -> bool,
+        commit: impl Future<Output = Result<T, store::Error>>,
+        is_committed: impl FnOnce(&T) -> bool,
     ) -> Result<T, Error> {
-        let Files { photo, squares, original, memory } = files;
+        let PreparedFiles { photo, masters, original, memory } = files;
+        self.check_upload_space()?;
         self.0.store.claim_photo(photo, now).await?;
-        let put = self.0.blobs.put(photo, squares, original).await;
+        let put = self.0.blobs.put(photo, masters, original).await;
         drop(memory);
         if let Err(error) = put {
-            self.give_up(photo, self.0.blobs.stragglers()).await;
+            self.abandon_upload(photo, self.0.blobs.late_write_window()).await;
             return Err(error.into());
         }
-        match redeem.await {
+        match commit.await {
             Ok(outcome) => {
-                // Whoever took a lost claim may have looked for the bytes before they were there.
-                if !is_kept(&outcome) {
-                    self.remove_bytes(photo).await;
+                // Maintenance, which took the lost claim, may have deleted the files before they were
+                // written.
+                if !is_committed(&outcome) {
+                    self.delete_photo_files(photo).await;
                 }
                 Ok(outcome)
             }
             Err(error) => {
-                self.give_up(photo, Duration::ZERO).await;
+                self.abandon_upload(photo, Duration::ZERO).await;
                 Err(error.into())
             }
         }
     }
 
-    /// Left alone, the claim would be collected later; there is no need to wait, unless bytes may still turn
-    /// up within `stragglers`: then it is for the collector, after that. Without a claim the bytes are
-    /// somebody's: a commit may have held although it was reported as failed.
-    async fn give_up(&self, photo: PhotoId, stragglers: Duration) {
-        let since = self.0.clock.now().plus(stragglers);
+    /// Deletes the files of a failed upload at once, or schedules that for maintenance after
+    /// `late_write_window`. Only a photo that still has its claim is deleted: without one, a commit reported
+    /// as failed may have succeeded, and the files belong to its row.
+    async fn abandon_upload(&self, photo: PhotoId, late_write_window: Duration) {
+        let since = self.0.clock.now().plus(late_write_window);
         match self.0.store.abandon_photo(photo, since).await {
-            Ok(true) if stragglers.is_zero() => self.remove_bytes(photo).await,
+            Ok(true) if late_write_window.is_zero() => self.delete_photo_files(photo).await,
             Ok(_) => {}
-            Err(error) => tracing::warn!(%photo, %error, "a failed upload is left to the collector"),
+            Err(error) => tracing::warn!(%photo, %error, "failed upload left to maintenance"),
         }
     }
 
-    async fn ingest(&self, mut file: Spooled) -> Result<(Ingested, Memory), Error> {
-        let parts = &self.0;
-        let limits = parts.settings.image_limits();
-        let place = parts.ingest.enter()?;
-        // The header tells what the decode will cost. The file is read again for it rather than kept:
-        // whoever waits for memory must not hold any.
-        let (place, (mut file, probe)) = parts
-            .ingest
-            .run(place, move || {
-                let probe = file.read().map(|bytes| (imaging::probe(&bytes, &limits), bytes.len() as u64));
-                (file, probe)
-            })
-            .await
-            .map_err(too_slow)?;
-        let (probe, length) = probe.map_err(Error::internal)?;
-        let needed = probe.map_err(unreadable)?.memory + length;
-        let memory = parts.pixel_memory.for_upload(needed).await?;
-        let decode = move || {
-            let ingested = file.read().map(|bytes| imaging::ingest(&bytes, &limits));
-            // Handed on by the work, not held by whoever waits for it: they may leave before it ends.
-            (ingested, memory)
+    async fn ingest(
+        &self,
+        client: Client,
+        mut file: SpooledFile,
+    ) -> Result<(Ingested, MemoryReservation), Error> {
+        let pool = &self.0.ingest;
+        let limits = self.0.settings.image_limits();
+        // The header determines the memory of the decode. The bytes are dropped and read again for it, since
+        // a job that waits for memory must hold none.
+        let length = file.length();
+        let probe = move || {
+            let probe = file.read().map(|bytes| imaging::probe(&bytes, &limits));
+            (file, probe)
         };
-        let (_, (ingested, memory)) = parts.ingest.run(place, decode).await.map_err(too_slow)?;
+        let (read, (mut file, probe)) = pool.run(client, length, probe).await.map_err(too_slow)?;
+        drop(read);
+        let needed = probe.map_err(Error::internal)?.map_err(unreadable)?.memory + length;
+        let decode = move || file.read().map(|bytes| imaging::ingest(&bytes, &limits));
+        let (memory, ingested) = pool.run(client, needed, decode).await.map_err(too_slow)?;
         let ingested = ingested.map_err(Error::internal)?.map_err(unreadable)?;
         Ok((ingested, memory))
     }
 }
 
-/// No picture that people take needs so long: it is the file, not us.
+/// A timeout is reported as an invalid photo: no ordinary photo takes that long to decode.
 fn too_slow(error: Error) -> Error {
-    let advice = "the photo takes too long to read: save it anew, as JPEG for instance, and send the copy";
+    let advice = "the photo takes too long to read: save it again, as JPEG for instance, and send the copy";
     match error {
-        Error::Overdue(_) => Error::invalid("photo", advice),
+        Error::TimedOut(_) => Error::invalid("photo", advice),
         other => other,
     }
 }
@@ -166,6 +170,6 @@ fn too_slow(error: Error) -> Error {
 fn unreadable(error: imaging::Error) -> Error {
     match error {
         imaging::Error::Internal(_) => Error::internal(error),
-        blamed => Error::invalid("photo", blamed),
+        invalid => Error::invalid("photo", invalid),
     }
 }

@@ -1,4 +1,4 @@
-//! Rendered images: cached in bounded memory, and rendered once however many requests wait for one
+//! Rendered images: cached in bounded memory. Concurrent requests for one image are coalesced into one render
 //! (single-flight).
 
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::Error;
 use crate::detached::detached;
-use crate::hot::{ImageFile, Kept, Room};
 use crate::invalidating_cache::InvalidatingCache;
+use crate::sendfile_cache::{CachedImage, ImageFile, SendfileCache};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
@@ -25,76 +25,94 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// Names its exact bytes, in quotes.
-    pub(crate) fn tag(self) -> String {
+    /// The strong ETag of the rendered bytes, with its quotes.
+    pub(crate) fn etag(self) -> String {
         let Self { photo, size, format } = self;
         format!("\"{photo}-{}-{}-{}\"", size.side(), format.name(), imaging::REVISION)
     }
 }
 
-/// A finished image.
+/// A rendered image.
 #[derive(Debug, Clone)]
 pub struct Image {
     pub bytes: Bytes,
-    /// Names these bytes, in quotes.
-    pub tag: Bytes,
-    /// The same bytes where the kernel can send them from; only images asked for often have one.
+    /// The strong ETag, with its quotes.
+    pub etag: Bytes,
+    /// The same bytes as a file for `sendfile`, which only frequently requested images have.
     pub file: Option<Arc<ImageFile>>,
 }
 
-/// Renders of one image share a flight.
-type Flight = Shared<BoxFuture<'static, Result<Arc<Kept>, Error>>>;
+/// A render in flight, shared by all requests for its image.
+type Flight = Shared<BoxFuture<'static, Result<Arc<CachedImage>, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Variants {
-    cache: Arc<InvalidatingCache<Variant, Arc<Kept>>>,
-    /// What those asked for most take on top.
-    files: Arc<Room>,
+    cache: Arc<InvalidatingCache<Variant, Arc<CachedImage>>>,
+    sendfile: Arc<SendfileCache>,
     in_flight: Arc<Mutex<HashMap<Variant, Flight>>>,
 }
 
-/// A shard has to hold several of the largest images.
+/// A shard must have room for several of the largest images.
 const MIN_SHARD_BYTES: u64 = 8 << 20;
 
 impl Variants {
-    /// In so much memory; those asked for most lie in files of this folder as well.
+    /// A memory cache of `max_bytes`; `folder` is for the files of the sendfile cache.
     pub(crate) fn new(max_bytes: u64, folder: PathBuf) -> Self {
         let shards = usize::try_from(max_bytes / MIN_SHARD_BYTES).unwrap_or(usize::MAX);
-        let weigh = |kept: &Arc<Kept>| kept.bytes.len() as u64;
+        let weigh = |cached: &Arc<CachedImage>| cached.bytes.len() as u64;
         Self {
             cache: Arc::new(InvalidatingCache::with_shards("image_memory", shards, max_bytes, weigh)),
-            files: Arc::new(Room::new(folder)),
+            sendfile: Arc::new(SendfileCache::new(folder)),
             in_flight: Arc::default(),
         }
     }
 
-    /// The cached image, or else what `render` returns. Requests for one image share a render
-    /// (single-flight), which goes on when the first of them is cancelled.
+    /// The cached image, or else what `render` returns. Concurrent requests for one image are coalesced into
+    /// one render (single-flight), which goes on when the first of them is cancelled.
     pub(crate) async fn get_or_render<F>(
         &self,
         variant: Variant,
-        render: impl FnOnce() -> F,
+        render: impl Fn() -> F,
     ) -> Result<Image, Error>
     where
         F: Future<Output = Result<Bytes, Error>> + Send + 'static,
     {
-        if let Some(kept) = self.cache.get(&variant) {
-            return Ok(self.image(&kept));
+        if let Some(cached) = self.cache.get(&variant) {
+            return Ok(self.image(&cached));
         }
-        let flight = {
-            let mut in_flight = self.lock();
-            // A flight leaves this map after it has filled the cache: one may have landed in between.
-            if let Some(kept) = self.cache.get(&variant) {
-                return Ok(self.image(&kept));
+        loop {
+            let mut is_own = false;
+            let flight = {
+                let mut in_flight = self.lock();
+                // A flight fills the cache before it leaves this map, so it may have ended since the lookup
+                // above.
+                if let Some(cached) = self.cache.get(&variant) {
+                    return Ok(self.image(&cached));
+                }
+                let start = || {
+                    is_own = true;
+                    self.start(variant, render())
+                };
+                in_flight.entry(variant).or_insert_with(start).clone()
+            };
+            match flight.await {
+                // The queue shed the job of another client, which has used up its share; this client has not.
+                Err(Error::Busy(_)) if !is_own => {}
+                Err(error) => return Err(error),
+                Ok(cached) => {
+                    let CachedImage { bytes, etag, .. } = &*cached;
+                    return Ok(Image { bytes: bytes.clone(), etag: etag.clone(), file: None });
+                }
             }
-            in_flight.entry(variant).or_insert_with(|| self.start(variant, render())).clone()
-        };
-        let kept = flight.await?;
-        Ok(Image { bytes: kept.bytes.clone(), tag: kept.tag.clone(), file: None })
+        }
     }
 
-    fn image(&self, kept: &Arc<Kept>) -> Image {
-        Image { bytes: kept.bytes.clone(), tag: kept.tag.clone(), file: kept.ask(&self.files) }
+    fn image(&self, cached: &Arc<CachedImage>) -> Image {
+        Image {
+            bytes: cached.bytes.clone(),
+            etag: cached.etag.clone(),
+            file: cached.record_hit(&self.sendfile),
+        }
     }
 
     pub(crate) fn invalidate(&self, photo: PhotoId) {
@@ -102,7 +120,7 @@ impl Variants {
     }
 
     pub(crate) fn stats(&self) -> [CacheStats; 2] {
-        [self.files.stats(), self.cache.stats()]
+        [self.sendfile.stats(), self.cache.stats()]
     }
 
     fn start<F>(&self, variant: Variant, render: F) -> Flight
@@ -111,7 +129,7 @@ impl Variants {
     {
         let (cache, in_flight) = (self.cache.clone(), self.in_flight.clone());
         let detached = detached(async move {
-            let fill = async || Ok(Arc::new(Kept::new(render.await?, variant.tag().into())));
+            let fill = async || Ok(Arc::new(CachedImage::new(render.await?, variant.etag().into())));
             let filled = cache.get_or_fill(variant, fill).await;
             in_flight.lock().remove(&variant);
             filled

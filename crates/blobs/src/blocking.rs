@@ -1,4 +1,4 @@
-//! File operations run on threads that may block, never on the runtime's own.
+//! Runs file operations on tokio's blocking threads, so that they do not stall the runtime.
 
 use crate::Error;
 
@@ -7,7 +7,7 @@ type Work<T> = Box<dyn FnOnce() -> Result<T, Error> + Send>;
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    // Boxed, so that a task is compiled once for each result and not for each work.
+    // Boxed, so that the task is compiled once per result type and not once per closure.
     let work: Work<T> = Box::new(work);
     match tokio::task::spawn_blocking(work).await {
         Ok(outcome) => outcome,

@@ -1,17 +1,17 @@
-//! Blobs in a bucket of an S3 store.
+//! Blobs in an S3 bucket.
 //!
 //! ```text
 //! <prefix>/photos/6f/0190a6e2-…-6f/2048       the same names as in a folder
 //! <prefix>/photos/6f/0190a6e2-…-6f/original
-//! <prefix>/probes/…                           proves that the bucket works; gone a moment later
+//! <prefix>/probes/…                           written and deleted by a ping
 //! ```
-//! The store holds what it receives against a SHA-256 that is sent along. What it gives back is held against
-//! a checksum of ours, kept in the object's metadata, so that the object itself is the file, byte for byte.
-//! Nothing depends on conditional requests: some stores ignore the condition and answer as if it had held.
+//! The store verifies each upload against the SHA-256 of the request. A download is verified against a CRC-32
+//! in the object's metadata, so the object is the file, byte for byte. Conditional requests are not used:
+//! some stores ignore the condition and report success.
 
-mod account;
-mod address;
-mod trouble;
+mod config;
+mod object_key;
+mod s3_error;
 mod url;
 
 use std::collections::HashMap;
@@ -28,261 +28,268 @@ use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::{Attributes, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions};
 
-pub use account::Account;
-pub use trouble::Trouble;
+pub use config::S3Config;
+pub use s3_error::S3Error;
 pub use url::BucketUrl;
 
 use crate::names::{PHOTOS, shard, shard_of};
-use crate::{Error, Kept, Part, Square};
-use account::Patience;
-use address::{Address, CHECKSUM};
+use crate::{Error, Master, PhotoFile, StoredPhoto};
+use config::RetryPolicy;
+use object_key::{CHECKSUM, ObjectKey};
 
-/// What a store may need to finish, or give up, a request whose sender has gone: far more than was ever seen.
-pub(crate) const STRAGGLERS: Duration = Duration::from_secs(5 * 60);
+/// The time within which a store completes or discards a request whose client is gone; far longer than ever
+/// observed.
+pub(crate) const LATE_WRITE_WINDOW: Duration = Duration::from_secs(5 * 60);
 
-/// Files of one photo on their way at once.
-const AT_ONCE: usize = 4;
+/// Concurrent requests for one photo.
+const CONCURRENCY: usize = 4;
 
-/// Somebody waits for these, and a square has a megabyte at most.
-const QUICK: Patience = Patience {
-    request: Duration::from_secs(10),
-    retries: 3,
-    keep_trying: Duration::from_secs(10),
-    longest_pause: Duration::from_secs(1),
+/// For requests that a client waits for. A master has a megabyte at most.
+const INTERACTIVE: RetryPolicy = RetryPolicy {
+    request_timeout: Duration::from_secs(10),
+    max_retries: 3,
+    retry_timeout: Duration::from_secs(10),
+    max_backoff: Duration::from_secs(1),
 };
 
-/// An upload is worth some waiting: its sender would have to send all of it again.
-const PATIENT: Patience = Patience {
-    request: Duration::from_secs(60),
-    retries: 8,
-    keep_trying: Duration::from_secs(30),
-    longest_pause: Duration::from_secs(5),
+/// For transfers of whole photos: a failed upload would have to be sent again in full.
+const BULK: RetryPolicy = RetryPolicy {
+    request_timeout: Duration::from_secs(60),
+    max_retries: 8,
+    retry_timeout: Duration::from_secs(30),
+    max_backoff: Duration::from_secs(5),
 };
 
-/// How long a sign of life may take in all.
-const PING: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
 pub(crate) struct Bucket {
     url: BucketUrl,
-    quick: AmazonS3,
-    /// For whole photos on their way in or elsewhere.
-    patient: AmazonS3,
-    /// Whether we were given one, and need not ask the machine.
-    has_key: bool,
+    interactive: AmazonS3,
+    bulk: AmazonS3,
+    /// Whether the configuration contains an access key; otherwise the metadata service provides one.
+    has_access_key: bool,
 }
 
 impl Bucket {
-    pub(crate) fn open(url: &BucketUrl, account: &Account) -> Result<Self, Error> {
+    pub(crate) fn open(url: &BucketUrl, config: &S3Config) -> Result<Self, Error> {
         Ok(Self {
-            quick: account.connect(url.bucket(), &QUICK)?,
-            patient: account.connect(url.bucket(), &PATIENT)?,
-            has_key: account.has_key(),
+            interactive: config.connect(url.bucket(), &INTERACTIVE)?,
+            bulk: config.connect(url.bucket(), &BULK)?,
+            has_access_key: config.has_access_key(),
             url: url.clone(),
         })
     }
 
-    /// The first failure ends it. What is under way then may still arrive, see [`STRAGGLERS`].
+    /// Returns at the first error. Requests in flight may still succeed within [`LATE_WRITE_WINDOW`].
     pub(crate) async fn put(
         &self,
         photo: PhotoId,
-        squares: Vec<Square>,
+        masters: Vec<Master>,
         original: Option<Bytes>,
     ) -> Result<(), Error> {
-        let squares = squares.into_iter().map(|square| (Part::Square(square.side), square.bytes));
-        let files = squares.chain(original.map(|bytes| (Part::Original, bytes)));
-        let puts =
-            files.map(|(part, bytes)| self.put_object(&self.patient, self.address(photo, part), bytes));
-        stream::iter(puts).buffer_unordered(AT_ONCE).try_collect().await
+        let masters = masters.into_iter().map(|master| (PhotoFile::Master(master.side), master.bytes));
+        let files = masters.chain(original.map(|bytes| (PhotoFile::Original, bytes)));
+        let puts = files.map(|(file, bytes)| self.put_object(&self.bulk, self.key(photo, file), bytes));
+        stream::iter(puts).buffer_unordered(CONCURRENCY).try_collect().await
     }
 
-    pub(crate) async fn square(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Object>, Error> {
-        let address = self.address(photo, Part::Square(side));
-        let found = self.get(&self.quick, &address).await?;
-        Ok(found.map(|found| Object::new(self.clone(), address, found)))
+    pub(crate) async fn master(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Object>, Error> {
+        let key = self.key(photo, PhotoFile::Master(side));
+        let response = self.get(&self.interactive, &key).await?;
+        Ok(response.map(|response| Object::new(self.clone(), key, response)))
     }
 
-    pub(crate) async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
-        let folder = self.photo(photo);
+    pub(crate) async fn files(&self, photo: PhotoId) -> Result<Vec<(PhotoFile, Bytes)>, Error> {
+        let folder = self.photo_folder(photo);
         let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
-        let mut parts: Vec<Part> = listed.iter().filter_map(|(name, _)| name.parse().ok()).collect();
-        parts.sort();
+        let mut names: Vec<PhotoFile> = listed.iter().filter_map(|(name, _)| name.parse().ok()).collect();
+        names.sort();
         let mut files = Vec::new();
-        for part in parts {
-            let address = self.address(photo, part);
-            // What has gone is being deleted.
-            let Some(found) = self.get(&self.patient, &address).await? else { continue };
-            files.push((part, self.receive(&address, found).await?));
+        for file in names {
+            let key = self.key(photo, file);
+            // A missing object means that the photo is being deleted.
+            let Some(response) = self.get(&self.bulk, &key).await? else { continue };
+            files.push((file, self.receive(&key, response).await?));
         }
         Ok(files)
     }
 
-    pub(crate) async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
-        let shelf = self.url.path(PHOTOS).join(shard_of(last_byte));
-        let mut found: HashMap<PhotoId, Kept> = HashMap::new();
-        let mut listed = self.list(&shelf);
-        while let Some((names, object)) = listed.try_next().await? {
-            // Whatever else lies here is none of ours.
-            let Some((photo, part)) = names.split_once('/') else { continue };
-            let (Ok(photo), Ok(part)) = (photo.parse(), part.parse()) else { continue };
-            let written = SystemTime::from(object.last_modified);
-            let kept = found.entry(photo).or_insert(Kept { photo, since: written, parts: Vec::new() });
-            kept.since = kept.since.max(written);
-            kept.parts.push((part, object.size));
+    pub(crate) async fn list_shard(&self, last_byte: u8) -> Result<Vec<StoredPhoto>, Error> {
+        let folder = self.url.path(PHOTOS).join(shard_of(last_byte));
+        let mut by_id: HashMap<PhotoId, StoredPhoto> = HashMap::new();
+        let mut listed = self.list(&folder);
+        while let Some((name, object)) = listed.try_next().await? {
+            // Foreign objects are skipped.
+            let Some((photo, file)) = name.split_once('/') else { continue };
+            let (Ok(photo), Ok(file)) = (photo.parse(), file.parse()) else { continue };
+            let modified = SystemTime::from(object.last_modified);
+            let new = StoredPhoto { photo, since: modified, files: Vec::new() };
+            let stored = by_id.entry(photo).or_insert(new);
+            stored.since = stored.since.max(modified);
+            stored.files.push((file, object.size));
         }
-        let mut shelf: Vec<Kept> = found.into_values().collect();
-        for kept in &mut shelf {
-            kept.parts.sort();
+        let mut photos: Vec<StoredPhoto> = by_id.into_values().collect();
+        for stored in &mut photos {
+            stored.files.sort();
         }
-        Ok(shelf)
+        Ok(photos)
     }
 
-    /// The row that knew the sides is gone. Most photos have the usual ones, which need not be asked for;
-    /// only a smaller photo's largest square may have any side.
+    /// Lists until the first object below the prefix of photos: one request.
+    pub(crate) async fn has_photos(&self) -> Result<bool, Error> {
+        Ok(self.list(&self.url.path(PHOTOS)).try_next().await?.is_some())
+    }
+
+    /// The row with the photo's size is deleted already. The usual sides are deleted without listing; a
+    /// listing finds the largest master of a photo smaller than 2048 pixels, which may have any side.
     pub(crate) async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
-        let folder = self.photo(photo);
-        let usual = master_sides(u32::MAX).map(Part::Square).chain([Part::Original]);
-        let known = usual.map(|part| folder.clone().join(part.to_string())).collect();
+        let folder = self.photo_folder(photo);
+        let usual = master_sides(u32::MAX).map(PhotoFile::Master).chain([PhotoFile::Original]);
+        let known = usual.map(|file| folder.clone().join(file.to_string())).collect();
         self.delete_all(&folder, known).await
     }
 
-    /// Does all that we do to photos, to something that is none.
+    /// Puts, gets, lists and deletes a probe.
     pub(crate) async fn ping(&self) -> Result<(), Error> {
-        // Two who ask at the same time must not find each other's.
+        // A random name, so that concurrent pings do not read each other's probe.
         let name = format!("{:016x}", RandomState::new().build_hasher().finish());
         let folder = self.url.path("probes").join(name);
-        let address = Address::new(&folder, "probe");
+        let key = ObjectKey::new(&folder, "probe");
         let bytes = Bytes::from_static(b"pinhole");
-        let life = async {
-            self.put_object(&self.quick, address.clone(), bytes.clone()).await?;
-            let found = self.get(&self.quick, &address).await?.ok_or(Error::Unfaithful)?;
-            let read = self.receive(&address, found).await?;
-            self.delete_all(&folder, vec![address.key().clone()]).await?;
-            if read == bytes { Ok(()) } else { Err(Error::Unfaithful) }
+        let probe = async {
+            self.put_object(&self.interactive, key.clone(), bytes.clone()).await?;
+            let response = self.get(&self.interactive, &key).await?.ok_or(Error::ReadBackMismatch)?;
+            let read = self.receive(&key, response).await?;
+            self.delete_all(&folder, vec![key.path().clone()]).await?;
+            if read == bytes { Ok(()) } else { Err(Error::ReadBackMismatch) }
         };
-        match tokio::time::timeout(PING, life).await {
+        match tokio::time::timeout(PING_TIMEOUT, probe).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Error::Unavailable(Trouble::too_slow(&self.url, PING, self.has_key))),
+            Err(_) => {
+                Err(Error::Unavailable(S3Error::timed_out(&self.url, PING_TIMEOUT, self.has_access_key)))
+            }
         }
     }
 
-    async fn put_object(&self, store: &AmazonS3, address: Address, bytes: Bytes) -> Result<(), Error> {
+    async fn put_object(&self, store: &AmazonS3, key: ObjectKey, bytes: Bytes) -> Result<(), Error> {
         let mut attributes = Attributes::new();
-        attributes.insert(CHECKSUM, address.checksum(&bytes).into());
+        attributes.insert(CHECKSUM, key.checksum(&bytes).into());
         let options = PutOptions { attributes, ..PutOptions::default() };
-        match store.put_opts(address.key(), bytes.into(), options).await {
+        match store.put_opts(key.path(), bytes.into(), options).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(self.trouble("put", address.key(), &error)),
+            Err(error) => Err(self.unavailable("put", key.path(), &error)),
         }
     }
 
-    /// `None` if there is no such object; a bucket that is not there is trouble.
-    async fn get(&self, store: &AmazonS3, address: &Address) -> Result<Option<GetResult>, Error> {
-        match store.get(address.key()).await {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if trouble::is_missing_object(&error) => Ok(None),
-            Err(error) => Err(self.trouble("get", address.key(), &error)),
+    /// `None` if the object is missing; a missing bucket is an error.
+    async fn get(&self, store: &AmazonS3, key: &ObjectKey) -> Result<Option<GetResult>, Error> {
+        match store.get(key.path()).await {
+            Ok(response) => Ok(Some(response)),
+            Err(error) if s3_error::is_missing_object(&error) => Ok(None),
+            Err(error) => Err(self.unavailable("get", key.path(), &error)),
         }
     }
 
-    /// The bytes of an object that was found, if they are what was put there.
-    async fn receive(&self, address: &Address, found: GetResult) -> Result<Bytes, Error> {
-        let expected = found.attributes.get(&CHECKSUM).cloned();
-        let received = found.bytes().await;
-        let bytes = received.map_err(|error| self.trouble("get", address.key(), &error))?;
-        if expected.is_some_and(|expected| *expected == *address.checksum(&bytes)) {
+    /// Reads the body of a response and verifies its checksum.
+    async fn receive(&self, key: &ObjectKey, response: GetResult) -> Result<Bytes, Error> {
+        let expected = response.attributes.get(&CHECKSUM).cloned();
+        let body = response.bytes().await;
+        let bytes = body.map_err(|error| self.unavailable("get", key.path(), &error))?;
+        if expected.is_some_and(|expected| *expected == *key.checksum(&bytes)) {
             Ok(bytes)
         } else {
-            Err(self.damaged(address))
+            Err(self.damaged(key))
         }
     }
 
-    /// Deletes what is `known` to lie in there, and whatever else the store tells of. One request an object,
-    /// since not every store knows how to remove several by one.
+    /// Deletes the `known` objects of a folder and all others that the store lists. One request per object:
+    /// not every store supports multi-object deletes.
     async fn delete_all(&self, folder: &Path, known: Vec<Path>) -> Result<(), Error> {
         let unknown = {
             let known = known.clone();
             self.list(folder).try_filter_map(move |(_, object)| {
-                ready(Ok(Some(object.location).filter(|key| !known.contains(key))))
+                ready(Ok(Some(object.location).filter(|path| !known.contains(path))))
             })
         };
-        let keys = stream::iter(known.into_iter().map(Ok)).chain(unknown);
-        keys.try_for_each_concurrent(AT_ONCE, |key| self.delete_object(key)).await
+        let paths = stream::iter(known.into_iter().map(Ok)).chain(unknown);
+        paths.try_for_each_concurrent(CONCURRENCY, |path| self.delete_object(path)).await
     }
 
-    /// All objects below a folder, with their names from there on.
+    /// All objects below a folder, with their names relative to it.
     fn list<'a>(&'a self, folder: &'a Path) -> BoxStream<'a, Result<(String, ObjectMeta), Error>> {
-        let listed = self.quick.list(Some(folder)).map_err(|error| self.trouble("list", folder, &error));
+        let listed =
+            self.interactive.list(Some(folder)).map_err(|error| self.unavailable("list", folder, &error));
         listed
             .map_ok(|object| {
-                let below = object.location.as_ref().strip_prefix(folder.as_ref()).unwrap_or_default();
-                (below.trim_start_matches('/').to_owned(), object)
+                let name = object.location.as_ref().strip_prefix(folder.as_ref()).unwrap_or_default();
+                (name.trim_start_matches('/').to_owned(), object)
             })
             .boxed()
     }
 
-    async fn delete_object(&self, key: Path) -> Result<(), Error> {
-        match self.quick.delete(&key).await {
-            // Not there any more, or never was.
-            Err(error) if trouble::is_missing_object(&error) => Ok(()),
-            outcome => outcome.map_err(|error| self.trouble("delete", &key, &error)),
+    async fn delete_object(&self, path: Path) -> Result<(), Error> {
+        match self.interactive.delete(&path).await {
+            Err(error) if s3_error::is_missing_object(&error) => Ok(()),
+            outcome => outcome.map_err(|error| self.unavailable("delete", &path, &error)),
         }
     }
 
-    fn address(&self, photo: PhotoId, part: Part) -> Address {
-        Address::new(&self.photo(photo), part.to_string())
+    fn key(&self, photo: PhotoId, file: PhotoFile) -> ObjectKey {
+        ObjectKey::new(&self.photo_folder(photo), file.to_string())
     }
 
-    fn photo(&self, photo: PhotoId) -> Path {
+    fn photo_folder(&self, photo: PhotoId) -> Path {
         self.url.path(PHOTOS).join(shard(photo)).join(photo.to_string())
     }
 
-    fn damaged(&self, address: &Address) -> Error {
-        Error::Damaged { object: self.url.describe(address.key()) }
+    fn damaged(&self, key: &ObjectKey) -> Error {
+        Error::Damaged { object: self.url.describe(key.path()) }
     }
 
-    fn trouble(&self, deed: &'static str, key: &Path, error: &object_store::Error) -> Error {
-        Error::Unavailable(Trouble::new(deed, &self.url.describe(key), error))
+    fn unavailable(&self, operation: &str, path: &Path, error: &object_store::Error) -> Error {
+        Error::Unavailable(S3Error::new(operation, &self.url.describe(path), error))
     }
 }
 
-/// An object that was found, not received yet.
+/// A GET response whose body is not read yet.
 #[derive(Debug)]
 pub(crate) struct Object {
     bucket: Arc<Bucket>,
-    address: Address,
-    found: GetResult,
-    found_at: Instant,
+    key: ObjectKey,
+    response: GetResult,
+    received_at: Instant,
 }
 
-/// Whoever had to wait for memory asks again: the store may have stopped waiting for us.
-const FRESH: Duration = Duration::from_secs(2);
+/// A response older than this is requested again: the store may have closed it while the reader waited for a
+/// memory reservation.
+const RESPONSE_TTL: Duration = Duration::from_secs(2);
 
 impl Object {
-    fn new(bucket: Arc<Bucket>, address: Address, found: GetResult) -> Self {
-        Self { bucket, address, found, found_at: Clock::monotonic() }
+    fn new(bucket: Arc<Bucket>, key: ObjectKey, response: GetResult) -> Self {
+        Self { bucket, key, response, received_at: Clock::monotonic() }
     }
 
     pub(crate) fn length(&self) -> u64 {
-        self.found.meta.size
+        self.response.meta.size
     }
 
     pub(crate) async fn read(self) -> Result<Bytes, Error> {
-        let Self { bucket, address, found, found_at } = self;
-        if found_at.elapsed() < FRESH {
-            match bucket.receive(&address, found).await {
-                // It may have been the way, or one of several copies: another look decides.
+        let Self { bucket, key, response, received_at } = self;
+        if received_at.elapsed() < RESPONSE_TTL {
+            match bucket.receive(&key, response).await {
+                // The network or one of several replicas may have altered it: a second read decides.
                 Err(Error::Damaged { object }) => {
-                    tracing::warn!(object, "an object did not arrive as it was written; it is read again");
+                    tracing::warn!(object, "object checksum mismatch; reading it again");
                 }
                 outcome => return outcome,
             }
         } else {
-            drop(found);
+            drop(response);
         }
-        match bucket.get(&bucket.quick, &address).await? {
-            Some(found) => bucket.receive(&address, found).await,
-            None => Err(bucket.damaged(&address)),
+        match bucket.get(&bucket.interactive, &key).await? {
+            Some(response) => bucket.receive(&key, response).await,
+            None => Err(bucket.damaged(&key)),
         }
     }
 }

@@ -1,17 +1,18 @@
-//! Finished images on the disk: worth keeping, never worth waiting for, made again when lost.
+//! The disk cache of rendered images. A lost image is rendered again, so the cache never delays or fails a
+//! request.
 //!
 //! ```text
-//! cache/6f/0190a6e2-…-6f/512-webp-3   one folder a photo, one file an image: size, format, revision
-//! cache/tmp                           the file that is being written
+//! cache/6f/0190a6e2-…-6f/512-webp-3   a folder per photo, a file per image: size, format, revision
+//! cache/tmp                           the file being written
 //! ```
-//! One thread counts what is there at the start and writes everything that is added afterwards, so nothing
-//! comes in before all is counted, and the bound holds at every moment. Nothing is synced: a file says
-//! itself whether it is whole, and one that is not is dropped.
+//! One thread scans the folder at the start and then writes all new images, so the size limit holds at all
+//! times. Files are not synced: each has a checksum, and a corrupt one is deleted when it is read.
 
-mod complaints;
+mod eviction;
 mod file;
 mod index;
 mod scan;
+mod throttled_log;
 
 use std::collections::HashMap;
 use std::fs;
@@ -28,123 +29,132 @@ use model::{CacheCounters, CacheStats, PhotoId, Size};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
-use crate::Error;
 use crate::names::shard;
-use complaints::Complaints;
+use crate::{CacheMinFree, Error};
+pub use index::CacheKey;
 use index::Index;
-pub use index::Key;
+use throttled_log::ThrottledLog;
 
-/// Images that wait to be written. More are not kept: the disk cannot follow, and they would fill the memory.
-const WAITING: usize = 64;
+/// The bound of the write queue. An image that arrives when it is full is not cached: the disk is too slow,
+/// and more images would exhaust memory.
+const WRITE_QUEUE: usize = 64;
 
 #[derive(Debug)]
 pub struct Cache {
     shared: Arc<Shared>,
-    counted: watch::Receiver<bool>,
-    /// Gone when we are being dropped: that ends the thread.
-    writes: Option<SyncSender<Write>>,
+    scanned: watch::Receiver<bool>,
+    /// `None` during drop, which ends the thread.
+    writes: Option<SyncSender<QueuedWrite>>,
     writer: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     folder: PathBuf,
-    /// Images of another revision are of no use any more.
+    /// The revision of the renderer. Images of other revisions are deleted by the scan.
     revision: u32,
-    max: u64,
-    /// Held while files come and go, so only on threads that may block.
+    max_bytes: u64,
+    min_free: CacheMinFree,
+    /// Locked during file operations, so only on threads that may block.
     index: Mutex<Index>,
-    /// Whether a photo was removed while an image of it was being made. Never held for long.
-    making: Mutex<HashMap<PhotoId, Weak<AtomicBool>>>,
+    /// The photos with pending inserts, and the flag that cancels them. Never locked during I/O.
+    pending: Mutex<HashMap<PhotoId, Weak<AtomicBool>>>,
     closing: AtomicBool,
-    complaints: Complaints,
+    error_log: ThrottledLog,
     bytes: AtomicU64,
     entries: AtomicU64,
     counters: CacheCounters,
 }
 
-/// The right to keep an image that is being made, void when its photo is removed meanwhile.
+/// An insert begun before its image is rendered. [`Cache::remove`] of its photo cancels it.
 #[derive(Debug)]
-pub struct Place {
-    key: Key,
-    removed: Arc<AtomicBool>,
+pub struct PendingInsert {
+    key: CacheKey,
+    cancelled: Arc<AtomicBool>,
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
-struct Write {
-    place: Place,
+struct QueuedWrite {
+    insert: PendingInsert,
     bytes: Bytes,
 }
 
 impl Cache {
-    /// Opens the cache inside `data_dir`. It may take `max` bytes; with none it keeps nothing, and clears
-    /// what is there. What another revision left is cleared as well.
-    pub fn open(data_dir: &Path, max: u64, revision: u32) -> Result<Self, Error> {
+    /// Opens the cache inside `data_dir`. A limit of 0 bytes disables it and deletes its images. Images of
+    /// another revision are deleted as well.
+    pub fn open(
+        data_dir: &Path,
+        max_bytes: u64,
+        min_free: CacheMinFree,
+        revision: u32,
+    ) -> Result<Self, Error> {
         let folder = data_dir.join("cache");
         fs::create_dir_all(&folder).map_err(Error::at(&folder))?;
         let shared = Arc::new(Shared {
             revision,
-            max,
-            index: Mutex::new(Index::new(max)),
-            making: Mutex::default(),
+            max_bytes,
+            min_free,
+            index: Mutex::new(Index::new(max_bytes)),
+            pending: Mutex::default(),
             closing: AtomicBool::new(false),
-            complaints: Complaints::default(),
+            error_log: ThrottledLog::default(),
             bytes: AtomicU64::new(0),
             entries: AtomicU64::new(0),
             counters: CacheCounters::default(),
             folder,
         });
-        let (writes, queue) = sync_channel(WAITING);
-        let (is_counted, counted) = watch::channel(false);
+        let (writes, queue) = sync_channel(WRITE_QUEUE);
+        let (set_scanned, scanned) = watch::channel(false);
         let thread = std::thread::Builder::new().name("cache".into());
         let writer = thread.spawn({
             let shared = shared.clone();
-            move || shared.work(&queue, &is_counted)
+            move || shared.run_writer(&queue, &set_scanned)
         });
         let writer = writer.map_err(Error::at(&shared.folder))?;
-        Ok(Self { shared, counted, writes: Some(writes), writer: Some(writer) })
+        Ok(Self { shared, scanned, writes: Some(writes), writer: Some(writer) })
     }
 
-    /// The image, if it is there and whole. Trouble with the disk is the same as not being there.
-    pub async fn get(&self, key: Key) -> Option<Bytes> {
-        if self.shared.max == 0 {
+    /// The image, if it is cached and intact. A disk error is logged and counts as a miss.
+    pub async fn get(&self, key: CacheKey) -> Option<Bytes> {
+        if self.shared.max_bytes == 0 {
             return None;
         }
         let shared = self.shared.clone();
         match tokio::task::spawn_blocking(move || shared.get(key)).await {
-            Ok(found) => found,
+            Ok(image) => image,
             Err(stopped) => {
-                self.shared.complaints.about(&Error::Stopped(stopped.to_string()));
+                self.shared.error_log.warn(&Error::Stopped(stopped.to_string()));
                 None
             }
         }
     }
 
-    /// Announces that an image is being made. To be called before it is known for sure that its photo lives:
-    /// a [`Cache::remove`] that comes later than this call makes the place void.
-    pub fn place(&self, key: Key) -> Place {
-        let mut making = self.shared.making();
-        let known = making.get(&key.photo).and_then(Weak::upgrade);
-        let removed = known.unwrap_or_else(|| {
+    /// Begins an insert, which a later [`Cache::remove`] of the photo cancels. The caller must check after
+    /// this call that the photo still exists: a delete before that check is seen by it, a later one cancels
+    /// the insert.
+    pub fn begin_insert(&self, key: CacheKey) -> PendingInsert {
+        let mut pending = self.shared.pending();
+        let existing = pending.get(&key.photo).and_then(Weak::upgrade);
+        let cancelled = existing.unwrap_or_else(|| {
             let new = Arc::default();
-            making.insert(key.photo, Arc::downgrade(&new));
+            pending.insert(key.photo, Arc::downgrade(&new));
             new
         });
-        drop(making);
-        Place { key, removed, shared: self.shared.clone() }
+        drop(pending);
+        PendingInsert { key, cancelled, shared: self.shared.clone() }
     }
 
-    /// Keeps an image, some time soon. Whoever has it need not wait.
-    pub fn keep(&self, place: Place, bytes: Bytes) {
-        let room = self.writes.as_ref().filter(|_| self.shared.max > 0);
-        if let Some(Err(_)) = room.map(|writes| writes.try_send(Write { place, bytes })) {
-            tracing::debug!("the disk cannot follow: an image is not kept in the cache");
+    /// Queues an image for the writer thread and returns at once.
+    pub fn insert(&self, insert: PendingInsert, bytes: Bytes) {
+        let writes = self.writes.as_ref().filter(|_| self.shared.max_bytes > 0);
+        if let Some(Err(_)) = writes.map(|writes| writes.try_send(QueuedWrite { insert, bytes })) {
+            tracing::debug!("image cache write queue full; image not cached");
         }
     }
 
-    /// Removes every image of a photo, also those still on their way to the disk. When this returns `Ok`,
-    /// none is there and none will come.
+    /// Removes every image of a photo, and cancels its pending inserts: after `Ok`, none is cached and none
+    /// will be written.
     pub async fn remove(&self, photo: PhotoId) -> Result<(), Error> {
         let shared = self.shared.clone();
         match tokio::task::spawn_blocking(move || shared.remove(photo)).await {
@@ -153,14 +163,20 @@ impl Cache {
         }
     }
 
-    /// Every photo of which there is an image, once all have been counted.
+    /// Every photo with a cached image. Waits for the scan.
     pub async fn photos(&self) -> Result<Vec<PhotoId>, Error> {
         let stopped = |cause: String| Error::Stopped(cause);
-        let mut counted = self.counted.clone();
-        counted.wait_for(|counted| *counted).await.map_err(|error| stopped(error.to_string()))?;
+        let mut scanned = self.scanned.clone();
+        scanned.wait_for(|scanned| *scanned).await.map_err(|error| stopped(error.to_string()))?;
         let shared = self.shared.clone();
         let photos = tokio::task::spawn_blocking(move || shared.index().photos());
         photos.await.map_err(|error| stopped(error.to_string()))
+    }
+
+    /// Evicts images until as much of the disk is free as the cache has to leave, for when others fill the
+    /// disk. Blocks on file operations.
+    pub fn shrink(&self) -> Result<(), Error> {
+        self.shared.shrink()
     }
 
     pub fn stats(&self) -> CacheStats {
@@ -170,125 +186,130 @@ impl Cache {
 }
 
 impl Drop for Cache {
-    /// Waits for what is being written: nobody may find us at work in a folder we have let go of.
+    /// Joins the writer thread: the next process must not find it writing in the folder.
     fn drop(&mut self) {
         self.shared.closing.store(true, Ordering::Relaxed);
         drop(self.writes.take());
         if self.writer.take().is_some_and(|writer| writer.join().is_err()) {
-            tracing::error!("the cache's thread had panicked");
+            tracing::error!("image cache thread panicked");
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for PendingInsert {
     fn drop(&mut self) {
-        let mut making = self.shared.making();
-        let ours =
-            making.get(&self.key.photo).is_some_and(|known| known.as_ptr() == Arc::as_ptr(&self.removed));
-        // Others may be making images of the same photo.
-        if ours && Arc::strong_count(&self.removed) == 1 {
-            making.remove(&self.key.photo);
+        let mut pending = self.shared.pending();
+        let is_registered =
+            pending.get(&self.key.photo).is_some_and(|flag| flag.as_ptr() == Arc::as_ptr(&self.cancelled));
+        // Other pending inserts of the photo share the flag; the last one removes it.
+        if is_registered && Arc::strong_count(&self.cancelled) == 1 {
+            pending.remove(&self.key.photo);
         }
     }
 }
 
 impl Shared {
-    fn work(&self, queue: &Receiver<Write>, counted: &watch::Sender<bool>) {
+    fn run_writer(&self, queue: &Receiver<QueuedWrite>, scanned: &watch::Sender<bool>) {
         if let Err(error) = self.scan() {
-            // What is there could not be counted, so nothing can be added; what is found is still of use.
+            // Without the size of the cache nothing may be added; existing images are still read.
             if !self.closing.load(Ordering::Relaxed) {
-                tracing::warn!(%error, "the image cache on the disk cannot be counted; nothing is added to it");
+                tracing::warn!(%error, "image cache scan failed; no images are added");
             }
             while queue.recv().is_ok() {}
             return;
         }
-        counted.send_replace(true);
-        while let Ok(Write { place, bytes }) = queue.recv() {
-            if let Err(error) = self.write(&place, &bytes) {
-                self.complaints.about(&error);
+        scanned.send_replace(true);
+        while let Ok(QueuedWrite { insert, bytes }) = queue.recv() {
+            if let Err(error) = self.write(&insert, &bytes) {
+                self.error_log.warn(&error);
             }
         }
     }
 
-    fn get(&self, key: Key) -> Option<Bytes> {
+    fn get(&self, key: CacheKey) -> Option<Bytes> {
         let path = self.path(key.photo, &self.name(key));
-        let found = match file::read(&path) {
-            Ok(file::Found::Whole(bytes)) => {
+        let image = match file::read(&path) {
+            Ok(file::ReadOutcome::Intact(bytes)) => {
                 self.index().touch(key, now());
                 Some(bytes)
             }
-            Ok(file::Found::Damaged) => {
-                tracing::warn!(path = %path.display(), "a damaged file was dropped from the image cache");
-                if let Err(error) = self.drop_file(key, &path) {
-                    self.complaints.about(&error);
+            Ok(file::ReadOutcome::Corrupt) => {
+                tracing::warn!(path = %path.display(), "image cache entry corrupt; dropped");
+                if let Err(error) = self.remove_image(key, &path) {
+                    self.error_log.warn(&error);
                 }
                 None
             }
-            Ok(file::Found::Nothing) => None,
+            Ok(file::ReadOutcome::Missing) => None,
             Err(error) => {
-                self.complaints.about(&error);
+                self.error_log.warn(&error);
                 None
             }
         };
-        if found.is_some() {
+        if image.is_some() {
             self.counters.hit();
         } else {
             self.counters.miss();
         }
-        found
+        image
     }
 
-    fn drop_file(&self, key: Key, path: &Path) -> Result<(), Error> {
+    fn remove_image(&self, key: CacheKey, path: &Path) -> Result<(), Error> {
         let mut index = self.index();
         remove_file(path)?;
         index.remove(key.photo, key.size, key.format);
-        self.note(&index);
+        self.update_gauges(&index);
         Ok(())
     }
 
-    /// Only the one thread writes, so the room that is made stays free until it is filled.
-    fn write(&self, place: &Place, bytes: &[u8]) -> Result<(), Error> {
-        let key = place.key;
+    /// Called by the writer thread only, so no other write takes the room that an eviction makes.
+    fn write(&self, insert: &PendingInsert, bytes: &[u8]) -> Result<(), Error> {
+        match self.try_write(insert, bytes) {
+            // Others write too, and a quota may be less than the free space.
+            Err(error) if error.is_no_space() => {
+                let room = 2 * index::weight(file::length(bytes));
+                self.evict_down_to(self.bytes.load(Ordering::Relaxed).saturating_sub(room))?;
+                self.try_write(insert, bytes)
+            }
+            other => other,
+        }
+    }
+
+    fn try_write(&self, insert: &PendingInsert, bytes: &[u8]) -> Result<(), Error> {
+        let key = insert.key;
         let weight = index::weight(file::length(bytes));
         let mut index = self.index();
-        if place.removed.load(Ordering::Relaxed) || !index.would_keep(weight) {
+        let limit = self.limit(&index)?;
+        if insert.cancelled.load(Ordering::Relaxed) || !index.fits(weight) || weight > limit {
             return Ok(());
         }
-        while let Some(victim) = index.in_the_way(key, weight) {
-            self.evict(&mut index, victim)?;
+        while let Some(eviction) = index.next_eviction(key, weight, limit) {
+            self.evict(&mut index, eviction)?;
         }
         drop(index);
 
         let (staged, path) = (self.staged(), self.path(key.photo, &self.name(key)));
-        file::write(&staged, &path, bytes)?;
+        if let Err(error) = file::write(&staged, &path, bytes) {
+            // What was written of it would occupy a full disk.
+            remove_file(&staged)?;
+            return Err(error);
+        }
         let mut index = self.index();
-        // Told under the lock that a removal takes after it has said so: no image outlives its photo.
-        if place.removed.load(Ordering::Relaxed) {
+        // Checked under the lock that `remove` takes after it has set the flag: no image outlives its photo.
+        if insert.cancelled.load(Ordering::Relaxed) {
             return remove_file(&staged);
         }
         let folder = path.parent().unwrap_or(&self.folder);
         fs::create_dir_all(folder).map_err(Error::at(folder))?;
         fs::rename(&staged, &path).map_err(Error::at(&path))?;
         index.insert(key.photo, key.size, key.format, weight, now());
-        self.note(&index);
-        Ok(())
-    }
-
-    /// A file that cannot be removed stays counted: rather no new images than more than allowed.
-    fn evict(&self, index: &mut Index, victim: index::Victim) -> Result<(), Error> {
-        let name = file_name(victim.size, &victim.format, self.revision);
-        remove_file(&self.path(victim.photo, &name))?;
-        if index.remove(victim.photo, victim.size, &victim.format).was_last {
-            self.remove_folder(victim.photo)?;
-        }
-        self.counters.evict();
-        self.note(index);
+        self.update_gauges(&index);
         Ok(())
     }
 
     fn remove(&self, photo: PhotoId) -> Result<(), Error> {
-        if let Some(removed) = self.making().remove(&photo).and_then(|known| known.upgrade()) {
-            removed.store(true, Ordering::Relaxed);
+        if let Some(cancelled) = self.pending().remove(&photo).and_then(|flag| flag.upgrade()) {
+            cancelled.store(true, Ordering::Relaxed);
         }
         let mut index = self.index();
         let folder = self.photo_folder(photo);
@@ -297,24 +318,11 @@ impl Shared {
             _ => {}
         }
         index.remove_photo(photo);
-        self.note(&index);
+        self.update_gauges(&index);
         Ok(())
     }
 
-    /// An empty folder. One that is not is somebody's.
-    fn remove_folder(&self, photo: PhotoId) -> Result<(), Error> {
-        let folder = self.photo_folder(photo);
-        match fs::remove_dir(&folder) {
-            Err(error)
-                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) =>
-            {
-                Err(Error::at(&folder)(error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn note(&self, index: &Index) {
+    fn update_gauges(&self, index: &Index) {
         self.bytes.store(index.bytes(), Ordering::Relaxed);
         self.entries.store(index.entries(), Ordering::Relaxed);
     }
@@ -323,15 +331,15 @@ impl Shared {
         self.index.lock()
     }
 
-    fn making(&self) -> MutexGuard<'_, HashMap<PhotoId, Weak<AtomicBool>>> {
-        self.making.lock()
+    fn pending(&self) -> MutexGuard<'_, HashMap<PhotoId, Weak<AtomicBool>>> {
+        self.pending.lock()
     }
 
     fn staged(&self) -> PathBuf {
         self.folder.join("tmp")
     }
 
-    fn name(&self, key: Key) -> String {
+    fn name(&self, key: CacheKey) -> String {
         file_name(key.size, key.format, self.revision)
     }
 
@@ -339,7 +347,7 @@ impl Shared {
         self.photo_folder(photo).join(name)
     }
 
-    /// Spread over shards like the photos themselves.
+    /// In the same shards as the photos themselves.
     fn photo_folder(&self, photo: PhotoId) -> PathBuf {
         self.folder.join(shard(photo)).join(photo.to_string())
     }
@@ -356,13 +364,13 @@ fn remove_file(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Microseconds since 1970: the order of use has to agree with the times of files from before the start.
+/// Microseconds since 1970, comparable with the modification times of files from before the start.
 #[allow(clippy::disallowed_methods, reason = "compared with the times of files")]
 fn now() -> u64 {
     micros(SystemTime::now())
 }
 
 fn micros(moment: SystemTime) -> u64 {
-    // A clock before 1970 makes a file look old, which is all that is asked of it.
+    // A time before 1970 counts as the oldest.
     moment.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
 }

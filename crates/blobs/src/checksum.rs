@@ -1,7 +1,7 @@
-//! A small checksum of our own, for bytes that lie where others may damage them.
+//! The checksum of cache files and bucket objects, which detects corruption at rest.
 
-/// Covers the bytes and the names they go by, innermost first, so that what came to lie elsewhere is not
-/// taken for something else.
+/// A CRC-32 of the bytes and of the names of the file, innermost first, so that a misplaced file fails the
+/// check as well.
 pub(crate) fn checksum<'a>(names: impl IntoIterator<Item = &'a [u8]>, bytes: &[u8]) -> u32 {
     let mut checksum = crc32fast::Hasher::new();
     for name in names {

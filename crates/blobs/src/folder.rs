@@ -1,12 +1,12 @@
 //! Blobs in a local folder.
 //!
 //! ```text
-//! photos/6f/0190a6e2-…-6f/2048       one folder a photo, one file a square
-//! photos/6f/0190a6e2-…-6f/original   what was uploaded, where that is kept
-//! tmp/                               what is being written (`staging.rs`)
+//! photos/6f/0190a6e2-…-6f/2048       a folder per photo, a file per master
+//! photos/6f/0190a6e2-…-6f/original   the stripped upload, if `keep_originals` is set
+//! tmp/                               unfinished writes (`staging.rs`)
 //! ```
-//! A photo's folder is written under `tmp`, synced, renamed into place in one step, and the place it was
-//! renamed into is synced: after that it is there, whole, whatever happens to the power.
+//! A photo's folder is written below `tmp`, synced, renamed to its shard, and the shard is synced: the photo
+//! appears atomically and survives a power failure.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use model::PhotoId;
 
 use crate::names::{PHOTOS, shard, shard_of};
 use crate::staging::Staging;
-use crate::{Error, Kept, Part, Square, Stored};
+use crate::{BlobReader, Error, Master, PhotoFile, StoredPhoto};
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -31,7 +31,7 @@ impl Folder {
     pub(crate) fn open(data_dir: &Path, staging: Arc<Staging>) -> Result<Self, Error> {
         let folder = Self::at(data_dir, staging);
         make_folder(&folder.photos)?;
-        // All shards from the start: an upload then never has to make one, and sync it, on its way.
+        // All shards are created here, so that no upload has to create and sync one.
         for last_byte in 0..=u8::MAX {
             make_folder(&folder.photos.join(shard_of(last_byte)))?;
         }
@@ -40,7 +40,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// As it is found, if it is there at all.
+    /// Creates nothing; the folder may be missing.
     pub(crate) fn at(data_dir: &Path, staging: Arc<Staging>) -> Self {
         Self { photos: data_dir.join(PHOTOS), staging }
     }
@@ -48,47 +48,46 @@ impl Folder {
     pub(crate) fn put(
         &self,
         photo: PhotoId,
-        squares: &[Square],
+        masters: &[Master],
         original: Option<&[u8]>,
     ) -> Result<(), Error> {
         let staging = self.staging.path();
         let staged =
             tempfile::Builder::new().prefix("put-").tempdir_in(staging).map_err(Error::at(staging))?;
-        let write = |part: Part, bytes: &[u8]| {
-            let path = staged.path().join(part.to_string());
+        let write = |file: PhotoFile, bytes: &[u8]| {
+            let path = staged.path().join(file.to_string());
             write_synced(&path, bytes).map_err(Error::at(&path))
         };
-        for square in squares {
-            write(Part::Square(square.side), &square.bytes)?;
+        for master in masters {
+            write(PhotoFile::Master(master.side), &master.bytes)?;
         }
         if let Some(original) = original {
-            write(Part::Original, original)?;
+            write(PhotoFile::Original, original)?;
         }
         sync_folder(staged.path())?;
 
-        let place = self.place(photo);
-        fs::rename(staged.path(), &place).map_err(Error::at(&place))?;
-        // Nothing is left at the staging path for its guard to remove.
+        let folder = self.photo_folder(photo);
+        fs::rename(staged.path(), &folder).map_err(Error::at(&folder))?;
+        // Disarms the guard, which would remove the staging path.
         let _moved: PathBuf = staged.keep();
-        sync_folder(parent(&place))
+        sync_folder(parent(&folder))
     }
 
-    pub(crate) fn square(&self, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
-        let path = self.place(photo).join(Part::Square(side).to_string());
+    pub(crate) fn master(&self, photo: PhotoId, side: u32) -> Result<Option<BlobReader>, Error> {
+        let path = self.photo_folder(photo).join(PhotoFile::Master(side).to_string());
         match File::open(&path) {
-            Ok(file) => Stored::file(file, path).map(Some),
+            Ok(file) => BlobReader::file(file, path).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::at(&path)(error)),
         }
     }
 
-    pub(crate) fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
-        let place = self.place(photo);
+    pub(crate) fn files(&self, photo: PhotoId) -> Result<Vec<(PhotoFile, Bytes)>, Error> {
         let mut files = Vec::new();
-        for (part, path) in parts(&place)? {
+        for (file, path) in photo_files(&self.photo_folder(photo))? {
             match fs::read(&path) {
-                Ok(bytes) => files.push((part, bytes.into())),
-                // It is being deleted.
+                Ok(bytes) => files.push((file, bytes.into())),
+                // The photo is being deleted.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(Error::at(&path)(error)),
             }
@@ -96,45 +95,55 @@ impl Folder {
         Ok(files)
     }
 
-    pub(crate) fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
-        let shelf = self.photos.join(shard_of(last_byte));
-        let mut found = Vec::new();
-        for (name, path) in entries(&shelf)? {
-            // Whatever else lies here (a disk's lost+found, say) is none of ours.
+    pub(crate) fn list_shard(&self, last_byte: u8) -> Result<Vec<StoredPhoto>, Error> {
+        let shard = self.photos.join(shard_of(last_byte));
+        let mut listed = Vec::new();
+        for (name, path) in entries(&shard)? {
+            // Foreign entries, such as a disk's `lost+found`, are skipped.
             let Ok(photo) = name.parse::<PhotoId>() else { continue };
-            let Some((_, since)) = about(&path)? else { continue };
-            let mut kept = Kept { photo, since, parts: Vec::new() };
-            for (part, path) in parts(&path)? {
-                kept.parts.extend(about(&path)?.map(|(length, _)| (part, length)));
+            let Some((_, since)) = length_and_mtime(&path)? else { continue };
+            let mut stored = StoredPhoto { photo, since, files: Vec::new() };
+            for (file, path) in photo_files(&path)? {
+                stored.files.extend(length_and_mtime(&path)?.map(|(length, _)| (file, length)));
             }
-            found.push(kept);
+            listed.push(stored);
         }
-        Ok(found)
+        Ok(listed)
+    }
+
+    pub(crate) fn has_photos(&self) -> Result<bool, Error> {
+        for last_byte in 0..=u8::MAX {
+            let names = entries(&self.photos.join(shard_of(last_byte)))?;
+            if names.iter().any(|(name, _)| name.parse::<PhotoId>().is_ok()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub(crate) fn delete(&self, photo: PhotoId) -> Result<(), Error> {
-        let place = self.place(photo);
-        match fs::remove_dir_all(&place) {
-            // Not there any more may mean removed a moment before a crash, and not synced yet.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::at(&place)(error)),
-            _ => sync_folder(parent(&place)),
+        let folder = self.photo_folder(photo);
+        match fs::remove_dir_all(&folder) {
+            // A missing folder is synced too: a crash may have interrupted a delete before its sync.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::at(&folder)(error)),
+            _ => sync_folder(parent(&folder)),
         }
     }
 
-    fn place(&self, photo: PhotoId) -> PathBuf {
+    fn photo_folder(&self, photo: PhotoId) -> PathBuf {
         self.photos.join(shard(photo)).join(photo.to_string())
     }
 }
 
-/// The files of a photo, the largest square first and the original last.
-fn parts(place: &Path) -> Result<Vec<(Part, PathBuf)>, Error> {
-    let named = entries(place)?.into_iter().filter_map(|(name, path)| Some((name.parse().ok()?, path)));
-    let mut parts: Vec<(Part, PathBuf)> = named.collect();
-    parts.sort();
-    Ok(parts)
+/// The files of a photo, the largest master first and the original last.
+fn photo_files(folder: &Path) -> Result<Vec<(PhotoFile, PathBuf)>, Error> {
+    let named = entries(folder)?.into_iter().filter_map(|(name, path)| Some((name.parse().ok()?, path)));
+    let mut files: Vec<(PhotoFile, PathBuf)> = named.collect();
+    files.sort();
+    Ok(files)
 }
 
-/// What is in a folder; nothing if it is not there.
+/// The names and paths in a folder; empty if the folder is missing.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     let read = || fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
     let paths: Vec<PathBuf> = match read() {
@@ -145,9 +154,9 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     Ok(paths.into_iter().filter_map(|path| Some((name(&path)?, path))).collect())
 }
 
-/// Length and time of what is there; `None` if it has just gone.
-fn about(path: &Path) -> Result<Option<(u64, SystemTime)>, Error> {
-    match fs::metadata(path).and_then(|found| Ok((found.len(), found.modified()?))) {
+/// Length and modification time; `None` if the file is missing.
+fn length_and_mtime(path: &Path) -> Result<Option<(u64, SystemTime)>, Error> {
+    match fs::metadata(path).and_then(|metadata| Ok((metadata.len(), metadata.modified()?))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some).map_err(Error::at(path)),
     }
@@ -167,8 +176,8 @@ fn sync_folder(path: &Path) -> Result<(), Error> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(Error::at(path))
 }
 
-fn parent(place: &Path) -> &Path {
-    place.parent().unwrap_or(place)
+fn parent(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -186,12 +195,12 @@ mod tests {
         PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [seed; 10])
     }
 
-    fn square(side: u32, text: &'static str) -> Square {
-        Square { side, bytes: Bytes::from_static(text.as_bytes()) }
+    fn master(side: u32, text: &'static str) -> Master {
+        Master { side, bytes: Bytes::from_static(text.as_bytes()) }
     }
 
-    fn files(place: &Path) -> Vec<(String, Vec<u8>)> {
-        let entries = fs::read_dir(place).unwrap().map(|entry| entry.unwrap());
+    fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
         let mut files: Vec<_> = entries
             .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
             .collect();
@@ -200,50 +209,50 @@ mod tests {
     }
 
     #[test]
-    fn a_photo_is_a_folder_of_its_files() {
+    fn a_photo_is_stored_as_a_folder_and_deleted_with_it() {
         let data = tempfile::tempdir().unwrap();
         let folder = open(data.path());
-        let squares = [square(512, "large"), square(256, "small")];
-        folder.put(photo(1), &squares, Some(b"as it was sent")).unwrap();
-        folder.put(photo(2), &[square(512, "other")], None).unwrap();
+        let masters = [master(512, "large"), master(256, "small")];
+        folder.put(photo(1), &masters, Some(b"the upload")).unwrap();
+        folder.put(photo(2), &[master(512, "other")], None).unwrap();
 
         let named = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
-        let first = [named("256", "small"), named("512", "large"), named("original", "as it was sent")];
-        assert_eq!(files(&folder.place(photo(1))), first);
-        assert_eq!(files(&folder.place(photo(2))), [named("512", "other")]);
+        let first = [named("256", "small"), named("512", "large"), named("original", "the upload")];
+        assert_eq!(files(&folder.photo_folder(photo(1))), first);
+        assert_eq!(files(&folder.photo_folder(photo(2))), [named("512", "other")]);
 
         folder.delete(photo(1)).unwrap();
-        assert!(!folder.place(photo(1)).exists(), "the squares and the original");
-        assert_eq!(fs::read_dir(folder.staging.path()).unwrap().count(), 0, "nothing stays behind in tmp");
+        assert!(!folder.photo_folder(photo(1)).exists(), "masters and original must be deleted");
+        assert_eq!(fs::read_dir(folder.staging.path()).unwrap().count(), 0, "tmp must be empty");
     }
 
     #[test]
-    fn what_is_none_of_ours_is_passed_over() {
+    fn listings_skip_foreign_entries_and_missing_folders() {
         let data = tempfile::tempdir().unwrap();
-        let nowhere = data.path().join("nowhere");
-        let unmade = Folder::at(&nowhere, Arc::new(Staging::at(&nowhere)));
-        assert!(unmade.shelf(1).unwrap().is_empty() && unmade.files(photo(1)).unwrap().is_empty());
+        let path = data.path().join("missing");
+        let missing = Folder::at(&path, Arc::new(Staging::at(&path)));
+        assert!(missing.list_shard(1).unwrap().is_empty() && missing.files(photo(1)).unwrap().is_empty());
 
         let folder = open(data.path());
-        folder.put(photo(1), &[square(256, "small")], None).unwrap();
+        folder.put(photo(1), &[master(256, "small")], None).unwrap();
         fs::create_dir(folder.photos.join("01/lost+found")).unwrap();
-        fs::write(folder.place(photo(1)).join(".DS_Store"), "not ours").unwrap();
-        let [kept] = &folder.shelf(1).unwrap()[..] else { panic!("one photo ends with this byte") };
-        assert_eq!((kept.photo, &kept.parts), (photo(1), &vec![(Part::Square(256), 5)]));
-        assert_eq!(folder.files(photo(1)).unwrap(), [(Part::Square(256), Bytes::from_static(b"small"))]);
+        fs::write(folder.photo_folder(photo(1)).join(".DS_Store"), "foreign").unwrap();
+        let [stored] = &folder.list_shard(1).unwrap()[..] else { panic!("expected one photo in shard 01") };
+        assert_eq!((stored.photo, &stored.files), (photo(1), &vec![(PhotoFile::Master(256), 5)]));
+        assert_eq!(folder.files(photo(1)).unwrap(), [(PhotoFile::Master(256), Bytes::from_static(b"small"))]);
     }
 
     #[test]
-    fn opening_clears_what_a_crash_left_half_written() {
+    fn opening_deletes_partial_writes_and_keeps_photos() {
         let data = tempfile::tempdir().unwrap();
         let folder = open(data.path());
-        folder.put(photo(1), &[square(256, "kept")], None).unwrap();
-        let half = folder.staging.path().join("put-half");
-        fs::create_dir(&half).unwrap();
-        fs::write(half.join("512"), "half").unwrap();
+        folder.put(photo(1), &[master(256, "stored")], None).unwrap();
+        let partial = folder.staging.path().join("put-partial");
+        fs::create_dir(&partial).unwrap();
+        fs::write(partial.join("512"), "partial").unwrap();
 
         let folder = open(data.path());
         assert_eq!(fs::read_dir(folder.staging.path()).unwrap().count(), 0);
-        assert_eq!(files(&folder.place(photo(1))), [("256".to_owned(), b"kept".to_vec())]);
+        assert_eq!(files(&folder.photo_folder(photo(1))), [("256".to_owned(), b"stored".to_vec())]);
     }
 }

@@ -1,21 +1,21 @@
-//! Where bytes live: the squares of each photo, what was uploaded, uploads on their way in, and finished
-//! images.
+//! Blob storage: the files of each photo, uploads in progress, and the disk cache of rendered images.
 //!
-//! Photos are kept in a local folder or in a bucket of an S3 store; uploads on their way in and finished
-//! images always lie on the local disk. A photo's files are published together and never change afterwards.
-//! What [`Blobs::put`] has acknowledged survives a power cut.
+//! Photos are stored in a local folder or an S3 bucket; uploads in progress and rendered images are always on
+//! the local disk. The files of a photo never change once written, and they survive a power failure once
+//! [`Blobs::put`] has returned.
 
+mod blob_reader;
 mod blocking;
 mod bucket;
 mod cache;
 mod checksum;
+mod disk_space;
 mod error;
 mod folder;
 mod names;
-mod part;
+mod photo_file;
 mod spool;
 mod staging;
-mod stored;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,154 +24,162 @@ use std::time::Duration;
 use bytes::Bytes;
 use model::PhotoId;
 
-pub use bucket::{Account, BucketUrl, Trouble};
-pub use cache::{Cache, Key, Place};
+pub use blob_reader::BlobReader;
+pub use bucket::{BucketUrl, S3Config, S3Error};
+pub use cache::{Cache, CacheKey, PendingInsert};
+pub use disk_space::{CacheMinFree, DiskSpace};
 pub use error::Error;
-pub use part::{Kept, Part, Square, UnknownPart};
-pub use spool::{Spool, Spooled};
-pub use stored::Stored;
+pub use photo_file::{Master, PhotoFile, StoredPhoto, UnknownPhotoFile};
+pub use spool::{Spool, SpooledFile};
 
 use blocking::blocking;
 use bucket::Bucket;
 use folder::Folder;
 use staging::Staging;
 
-/// Where photos are to be kept.
+/// The storage of photos.
 #[derive(Debug, Clone)]
 pub enum Location {
-    /// In the data folder.
     DataFolder,
-    Bucket {
-        url: BucketUrl,
-        account: Account,
-    },
+    Bucket { url: BucketUrl, config: S3Config },
 }
 
 #[derive(Debug, Clone)]
 pub struct Blobs {
     staging: Arc<Staging>,
-    home: Home,
+    backend: Backend,
 }
 
 #[derive(Debug, Clone)]
-enum Home {
+enum Backend {
     Folder(Arc<Folder>),
     Bucket(Arc<Bucket>),
 }
 
 impl Blobs {
-    /// Opens the blob store and clears away what a crash left half written inside `data_dir`. A bucket is not
-    /// asked anything yet: [`Blobs::ping`] does that.
+    /// Opens the blob store, and deletes the partial writes of a crashed process from `data_dir`. No request
+    /// is sent to a bucket: [`Blobs::ping`] does that.
     pub fn open(data_dir: &Path, location: &Location) -> Result<Self, Error> {
         let staging = Arc::new(Staging::open(data_dir)?);
-        let home = match location {
-            Location::DataFolder => Home::Folder(Arc::new(Folder::open(data_dir, staging.clone())?)),
-            Location::Bucket { url, account } => Home::Bucket(Arc::new(Bucket::open(url, account)?)),
+        let backend = match location {
+            Location::DataFolder => Backend::Folder(Arc::new(Folder::open(data_dir, staging.clone())?)),
+            Location::Bucket { url, config } => Backend::Bucket(Arc::new(Bucket::open(url, config)?)),
         };
-        Ok(Self { staging, home })
+        Ok(Self { staging, backend })
     }
 
-    /// Opens the blob store to look at it, beside a service that may be writing to it. Nothing is made or
-    /// cleared away.
-    pub fn open_to_read(data_dir: &Path, location: &Location) -> Result<Self, Error> {
+    /// Opens the blob store for reading, beside a service that may write to it. Nothing is created or
+    /// deleted.
+    pub fn open_read_only(data_dir: &Path, location: &Location) -> Result<Self, Error> {
         let staging = Arc::new(Staging::at(data_dir));
-        let home = match location {
-            Location::DataFolder => Home::Folder(Arc::new(Folder::at(data_dir, staging.clone()))),
-            Location::Bucket { url, account } => Home::Bucket(Arc::new(Bucket::open(url, account)?)),
+        let backend = match location {
+            Location::DataFolder => Backend::Folder(Arc::new(Folder::at(data_dir, staging.clone()))),
+            Location::Bucket { url, config } => Backend::Bucket(Arc::new(Bucket::open(url, config)?)),
         };
-        Ok(Self { staging, home })
+        Ok(Self { staging, backend })
     }
 
-    /// A folder for files that do not last: it is emptied at every start.
+    /// The folder of temporary files, which is emptied at every start.
     pub fn staging(&self) -> &Path {
         self.staging.path()
     }
 
-    /// A place on the disk for an upload to arrive in.
+    /// Creates the temporary file of an upload.
     pub async fn spool(&self) -> Result<Spool, Error> {
         let staging = self.staging.clone();
         blocking(move || Spool::create(staging.path())).await
     }
 
-    /// Stores all squares of a photo and, if given, what was uploaded, durably. In a folder they appear all
-    /// at once, in a bucket one by one: a photo is there when this has returned `Ok`, not before.
+    /// Writes the files of a photo durably. A folder publishes them atomically, a bucket one by one: the
+    /// photo is complete only when this has returned `Ok`.
     pub async fn put(
         &self,
         photo: PhotoId,
-        squares: Vec<Square>,
+        masters: Vec<Master>,
         original: Option<Bytes>,
     ) -> Result<(), Error> {
-        match &self.home {
-            Home::Folder(folder) => {
+        match &self.backend {
+            Backend::Folder(folder) => {
                 let folder = folder.clone();
-                blocking(move || folder.put(photo, &squares, original.as_deref())).await
+                blocking(move || folder.put(photo, &masters, original.as_deref())).await
             }
-            Home::Bucket(bucket) => bucket.put(photo, squares, original).await,
+            Backend::Bucket(bucket) => bucket.put(photo, masters, original).await,
         }
     }
 
-    /// A square as it lies there, not read yet.
-    pub async fn square(&self, photo: PhotoId, side: u32) -> Result<Option<Stored>, Error> {
-        match &self.home {
-            Home::Folder(folder) => {
+    /// Opens a master without reading it.
+    pub async fn master(&self, photo: PhotoId, side: u32) -> Result<Option<BlobReader>, Error> {
+        match &self.backend {
+            Backend::Folder(folder) => {
                 let folder = folder.clone();
-                blocking(move || folder.square(photo, side)).await
+                blocking(move || folder.master(photo, side)).await
             }
-            Home::Bucket(bucket) => Ok(bucket.square(photo, side).await?.map(Stored::object)),
+            Backend::Bucket(bucket) => Ok(bucket.master(photo, side).await?.map(BlobReader::object)),
         }
     }
 
-    /// Every file of a photo with all its bytes; none where nothing is kept of it. A photo that is deleted
-    /// meanwhile may come in pieces: whoever asks knows which files it should have.
-    pub async fn files(&self, photo: PhotoId) -> Result<Vec<(Part, Bytes)>, Error> {
-        match &self.home {
-            Home::Folder(folder) => {
+    /// Reads every file of a photo; empty if there is none. A concurrent delete may make the result
+    /// incomplete, so the caller compares it with the files that the photo's row implies.
+    pub async fn files(&self, photo: PhotoId) -> Result<Vec<(PhotoFile, Bytes)>, Error> {
+        match &self.backend {
+            Backend::Folder(folder) => {
                 let folder = folder.clone();
                 blocking(move || folder.files(photo)).await
             }
-            Home::Bucket(bucket) => bucket.files(photo).await,
+            Backend::Bucket(bucket) => bucket.files(photo).await,
         }
     }
 
-    /// What is kept on one of 256 shelves: the photos whose ids end with this byte. For those who examine or
-    /// move everything; nobody else has to search.
-    pub async fn shelf(&self, last_byte: u8) -> Result<Vec<Kept>, Error> {
-        match &self.home {
-            Home::Folder(folder) => {
+    /// Lists one of the 256 shards: the photos whose ids end with this byte. For checks and transfers of the
+    /// whole instance; requests never list.
+    pub async fn list_shard(&self, last_byte: u8) -> Result<Vec<StoredPhoto>, Error> {
+        match &self.backend {
+            Backend::Folder(folder) => {
                 let folder = folder.clone();
-                blocking(move || folder.shelf(last_byte)).await
+                blocking(move || folder.list_shard(last_byte)).await
             }
-            Home::Bucket(bucket) => bucket.shelf(last_byte).await,
+            Backend::Bucket(bucket) => bucket.list_shard(last_byte).await,
         }
     }
 
-    /// Removes everything of a photo. Removing what is not there is fine.
+    /// Whether there is any photo. Seldom needed: it lists.
+    pub async fn has_photos(&self) -> Result<bool, Error> {
+        match &self.backend {
+            Backend::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.has_photos()).await
+            }
+            Backend::Bucket(bucket) => bucket.has_photos().await,
+        }
+    }
+
+    /// Deletes all files of a photo. Succeeds if there are none.
     pub async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
-        match &self.home {
-            Home::Folder(folder) => {
+        match &self.backend {
+            Backend::Folder(folder) => {
                 let folder = folder.clone();
                 blocking(move || folder.delete(photo)).await
             }
-            Home::Bucket(bucket) => bucket.delete(photo).await,
+            Backend::Bucket(bucket) => bucket.delete(photo).await,
         }
     }
 
-    /// Proves that bytes can be written and read back.
+    /// Writes a probe, reads it back and compares it.
     pub async fn ping(&self) -> Result<(), Error> {
         let staging = self.staging.clone();
         blocking(move || staging.ping()).await?;
-        match &self.home {
-            Home::Folder(_) => Ok(()),
-            Home::Bucket(bucket) => bucket.ping().await,
+        match &self.backend {
+            Backend::Folder(_) => Ok(()),
+            Backend::Bucket(bucket) => bucket.ping().await,
         }
     }
 
-    /// How long after a [`Blobs::put`] that failed some of its bytes may still turn up: a store may finish
-    /// what nobody waits for any more. Whoever removes them for good waits for that.
-    pub fn stragglers(&self) -> Duration {
-        match &self.home {
-            Home::Folder(_) => Duration::ZERO,
-            Home::Bucket(_) => bucket::STRAGGLERS,
+    /// How long after a failed [`Blobs::put`] its files may still appear: a store may complete a write after
+    /// its client has timed out. A delete before that does not remove them.
+    pub fn late_write_window(&self) -> Duration {
+        match &self.backend {
+            Backend::Folder(_) => Duration::ZERO,
+            Backend::Bucket(_) => bucket::LATE_WRITE_WINDOW,
         }
     }
 }

@@ -1,8 +1,8 @@
-//! How photos are filed, wherever they are kept: a copy from one place to another renames nothing.
+//! The names of a photo's files, equal in a folder and in a bucket: a copy between them renames nothing.
 
 use model::PhotoId;
 
-/// Every photo is below this.
+/// The folder or key prefix of all photos.
 pub(crate) const PHOTOS: &str = "photos";
 
 /// The last byte of a photo id is random, so photos spread evenly over the shards.

@@ -1,4 +1,4 @@
-//! An upload on its way in: bytes go to a file as they arrive, never to memory.
+//! An upload in progress: its bytes are written to a temporary file as they arrive, never buffered in memory.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -8,48 +8,52 @@ use tokio::io::AsyncWriteExt;
 
 use crate::Error;
 
-/// A nameless temporary file that fills up; it vanishes when dropped, even in a crash.
+/// An unlinked temporary file: it disappears when it is dropped, also in a crash.
 #[derive(Debug)]
 pub struct Spool {
     file: tokio::fs::File,
     folder: PathBuf,
-    written: u64,
+    bytes_written: u64,
 }
 
 impl Spool {
     pub(crate) fn create(folder: &Path) -> Result<Self, Error> {
         let file = tempfile::tempfile_in(folder).map_err(Error::at(folder))?;
-        Ok(Self { file: tokio::fs::File::from_std(file), folder: folder.to_owned(), written: 0 })
+        Ok(Self { file: tokio::fs::File::from_std(file), folder: folder.to_owned(), bytes_written: 0 })
     }
 
     pub async fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.file.write_all(chunk).await.map_err(Error::at(&self.folder))?;
-        self.written += chunk.len() as u64;
+        self.bytes_written += chunk.len() as u64;
         Ok(())
     }
 
-    pub fn written(&self) -> u64 {
-        self.written
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written
     }
 
-    pub async fn finish(mut self) -> Result<Spooled, Error> {
+    pub async fn finish(mut self) -> Result<SpooledFile, Error> {
         self.file.flush().await.map_err(Error::at(&self.folder))?;
-        Ok(Spooled { file: self.file.into_std().await })
+        Ok(SpooledFile { file: self.file.into_std().await, length: self.bytes_written })
     }
 }
 
-/// An upload that has arrived.
+/// A complete upload.
 #[derive(Debug)]
-pub struct Spooled {
+pub struct SpooledFile {
     file: File,
+    length: u64,
 }
 
-impl Spooled {
-    /// Reads all of it. Blocks: call it where blocking is fine.
+impl SpooledFile {
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Reads the whole file. Blocks the calling thread.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
         self.file.rewind()?;
-        let length = usize::try_from(self.file.metadata()?.len()).unwrap_or(0);
-        let mut bytes = Vec::with_capacity(length);
+        let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or(0));
         self.file.read_to_end(&mut bytes)?;
         Ok(bytes)
     }

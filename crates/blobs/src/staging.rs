@@ -1,5 +1,5 @@
-//! The local folder for what is being written: uploads on their way in, photos before they are in their
-//! place. Emptied at every start. Every node needs one of its own, wherever photos are kept.
+//! The local folder of unfinished writes: uploads in progress and photos before their rename. It is emptied
+//! at every start. Every node has its own, also where photos are stored in a bucket.
 
 use std::fs;
 use std::io::Write;
@@ -23,7 +23,7 @@ impl Staging {
         Ok(staging)
     }
 
-    /// As it is found, if it is there at all.
+    /// Neither creates nor empties the folder.
     pub(crate) fn at(data_dir: &Path) -> Self {
         Self { path: data_dir.join("tmp") }
     }
@@ -40,7 +40,7 @@ impl Staging {
         probe.write_all(b"pinhole").map_err(Error::at(probe.path()))?;
         match fs::read(probe.path()).map_err(Error::at(probe.path()))?.as_slice() {
             b"pinhole" => Ok(()),
-            _ => Err(Error::Unfaithful),
+            _ => Err(Error::ReadBackMismatch),
         }
     }
 }

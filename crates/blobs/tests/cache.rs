@@ -1,19 +1,19 @@
-//! The cache of finished images through its public face, on a real folder.
+//! The disk cache of rendered images through its public API, on a real folder.
 
 #![allow(clippy::disallowed_methods, reason = "files have real times")]
-#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation must end the test")]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use blobs::{Cache, Key};
+use blobs::{Cache, CacheKey, CacheMinFree};
 use bytes::Bytes;
 use model::{PhotoId, Size, Timestamp};
 use tempfile::TempDir;
 
 const REVISION: u32 = 7;
-/// What an image of [`image`] is counted with: its blocks and one more.
+/// The weight of an image of [`image`]: its two blocks and one more.
 const WEIGHT: u64 = 3 * 4096;
 
 struct Case {
@@ -25,8 +25,11 @@ impl Case {
         Self { data: tempfile::tempdir().unwrap() }
     }
 
-    async fn open(&self, max: u64) -> Cache {
-        let cache = Cache::open(self.data.path(), max, REVISION).unwrap();
+    /// Opens the cache and waits for the scan.
+    async fn open(&self, max_bytes: u64) -> Cache {
+        // Independent of the free space of the disk that the test runs on.
+        let min_free = CacheMinFree(Some(0));
+        let cache = Cache::open(self.data.path(), max_bytes, min_free, REVISION).unwrap();
         cache.photos().await.unwrap();
         cache
     }
@@ -39,9 +42,9 @@ impl Case {
         let (mut folders, mut files) = (vec![self.folder()], Vec::new());
         while let Some(folder) = folders.pop() {
             let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-            let (inner, found): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
-            folders.extend(inner);
-            files.extend(found);
+            let (subfolders, paths): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+            folders.extend(subfolders);
+            files.extend(paths);
         }
         files
     }
@@ -50,39 +53,39 @@ impl Case {
         self.files().iter().map(|path| path.metadata().unwrap().len()).sum()
     }
 
-    fn path(&self, key: Key) -> PathBuf {
+    fn path(&self, key: CacheKey) -> PathBuf {
         let shard = format!("{:02x}", key.photo.as_bytes()[15]);
         let name = format!("{}-{}-{REVISION}", key.size.side(), key.format);
         self.folder().join(shard).join(key.photo.to_string()).join(name)
     }
 }
 
-fn key(photo: u8, side: u16) -> Key {
+fn key(photo: u8, side: u16) -> CacheKey {
     let photo = PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [photo; 10]);
-    Key { photo, size: Size::new(side).unwrap(), format: "webp" }
+    CacheKey { photo, size: Size::new(side).unwrap(), format: "webp" }
 }
 
-/// No two are alike.
-fn image(key: Key) -> Bytes {
+/// Different bytes for every photo and size.
+fn image(key: CacheKey) -> Bytes {
     let mut bytes = vec![key.photo.as_bytes()[15]; 5_000];
     bytes[..4].copy_from_slice(&key.size.side().to_le_bytes());
     bytes.into()
 }
 
-/// Keeps an image and waits until it is there.
-async fn put(cache: &Cache, key: Key) {
-    cache.keep(cache.place(key), image(key));
+/// Inserts an image and waits until it is written.
+async fn put(cache: &Cache, key: CacheKey) {
+    cache.insert(cache.begin_insert(key), image(key));
     for _ in 0..10_000 {
         if cache.get(key).await.is_some() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    panic!("{key:?} was not kept");
+    panic!("{key:?} was not written");
 }
 
 #[tokio::test]
-async fn what_was_kept_is_there_and_after_a_restart_as_well() {
+async fn cached_images_survive_a_restart() {
     let case = Case::new();
     let cache = case.open(1 << 20).await;
     assert_eq!(cache.get(key(1, 64)).await, None);
@@ -90,17 +93,17 @@ async fn what_was_kept_is_there_and_after_a_restart_as_well() {
     let usage = cache.stats();
     assert_eq!((usage.entries, usage.bytes, usage.evictions), (1, WEIGHT, 0));
     assert!(usage.misses >= 1 && usage.hits == 1, "{usage:?}");
-    for other in [key(1, 65), key(2, 64), Key { format: "jpeg", ..key(1, 64) }] {
+    for other in [key(1, 65), key(2, 64), CacheKey { format: "jpeg", ..key(1, 64) }] {
         assert_eq!(cache.get(other).await, None);
     }
-    // Dropped right after: what waits to be written is written.
-    cache.keep(cache.place(key(2, 64)), image(key(2, 64)));
+    // The drop waits for queued writes.
+    cache.insert(cache.begin_insert(key(2, 64)), image(key(2, 64)));
     drop(cache);
 
     let cache = case.open(1 << 20).await;
     assert_eq!((cache.stats().entries, cache.stats().bytes), (2, 2 * WEIGHT));
-    for kept in [key(1, 64), key(2, 64)] {
-        assert_eq!(cache.get(kept).await, Some(image(kept)));
+    for cached in [key(1, 64), key(2, 64)] {
+        assert_eq!(cache.get(cached).await, Some(image(cached)));
     }
     let mut photos = cache.photos().await.unwrap();
     photos.sort_by_key(|photo| *photo.as_bytes());
@@ -108,13 +111,13 @@ async fn what_was_kept_is_there_and_after_a_restart_as_well() {
 }
 
 #[tokio::test]
-async fn the_least_recently_used_goes_first() {
+async fn the_least_recently_used_image_is_evicted_first() {
     let case = Case::new();
     let cache = case.open(4 * WEIGHT).await;
     for photo in 1..=4 {
         put(&cache, key(photo, 64)).await;
     }
-    // Looking at the first makes the second the oldest.
+    // A read of the first makes the second the least recently used.
     assert!(cache.get(key(1, 64)).await.is_some());
     put(&cache, key(5, 64)).await;
     assert_eq!(cache.get(key(2, 64)).await, None);
@@ -122,42 +125,42 @@ async fn the_least_recently_used_goes_first() {
         assert!(cache.get(key(photo, 64)).await.is_some(), "{photo}");
     }
     assert_eq!((cache.stats().entries, cache.stats().evictions), (4, 1));
-    assert!(!case.path(key(2, 64)).parent().unwrap().exists(), "its folder went with its last image");
+    assert!(!case.path(key(2, 64)).parent().unwrap().exists(), "an empty photo folder must be removed");
 }
 
 #[tokio::test]
-async fn a_sweep_through_one_photo_neither_fills_the_disk_nor_pushes_out_another() {
+async fn many_sizes_of_one_photo_neither_exceed_the_limit_nor_evict_another() {
     let case = Case::new();
-    let max = 40 * WEIGHT;
-    let cache = case.open(max).await;
+    let max_bytes = 40 * WEIGHT;
+    let cache = case.open(max_bytes).await;
     put(&cache, key(1, 64)).await;
     for side in 1..=100 {
         put(&cache, key(2, side)).await;
-        assert!(cache.stats().bytes <= max && case.bytes_on_disk() <= max, "{:?}", cache.stats());
+        assert!(cache.stats().bytes <= max_bytes && case.bytes_on_disk() <= max_bytes, "{:?}", cache.stats());
     }
-    assert!(cache.get(key(1, 64)).await.is_some(), "somebody else's image");
-    assert_eq!(cache.get(key(2, 1)).await, None, "of the same photo the oldest went");
+    assert!(cache.get(key(1, 64)).await.is_some(), "the other photo's image must stay");
+    assert_eq!(cache.get(key(2, 1)).await, None, "the photo's own oldest image must be evicted");
     assert!(cache.get(key(2, 100)).await.is_some());
-    assert_eq!(cache.stats().entries, 1 + 10, "a quarter, in a cache as small as this");
+    assert_eq!(cache.stats().entries, 1 + 10, "one photo may take a quarter of a small cache");
 }
 
 #[tokio::test]
-async fn an_image_too_large_for_its_share_is_not_kept() {
+async fn an_image_larger_than_the_limit_per_photo_is_not_cached() {
     let case = Case::new();
     let cache = case.open(8 * WEIGHT).await;
-    cache.keep(cache.place(key(1, 2048)), vec![0; 40_000].into());
+    cache.insert(cache.begin_insert(key(1, 2048)), vec![0; 40_000].into());
     put(&cache, key(2, 64)).await;
     assert_eq!(cache.get(key(1, 2048)).await, None);
     assert_eq!((cache.stats().entries, cache.stats().evictions), (1, 0));
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_whole_is_never_given_out() {
+async fn corrupt_files_are_misses_and_are_deleted() {
     let case = Case::new();
     let cache = case.open(1 << 20).await;
     let damages: [(&str, Damage); 6] = [
         ("empty", |path| fs::write(path, b"").unwrap()),
-        ("cut", |path| {
+        ("truncated", |path| {
             let half = path.metadata().unwrap().len() / 2;
             File::options().write(true).open(path).unwrap().set_len(half).unwrap();
         }),
@@ -173,10 +176,10 @@ async fn a_file_that_is_not_whole_is_never_given_out() {
         put(&cache, key(1, 64)).await;
         damage(&case.path(key(1, 64)));
         assert_eq!(cache.get(key(1, 64)).await, None, "{what}");
-        assert!(!case.path(key(1, 64)).exists(), "{what}: it is dropped");
+        assert!(!case.path(key(1, 64)).exists(), "{what}: the file must be deleted");
         assert_eq!((cache.stats().entries, cache.stats().bytes), (0, 0), "{what}");
     }
-    // A whole file in the wrong place is no better.
+    // The checksum covers the path: an intact file of another image is corrupt as well.
     put(&cache, key(1, 64)).await;
     put(&cache, key(2, 64)).await;
     fs::copy(case.path(key(1, 64)), case.path(key(2, 64))).unwrap();
@@ -193,7 +196,7 @@ fn flip(path: &Path, at: usize) {
 }
 
 #[tokio::test]
-async fn a_start_counts_by_last_use_and_clears_what_is_not_ours() {
+async fn the_scan_orders_by_last_use_and_deletes_foreign_files() {
     let case = Case::new();
     let cache = case.open(1 << 20).await;
     for photo in 1..=4 {
@@ -205,29 +208,29 @@ async fn a_start_counts_by_last_use_and_clears_what_is_not_ours() {
         let file = File::options().write(true).open(case.path(key(photo, 64))).unwrap();
         file.set_modified(hours_ago(hours)).unwrap();
     }
-    let ours = case.path(key(1, 64));
-    let strangers = [
+    let image_path = case.path(key(1, 64));
+    let foreign = [
         case.folder().join("tmp"),
-        ours.with_file_name("64-webp-6"),
-        ours.with_file_name("064-webp-7"),
-        ours.with_file_name("4096-webp-7"),
-        ours.with_file_name("notes.txt"),
-        ours.parent().unwrap().with_file_name("not-a-photo").join("64-webp-7"),
+        image_path.with_file_name("64-webp-6"),
+        image_path.with_file_name("064-webp-7"),
+        image_path.with_file_name("4096-webp-7"),
+        image_path.with_file_name("notes.txt"),
+        image_path.parent().unwrap().with_file_name("not-a-photo").join("64-webp-7"),
         case.folder().join("00").join(key(1, 64).photo.to_string()).join("64-webp-7"),
     ];
-    for path in &strangers {
+    for path in &foreign {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, "strange").unwrap();
+        fs::write(path, "foreign").unwrap();
     }
 
-    // Looked at after the start, the oldest of all is the newest.
+    // This read makes the oldest image the most recently used.
     let cache = case.open(1 << 20).await;
     assert_eq!(case.files().len(), 4, "{:?}", case.files());
     assert_eq!((cache.stats().entries, cache.stats().bytes), (4, 4 * WEIGHT));
     assert!(cache.get(key(2, 64)).await.is_some());
     drop(cache);
 
-    // Room for three: the one not used for thirty hours goes, the one used just now stays, restart or not.
+    // With room for three, the scan evicts the image last used thirty hours ago and not the one just read.
     let cache = case.open(3 * WEIGHT).await;
     assert_eq!((cache.stats().entries, cache.stats().evictions), (3, 1));
     assert_eq!(cache.get(key(4, 64)).await, None);
@@ -235,18 +238,18 @@ async fn a_start_counts_by_last_use_and_clears_what_is_not_ours() {
 }
 
 #[tokio::test]
-async fn no_image_outlives_its_photo() {
+async fn removing_a_photo_removes_its_images_and_cancels_pending_inserts() {
     let case = Case::new();
     let cache = case.open(1 << 20).await;
     put(&cache, key(1, 64)).await;
     put(&cache, key(1, 65)).await;
     put(&cache, key(2, 64)).await;
-    // Two are being made while the photo goes; one is ready before the other.
-    let (first, second) = (cache.place(key(1, 66)), cache.place(key(1, 67)));
+    // Two inserts are pending while the photo is removed.
+    let (first, second) = (cache.begin_insert(key(1, 66)), cache.begin_insert(key(1, 67)));
     cache.remove(key(1, 64).photo).await.unwrap();
-    cache.keep(first, image(key(1, 66)));
-    cache.keep(second, image(key(1, 67)));
-    // Written in turn: when this one is there, those before it would be.
+    cache.insert(first, image(key(1, 66)));
+    cache.insert(second, image(key(1, 67)));
+    // Writes happen in order: once this one is written, the cancelled ones were skipped.
     put(&cache, key(3, 64)).await;
     assert!(!case.path(key(1, 64)).parent().unwrap().exists(), "{:?}", case.files());
     assert_eq!((cache.stats().entries, cache.stats().bytes), (2, 2 * WEIGHT));
@@ -255,14 +258,14 @@ async fn no_image_outlives_its_photo() {
 }
 
 #[tokio::test]
-async fn without_room_nothing_is_kept_and_nothing_stays() {
+async fn a_limit_of_zero_disables_the_cache_and_deletes_its_images() {
     let case = Case::new();
     let cache = case.open(1 << 20).await;
     put(&cache, key(1, 64)).await;
     drop(cache);
     let cache = case.open(0).await;
     assert!(case.files().is_empty(), "{:?}", case.files());
-    cache.keep(cache.place(key(1, 64)), image(key(1, 64)));
+    cache.insert(cache.begin_insert(key(1, 64)), image(key(1, 64)));
     assert_eq!(cache.get(key(1, 64)).await, None);
     cache.remove(key(1, 64).photo).await.unwrap();
     let stats = cache.stats();
@@ -272,13 +275,13 @@ async fn without_room_nothing_is_kept_and_nothing_stays() {
 }
 
 #[tokio::test]
-async fn a_failing_disk_is_the_same_as_no_cache() {
+async fn a_disk_error_is_a_miss() {
     let case = Case::new();
     let cache = case.open(1 << 20).await;
-    // Where the folder of the photo's shard should be, nothing can be made.
+    // A file in place of the shard folder makes every write to it fail.
     let shard = case.path(key(1, 64)).parent().unwrap().parent().unwrap().to_owned();
     fs::write(&shard, "in the way").unwrap();
-    cache.keep(cache.place(key(1, 64)), image(key(1, 64)));
+    cache.insert(cache.begin_insert(key(1, 64)), image(key(1, 64)));
     put(&cache, key(2, 64)).await;
     assert_eq!(cache.get(key(1, 64)).await, None);
     assert_eq!(cache.stats().entries, 1);

@@ -1,42 +1,42 @@
-//! Colours as the picture means them, told in sRGB.
+//! Colour management: converts decoded pixels from their ICC profile or CICP code points to sRGB.
 
 use moxcms::{CicpColorPrimaries, CicpProfile, MatrixCoefficients, TransferCharacteristics};
 use moxcms::{CmsError, ColorProfile, DataColorSpace, Layout, ParsingOptions, TransformOptions};
 
-use crate::picture::Colours;
+use crate::decoded_image::ColourSpace;
 use crate::pixels::{Channels, Pixels};
 
-/// Those of cameras and screens have a few kilobytes, scanners' some hundred, printers' up to two thousand.
-const MAX_PROFILE: usize = 4 << 20;
+/// ICC profiles of cameras and displays have a few kB, of scanners some hundred kB, of printers up to 2 MB.
+const MAX_PROFILE_BYTES: usize = 4 << 20;
 
-/// The way from a picture's colours to sRGB.
-pub(crate) struct Conversion(ColorProfile);
+/// The transform from an image's colour space to sRGB.
+pub(crate) struct SrgbTransform(ColorProfile);
 
-impl Conversion {
-    /// None where the picture is to be taken as sRGB: it has no profile, or one that says so by whatever
-    /// name, or one that cannot be read or not be used with such pixels. Slightly wrong colours are better
-    /// than no picture.
-    pub(crate) fn new(colours: &Colours, channels: Channels) -> Option<Self> {
-        let profile = match colours {
-            Colours::Srgb => return None,
-            Colours::Icc(profile) => {
-                let options = ParsingOptions { max_profile_size: MAX_PROFILE, ..ParsingOptions::default() };
+impl SrgbTransform {
+    /// None if the pixels are used as sRGB unchanged: there is no profile, the profile equals sRGB, or it is
+    /// unreadable or does not match the channels. A slightly wrong colour is better than a rejected upload.
+    pub(crate) fn new(colour_space: &ColourSpace, channels: Channels) -> Option<Self> {
+        let profile = match colour_space {
+            ColourSpace::Srgb => return None,
+            ColourSpace::Icc(profile) => {
+                let options =
+                    ParsingOptions { max_profile_size: MAX_PROFILE_BYTES, ..ParsingOptions::default() };
                 ColorProfile::new_from_slice_with_options(profile, options).ok()?
             }
-            Colours::Cicp { primaries, transfer } => cicp(*primaries, *transfer).ok()?,
+            ColourSpace::Cicp { primaries, transfer } => profile_from_cicp(*primaries, *transfer).ok()?,
         };
-        let changes = match profile.color_space {
+        let is_needed = match profile.color_space {
             DataColorSpace::Gray => channels.is_grey(),
-            DataColorSpace::Rgb => channels != Channels::Cmyk && moves_colours(&profile),
+            DataColorSpace::Rgb => channels != Channels::Cmyk && differs_from_srgb(&profile),
             DataColorSpace::Cmyk => channels == Channels::Cmyk,
             _ => false,
         };
-        changes.then_some(Self(profile))
+        is_needed.then_some(Self(profile))
     }
 
-    /// The picture in RGB, or RGBA.
+    /// Returns RGB, or RGBA if the pixels have alpha.
     pub(crate) fn apply(&self, pixels: Pixels) -> Pixels {
-        // Grey pictures often carry an RGB profile.
+        // Greyscale images often carry an RGB profile.
         let pixels = match self.0.color_space {
             DataColorSpace::Rgb => pixels.into_rgb(),
             _ => pixels,
@@ -46,7 +46,7 @@ impl Conversion {
             Channels::GreyAlpha => (Layout::GrayAlpha, Channels::Rgba),
             Channels::Rgb => (Layout::Rgb, Channels::Rgb),
             Channels::Rgba => (Layout::Rgba, Channels::Rgba),
-            // Four channels are four channels.
+            // moxcms has no CMYK layout: any four-channel layout works.
             Channels::Cmyk => (Layout::Rgba, Channels::Rgb),
         };
         let to = if channels.has_alpha() { Layout::Rgba } else { Layout::Rgb };
@@ -57,23 +57,23 @@ impl Conversion {
     }
 }
 
-/// The profile that two numbers of ITU-T H.273 stand for; unspecified ones for sRGB.
-fn cicp(primaries: u8, transfer: u8) -> Result<ColorProfile, CmsError> {
+/// The profile of two ITU-T H.273 code points. The code point 2 (unspecified) means sRGB.
+fn profile_from_cicp(primaries: u8, transfer: u8) -> Result<ColorProfile, CmsError> {
     let color_primaries = match primaries {
         2 => CicpColorPrimaries::Bt709,
-        number => CicpColorPrimaries::try_from(number)?,
+        code_point => CicpColorPrimaries::try_from(code_point)?,
     };
     let transfer_characteristics = match transfer {
-        // Also the curves of television cameras: screens show such pictures like any other.
+        // BT.709, BT.601 and BT.2020 camera curves too: viewers display such images with the sRGB curve.
         1 | 2 | 6 | 14 | 15 => TransferCharacteristics::Srgb,
-        number => TransferCharacteristics::try_from(number)?,
+        code_point => TransferCharacteristics::try_from(code_point)?,
     };
-    // The other two are undone already.
+    // The decoder has already applied the matrix coefficients and the range.
     let matrix_coefficients = MatrixCoefficients::Identity;
     let cicp =
         CicpProfile { color_primaries, transfer_characteristics, matrix_coefficients, full_range: true };
     let profile = ColorProfile::new_from_cicp(cicp);
-    // Numbers without a meaning leave it empty.
+    // Reserved code points leave the profile without tone curves.
     if profile.red_trc.is_some() { Ok(profile) } else { Err(CmsError::InvalidProfile) }
 }
 
@@ -85,14 +85,14 @@ fn convert(profile: &ColorProfile, from: Layout, to: Layout, pixels: &[u8]) -> R
     Ok(converted)
 }
 
-/// Nearly every picture says it is sRGB. Trying that on colours all over the cube is far cheaper than
+/// Most embedded profiles are sRGB. Converting a 6 × 6 × 6 grid of samples detects that far more cheaply than
 /// converting four million pixels into themselves.
-fn moves_colours(profile: &ColorProfile) -> bool {
-    let steps = || (0..=255).step_by(51);
+fn differs_from_srgb(profile: &ColorProfile) -> bool {
+    let levels = || (0..=255).step_by(51);
     let mut samples = Vec::new();
-    for red in steps() {
-        for green in steps() {
-            samples.extend(steps().flat_map(|blue| [red, green, blue]));
+    for red in levels() {
+        for green in levels() {
+            samples.extend(levels().flat_map(|blue| [red, green, blue]));
         }
     }
     convert(profile, Layout::Rgb, Layout::Rgb, &samples)

@@ -1,4 +1,4 @@
-//! Squares as files, without a byte of metadata. The same square always gives the same bytes.
+//! Encodes squares to JPEG and WebP without metadata. The same square always encodes to the same bytes.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
 use crate::square::Square;
 
-/// A format pictures are served in.
+/// An output format of rendered images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutputFormat {
     Jpeg,
@@ -19,7 +19,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// As in `Content-Type`.
+    /// The value of the `Content-Type` header.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -27,7 +27,7 @@ impl OutputFormat {
         }
     }
 
-    /// As in keys, logs and metrics.
+    /// The name in blob keys, logs and metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jpeg => "jpeg",
@@ -36,48 +36,48 @@ impl OutputFormat {
     }
 }
 
-/// Everything served is made from a master, so its losses come on top of the next ones: they must not show.
+/// JPEG quality of a master. Renders re-encode a decoded master, so its own loss must not be visible.
 const MASTER_QUALITY: u8 = 92;
-/// In per cent of JPEG's example tables, which is finer than qualities are: between 82 and 83.
-const JPEG_STEPS: u32 = 35;
-/// The same for masters: quality 92.
-const MASTER_STEPS: u32 = 16;
-/// The first method that weighs bytes against losses: at equal looks 15 % smaller than JPEG, where the
-/// quicker ones save only 5 %, and as small as slower ones.
+/// Scale of the JPEG Annex K quantisation tables in percent. Finer than quality numbers: between 82 and 83.
+const JPEG_QUANT_SCALE: u32 = 35;
+/// The same scale for masters, equal to quality 92.
+const MASTER_QUANT_SCALE: u32 = 16;
+/// The first libwebp method with rate-distortion optimisation: 15 % smaller than JPEG at equal quality, where
+/// faster methods save only 5 % and slower ones save nothing more.
 const WEBP_METHOD: u8 = 3;
-/// A weaker filter than libwebp's own, that spares edges: less blur for the same bytes.
+/// Loop filter strength and sharpness. Weaker than libwebp's default: less blur of edges for the same bytes.
 const WEBP_FILTER: (u8, u8) = (20, 5);
 
-/// What is kept of a picture: JPEG, or lossless WebP where there is transparency.
+/// Encodes a master: JPEG, or lossless WebP if the square has alpha.
 pub(crate) fn master(square: &Square) -> Result<Vec<u8>, Error> {
     match square {
         Square::Planes(planes) => jpeg_planes(planes, MASTER_QUALITY),
-        Square::Pixels(pixels) if pixels.channels.has_alpha() => lossless(pixels),
-        Square::Pixels(pixels) => jpeg_pixels(pixels, MASTER_STEPS),
+        Square::Pixels(pixels) if pixels.channels.has_alpha() => webp_lossless(pixels),
+        Square::Pixels(pixels) => jpeg_pixels(pixels, MASTER_QUANT_SCALE),
     }
 }
 
-/// What is served. JPEG has no transparency: it is put on white.
-pub(crate) fn rendered(square: Square, format: OutputFormat) -> Result<Vec<u8>, Error> {
-    match (format, square.on_white_for(format)) {
-        (OutputFormat::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels(), JPEG_STEPS),
-        (OutputFormat::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_STEPS),
+/// Encodes a rendered image. JPEG has no alpha, so transparent pixels are flattened onto white.
+pub(crate) fn output(square: Square, format: OutputFormat) -> Result<Vec<u8>, Error> {
+    match (format, square.flatten_for(format)) {
+        (OutputFormat::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels(), JPEG_QUANT_SCALE),
+        (OutputFormat::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_QUANT_SCALE),
         (OutputFormat::WebP, Square::Planes(planes)) => webp_planes(&planes),
         (OutputFormat::WebP, Square::Pixels(pixels)) => webp_pixels(&pixels),
     }
 }
 
 impl Square {
-    fn on_white_for(self, format: OutputFormat) -> Self {
+    fn flatten_for(self, format: OutputFormat) -> Self {
         match format {
-            OutputFormat::Jpeg => self.on_white(),
+            OutputFormat::Jpeg => self.flatten(),
             OutputFormat::WebP => self,
         }
     }
 }
 
-/// Baseline with halved colour in both directions. Masters too: what is served has halved colour anyway
-/// and is mostly smaller than its master, and full colour would double the blocks to decode each time.
+/// Baseline JPEG with 4:2:0 chroma subsampling. Masters use 4:2:0 too: renders are 4:2:0 anyway and mostly
+/// smaller than the master, and 4:4:4 would double the blocks to decode at each render.
 fn jpeg_planes(planes: &Planes, quality: u8) -> Result<Vec<u8>, Error> {
     let side = planes.width as usize;
     let samples: Vec<&[u8]> = planes.samples().collect();
@@ -89,23 +89,23 @@ fn jpeg_planes(planes: &Planes, quality: u8) -> Result<Vec<u8>, Error> {
     file.map_err(Error::internal)
 }
 
-/// The same with code tables of its own: some 4 % fewer bytes, each time it is sent. The codec makes those
-/// from pixels only, and still sooner than from its own file made of planes.
-fn jpeg_pixels(pixels: &Pixels, steps: u32) -> Result<Vec<u8>, Error> {
+/// The same with optimised Huffman tables: about 4 % fewer bytes per response. The codec optimises them only
+/// when it encodes from pixels, which is still faster than transcoding its own output.
+fn jpeg_pixels(pixels: &Pixels, quant_scale: u32) -> Result<Vec<u8>, Error> {
     let side = pixels.width as usize;
     let (format, subsampling) = match pixels.channels {
         Channels::Grey => (PixelFormat::Grayscale, Subsampling::S444),
         _ => (PixelFormat::Rgb, Subsampling::S420),
     };
     turbojpeg::Encoder::new(&pixels.bytes, side, side, format)
-        .linear_quality(steps)
+        .linear_quality(quant_scale)
         .subsampling(subsampling)
         .optimize_huffman(true)
         .encode()
         .map_err(Error::internal)
 }
 
-fn lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
+fn webp_lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
     let mut file = Vec::new();
     let encoder = WebPEncoder::new(&mut file);
     let encoded = encoder.encode(&pixels.bytes, pixels.width, pixels.height, ColorType::Rgba8);
@@ -113,7 +113,7 @@ fn lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
     Ok(file)
 }
 
-/// What looks like our JPEG of the same size. The smaller the picture, the less WebP blurs it.
+/// The quality at which WebP matches our JPEG of the same size. WebP blurs small images less.
 fn webp_quality(side: u32) -> f32 {
     match side {
         0..=256 => 81.5,
@@ -131,12 +131,12 @@ fn webp_config(side: u32) -> EncoderConfig {
 
 fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
     let (side, half) = (planes.width as usize, planes.width as usize / 2);
-    let narrowed: Vec<Vec<u8>> = planes.samples().zip([219, 224, 224]).map(narrowed).collect();
-    let grey = || Cow::from(vec![128; half * half]);
-    let mut narrowed = narrowed.iter().map(Cow::from);
-    let y = narrowed.next().unwrap_or_default();
-    let u = narrowed.next().unwrap_or_else(grey);
-    let v = narrowed.next().unwrap_or_else(grey);
+    let limited: Vec<Vec<u8>> = planes.samples().zip([219, 224, 224]).map(to_limited_range).collect();
+    let neutral = || Cow::from(vec![128; half * half]);
+    let mut limited = limited.iter().map(Cow::from);
+    let y = limited.next().unwrap_or_default();
+    let u = limited.next().unwrap_or_else(neutral);
+    let v = limited.next().unwrap_or_else(neutral);
     let planes = YuvPlanesRef {
         y: &y,
         y_stride: side,
@@ -153,8 +153,8 @@ fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
     webpx::Encoder::new_yuv(planes).config(config).encode(Unstoppable).map_err(Error::internal)
 }
 
-/// JPEG uses the whole range of a byte, WebP leaves room at both ends: so many steps from 16 on.
-fn narrowed((samples, steps): (&[u8], usize)) -> Vec<u8> {
+/// Converts full-range samples (JPEG) to limited range (WebP): `steps` values from 16 on.
+fn to_limited_range((samples, steps): (&[u8], usize)) -> Vec<u8> {
     // At most 16 + 224.
     let table: [u8; 256] = std::array::from_fn(|value| (16 + (value * steps + 127) / 255) as u8);
     samples.iter().map(|value| table[usize::from(*value)]).collect()

@@ -1,4 +1,4 @@
-//! What can go wrong with a picture, in words for the person who sent it.
+//! Errors of image processing. The messages are shown to the uploader.
 
 use std::any::Any;
 
@@ -6,23 +6,25 @@ use crate::input_format::InputFormat;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The photo: of a kind that is not read here. Holds the name of that kind.
+    /// The upload has a format or a feature that is not supported. Contains its name.
     #[error("{0} cannot be read: send the photo as {formats}", formats = InputFormat::list("or"))]
     Unsupported(&'static str),
 
-    /// The photo: more pixels than allowed.
+    /// The upload has more pixels than allowed.
     #[error(
         "the photo has {} megapixels ({width} × {height}) and {} are allowed: send a smaller version",
-        megapixels_up(*width, *height),
+        megapixels_rounded_up(*width, *height),
         *max_pixels as f64 / 1e6
     )]
     TooLarge { width: u32, height: u32, max_pixels: u64 },
 
-    /// The photo: begins like a picture but is not a whole one. Holds the decoder's words, for the log.
-    #[error("the photo is damaged: open it, save it anew and send the copy")]
+    /// The upload has a known signature but is truncated or corrupt. Contains the decoder's message, for the
+    /// log.
+    #[error("the photo is damaged: open it, save it again and send the copy")]
     Damaged(String),
 
-    /// Not the photo: an encoder failed or a stored master is broken. Holds the cause, for the log.
+    /// An encoder failed or a stored master is corrupt: not the uploader's fault. Contains the cause, for the
+    /// log.
     #[error("the photo could not be processed: {0}")]
     Internal(String),
 }
@@ -37,15 +39,15 @@ impl Error {
     }
 }
 
-/// The words of a caught panic.
-pub(crate) fn panic_words(panic: &(dyn Any + Send)) -> String {
-    let words =
+/// The message of a caught panic.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let message =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("the codec panicked: {}", words.unwrap_or("without a word"))
+    format!("the codec panicked: {}", message.unwrap_or("no message"))
 }
 
-/// Rounded up to a tenth, so that what is just over the limit does not read as if it were on it.
-fn megapixels_up(width: u32, height: u32) -> f64 {
+/// Rounded up to a tenth, so an image just over the limit is not reported as exactly the limit.
+fn megapixels_rounded_up(width: u32, height: u32) -> f64 {
     (f64::from(width) * f64::from(height) / 1e5).ceil() / 10.0
 }
 
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_what_is_wrong_and_what_to_do() {
+    fn messages_state_the_error_and_the_remedy() {
         let too_large = |width, height| Error::TooLarge { width, height, max_pixels: 64_000_000 }.to_string();
         assert_eq!(
             too_large(10_000, 10_000),
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_decoders_words_stay_in_the_log() {
+    fn decoder_messages_are_not_shown_to_the_uploader() {
         assert!(!Error::damaged("bad Huffman code").to_string().contains("Huffman"));
     }
 }

@@ -1,4 +1,4 @@
-//! One row for each input format: how its files are recognized, read and stripped.
+//! The codec table: how each input format is sniffed, probed, decoded and stripped.
 
 mod avif;
 mod gif;
@@ -8,19 +8,19 @@ mod jpeg;
 mod png;
 mod webp;
 
+use crate::decoded_image::{DecodedImage, Header};
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::metadata::Removed;
-use crate::picture::{Header, Picture};
+use crate::metadata::RemovedMetadata;
 
 struct Codec {
-    /// Whether the first bytes of a file are those of this format.
+    /// Whether the file starts with the signature of this format.
     sniff: fn(&[u8]) -> bool,
     header: fn(&[u8], &Limits) -> Result<Header, Error>,
-    /// The last number is the side below which the picture must not be scaled down.
-    decode: fn(&[u8], &Header, u32) -> Result<Picture, Error>,
-    strip: fn(&[u8], &mut Removed) -> Result<Vec<u8>, Error>,
+    /// The last argument is the side below which the image must not be scaled down while decoding.
+    decode: fn(&[u8], &Header, u32) -> Result<DecodedImage, Error>,
+    strip: fn(&[u8], &mut RemovedMetadata) -> Result<Vec<u8>, Error>,
 }
 
 fn codec(format: InputFormat) -> Codec {
@@ -64,39 +64,38 @@ fn codec(format: InputFormat) -> Codec {
     }
 }
 
-/// Whatever the limits allow, no picture may take more than this, or one alone would break the memory limit
-/// of the whole service. Only large pictures of wasteful kinds do: progressive JPEGs in full colour, lossless
-/// WebPs.
-const MAX_DECODING: u64 = 400 << 20;
+/// The largest memory of one decode, independent of the configured limits: more would exceed the memory limit
+/// of the whole service. Only large progressive 4:4:4 JPEGs, lossless WebPs and GIFs reach it.
+const MAX_DECODE_MEMORY: u64 = 400 << 20;
 
 pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let format = InputFormat::ALL.into_iter().find(|format| (codec(*format).sniff)(file));
     let format = format.ok_or(Error::Unsupported("this kind of file"))?;
     let header = (codec(format).header)(file, limits)?;
-    let Header { width, height, decoding, .. } = header;
-    if decoding > MAX_DECODING {
-        let megapixels = u64::from(width) * u64::from(height) / 1_000_000 * MAX_DECODING / decoding;
+    let Header { width, height, decode_memory, .. } = header;
+    if decode_memory > MAX_DECODE_MEMORY {
+        let megapixels = u64::from(width) * u64::from(height) / 1_000_000 * MAX_DECODE_MEMORY / decode_memory;
         return Err(Error::TooLarge { width, height, max_pixels: megapixels * 1_000_000 });
     }
     Ok(header)
 }
 
-/// The decoders parse the file themselves. If one of them finds another picture than the header reader did,
-/// the limits were checked on the wrong one: that is an error, not a picture.
+/// Decodes a file whose header was checked against the limits. A decoder that finds another size than the
+/// header reader is an error, because the limits were then checked on the wrong size.
 ///
-/// The picture may come out smaller than the header says, though not below `side` pixels in each direction
-/// if it has so many: the JPEG decoder can skip detail that is not needed.
-pub(crate) fn decode(file: &[u8], header: &Header, side: u32) -> Result<Picture, Error> {
+/// A JPEG may be decoded at a smaller scale than the header says (shrink-on-load), but not below `side`
+/// pixels in width and height.
+pub(crate) fn decode(file: &[u8], header: &Header, side: u32) -> Result<DecodedImage, Error> {
     (codec(header.format).decode)(file, header, side)
 }
 
-/// The file with the same coded pixels, byte for byte, and without metadata, and what was removed.
+/// Removes metadata and keeps the coded pixels byte for byte. Returns the new file and the kinds of metadata
+/// removed.
 ///
-/// No pixel is decoded. Each format lists what is kept, so unknown kinds of metadata are removed as well. So
-/// is the orientation in an EXIF block, which must be read before. A file that was cut short comes out
-/// properly ended, with as many of its pixels as it had.
-pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, Removed), Error> {
-    let mut removed = Removed::default();
-    let kept = (codec(format).strip)(file, &mut removed)?;
-    Ok((kept, removed))
+/// No pixel is decoded. Each format has an allow list of what it copies, so unknown metadata is removed too.
+/// The EXIF orientation is also removed: read it before. A truncated file is properly terminated.
+pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, RemovedMetadata), Error> {
+    let mut removed = RemovedMetadata::default();
+    let stripped = (codec(format).strip)(file, &mut removed)?;
+    Ok((stripped, removed))
 }

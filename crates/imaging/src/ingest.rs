@@ -1,53 +1,53 @@
-//! From an upload to the squares that are kept of it.
+//! Ingest: turns an upload into a stripped original, square masters and a placeholder.
 
 use std::fmt;
 use std::panic::catch_unwind;
 
 use model::{Size, master_sides};
 
-use crate::colour::Conversion;
+use crate::colour::SrgbTransform;
+use crate::decoded_image::{DecodedImage, Header, Raster};
 use crate::encode::{self, OutputFormat};
-use crate::error::{Error, panic_words};
+use crate::error::{Error, panic_message};
 use crate::formats;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::metadata::Removed;
-use crate::picture::{Header, Picture, Raster};
+use crate::metadata::RemovedMetadata;
 use crate::pixels::Channels;
 use crate::probe;
 use crate::square::{self, Square};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
-    /// Of the upright picture, not of the square.
+    /// Size of the whole image after applying its orientation, not of the square.
     pub width: u32,
     pub height: u32,
     /// A thumbhash of the square.
     pub placeholder: Vec<u8>,
-    /// Largest first, with the sides that [`model::master_sides`] gives.
+    /// Largest first, with the sides from [`model::master_sides`].
     pub masters: Vec<Master>,
     pub original: Original,
-    /// What was in the upload and is in nothing that is kept.
-    pub removed: Removed,
+    /// The kinds of metadata found in the upload; neither the masters nor the original contain them.
+    pub removed: RemovedMetadata,
 }
 
-/// The upload without anything but its pixels, for sizes and formats yet to come. Not upright.
+/// The upload without metadata, stored for future sizes and formats. Its pixels are not rotated.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Original {
     pub format: InputFormat,
-    /// How to turn it upright, as EXIF counts: 1 to 8.
+    /// The EXIF orientation of the upload, 1 to 8.
     pub orientation: u8,
     pub bytes: Vec<u8>,
 }
 
-/// A square that is kept, as a file that [`render`](crate::render) reads.
+/// A stored square, encoded as a file that [`render`](crate::render) reads.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Master {
     pub side: u32,
     pub bytes: Vec<u8>,
 }
 
-/// Files are told by their length: nobody reads a megabyte in a log.
+/// Debug output shows the length instead of the file's bytes.
 impl fmt::Debug for Master {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_struct("Master").field("side", &self.side).field("bytes", &self.bytes.len()).finish()
@@ -66,61 +66,66 @@ impl fmt::Debug for Original {
     }
 }
 
-/// Decodes the upload and makes its masters. Takes as much memory as [`probe`](crate::probe) says.
+/// Strips and decodes the upload and encodes its masters. Needs at most the memory [`probe`](crate::probe)
+/// returns.
 pub fn ingest(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
-    guarded(|| masters(file, limits))
+    catch_codec_panic(|| ingest_inner(file, limits))
 }
 
-/// The picture as somebody would be served it, straight from the upload and without leaving a master. For
-/// whoever needs one size once: a large JPEG is not even decoded whole.
+/// Renders one size directly from an upload, without encoding masters. A large JPEG is decoded at reduced
+/// scale.
 pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
-    guarded(|| {
+    catch_codec_panic(|| {
         let header = formats::header(file, limits)?;
-        encode::rendered(upright_square(file, &header, size.side())?, format)
+        encode::output(oriented_square(file, &header, size.side())?, format)
     })
 }
 
-/// Codecs panic on inputs nobody thought of. Such a picture is refused, not the service stopped.
-fn guarded<T>(work: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe) -> Result<T, Error> {
-    catch_unwind(work).unwrap_or_else(|panic| Err(Error::damaged(panic_words(&*panic))))
+/// Third-party codecs may panic on malformed input. The upload is then rejected instead of the process
+/// aborted.
+fn catch_codec_panic<T>(
+    work: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe,
+) -> Result<T, Error> {
+    catch_unwind(work).unwrap_or_else(|panic| Err(Error::damaged(panic_message(&*panic))))
 }
 
-fn masters(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
+fn ingest_inner(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
     let header = formats::header(file, limits)?;
-    let (width, height) = probe::upright(&header);
-    let short = width.min(height);
-    let mut sides = master_sides(short);
-    let top = sides.next().unwrap_or(short);
+    let (width, height) = probe::oriented_size(&header);
+    let short_side = width.min(height);
+    let mut sides = master_sides(short_side);
+    let largest = sides.next().unwrap_or(short_side);
 
-    // What is decoded is what is kept: no decoder sees metadata, and the original is known to be readable.
+    // The stripped copy is decoded: no decoder sees metadata, and the stored original is known to be
+    // decodable.
     let (bytes, removed) = formats::strip(file, header.format)?;
-    let mut square = upright_square(&bytes, &header, top)?;
-    let mut masters = vec![master(&square)?];
+    let mut square = oriented_square(&bytes, &header, largest)?;
+    let mut masters = vec![encode_master(&square)?];
     for side in sides {
         square = square.resized(side)?;
-        masters.push(master(&square)?);
+        masters.push(encode_master(&square)?);
     }
-    let placeholder = placeholder(square)?;
+    let placeholder = encode_placeholder(square)?;
     let original = Original { format: header.format, orientation: header.orientation.to_exif(), bytes };
     Ok(Ingested { width, height, placeholder, masters, original, removed })
 }
 
-/// Colour and orientation come after the first resizing: they cost by the pixel, and then there are less.
-fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Error> {
-    let Picture { raster, colours } = formats::decode(file, header, side)?;
+/// Colour transform and orientation run after the first resize, because their cost is per pixel.
+fn oriented_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Error> {
+    let DecodedImage { raster, colour_space } = formats::decode(file, header, side)?;
     let square = match raster {
         Raster::Planes(planes) => {
             let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };
-            match Conversion::new(&colours, channels) {
-                Some(conversion) => Square::from_pixels(conversion.apply(planes.square_pixels(side)?)),
+            match SrgbTransform::new(&colour_space, channels) {
+                Some(transform) => Square::from_pixels(transform.apply(planes.centre_square_pixels(side)?)),
                 None => Square::from_planes(&planes, side)?,
             }
         }
         Raster::Pixels(pixels) => {
-            let conversion = Conversion::new(&colours, pixels.channels);
-            let pixels = square::centre(pixels, side)?;
-            Square::from_pixels(match conversion {
-                Some(conversion) => conversion.apply(pixels),
+            let transform = SrgbTransform::new(&colour_space, pixels.channels);
+            let pixels = square::centre_square(pixels, side)?;
+            Square::from_pixels(match transform {
+                Some(transform) => transform.apply(pixels),
                 None => pixels.into_rgb(),
             })
         }
@@ -128,14 +133,14 @@ fn upright_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Err
     Ok(square.oriented(header.orientation))
 }
 
-fn master(square: &Square) -> Result<Master, Error> {
+fn encode_master(square: &Square) -> Result<Master, Error> {
     Ok(Master { side: square.side(), bytes: encode::master(square)? })
 }
 
-/// A thumbhash keeps at most seven waves in each direction, so more pixels than this tell it nothing.
+/// A thumbhash has at most seven DCT components per axis, so more pixels than this do not change it.
 const PLACEHOLDER_SIDE: u32 = 32;
 
-fn placeholder(square: Square) -> Result<Vec<u8>, Error> {
+fn encode_placeholder(square: Square) -> Result<Vec<u8>, Error> {
     let side = square.side().min(PLACEHOLDER_SIDE);
     let pixels = square.resized(side)?.into_pixels()?;
     let rgba = match pixels.channels {
@@ -153,8 +158,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_codec_that_panics_is_a_damaged_picture() {
-        let refused = guarded::<()>(|| panic!("index out of bounds"));
-        assert!(matches!(&refused, Err(Error::Damaged(cause)) if cause.contains("index out of bounds")));
+    fn a_codec_panic_is_reported_as_a_damaged_upload() {
+        let result = catch_codec_panic::<()>(|| panic!("index out of bounds"));
+        assert!(matches!(&result, Err(Error::Damaged(cause)) if cause.contains("index out of bounds")));
     }
 }

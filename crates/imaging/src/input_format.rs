@@ -1,7 +1,7 @@
-//! The formats an upload may have: their names, from which messages, pages and the API document derive the
-//! list of them. Their decoders are in the table of `formats.rs`.
+//! Input formats and their names. Messages, pages and the API document derive their lists from here; the
+//! decoders are in the codec table of `formats.rs`.
 
-/// The format of an upload, recognized by its first bytes.
+/// The format of an upload, recognized by its signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InputFormat {
     Jpeg,
@@ -13,11 +13,12 @@ pub enum InputFormat {
 }
 
 struct Names {
-    /// In records and logs.
+    /// The name in database rows and logs.
     name: &'static str,
-    /// In text for people.
+    /// The name in text for users.
     label: &'static str,
-    /// File name extensions that `accept` names because operating systems may not know them as `image/*`.
+    /// File name extensions in the `accept` attribute, for operating systems that do not map them to
+    /// `image/*`.
     extensions: &'static [&'static str],
 }
 
@@ -37,7 +38,7 @@ impl InputFormat {
         Names { name, label, extensions }
     }
 
-    /// As in records and logs.
+    /// The name in database rows and logs.
     pub const fn name(self) -> &'static str {
         self.names().name
     }

@@ -1,69 +1,69 @@
-//! ISO base media files (ISO/IEC 14496-12) with HEIF items (ISO/IEC 23008-12): the one reader of AVIF and
-//! HEIC files, for decoding and for stripping, so that both see the same boxes.
+//! ISO base media file format (ISO/IEC 14496-12) with HEIF items (ISO/IEC 23008-12). Decoding and stripping
+//! of AVIF and HEIC share this parser, so both see the same boxes.
 //!
-//! Every number in here is untrusted. Lists grow with the bytes that are present and stop at a limit, no box
-//! is entered recursively, and a table that can be read in two ways is refused.
+//! Every number in a file is untrusted. Lists grow with the bytes present and have a limit, boxes are not
+//! parsed recursively, and ambiguous tables (duplicate boxes or entries) are rejected.
 
 mod boxes;
-mod locations;
+mod item_location;
 mod meta;
 
 use std::ops::Range;
 
 pub(crate) use boxes::{BmffBox, MAX_BOXES, Reader, full_box};
-pub(crate) use locations::Location;
+pub(crate) use item_location::ItemLocation;
 pub(crate) use meta::{Item, Meta};
 
-use boxes::{check_limit, only};
+use boxes::{check_limit, find_unique};
 
 use crate::error::Error;
 
-/// The brands in front of a file: the major one, a version, and those it is compatible with.
+/// The `ftyp` brands as four-byte words: the major brand, the minor version and the compatible brands.
 pub(crate) fn brands(file: &[u8]) -> Option<&[[u8; 4]]> {
     let ftyp = BmffBox::read(file, 0..file.len())?;
     let content = file.get(ftyp.body).filter(|_| ftyp.kind == *b"ftyp")?;
     Some(content.as_chunks().0)
 }
 
-/// The top level of a file.
+/// The top-level boxes of a file.
 pub(crate) struct Container<'file> {
     pub(crate) boxes: Vec<BmffBox>,
     pub(crate) meta: Option<Meta<'file>>,
-    /// The tables of an image sequence: `moov`.
+    /// The `moov` box, which describes an image sequence.
     pub(crate) movie: Option<BmffBox>,
-    /// The short form of `meta`, which has no room for locations.
+    /// The `mini` box, a compact `meta` without item locations.
     pub(crate) mini: Option<BmffBox>,
     /// The bytes after the last box.
     pub(crate) trailing: Range<usize>,
 }
 
 impl<'file> Container<'file> {
-    /// A last box that reaches beyond the end of the file is trailing bytes, unless it is the one with the
-    /// coded pictures: then the file was cut short.
+    /// A last box that reaches beyond the end of the file counts as trailing bytes, except `mdat`: then the
+    /// file is truncated.
     pub(crate) fn read(file: &'file [u8]) -> Result<Self, Error> {
         let mut boxes = Vec::new();
-        let mut at = 0;
-        while let Some(mut found) = BmffBox::read(file, at..file.len()) {
-            if found.body.end > file.len() {
-                if found.kind != *b"mdat" {
+        let mut offset = 0;
+        while let Some(mut next) = BmffBox::read(file, offset..file.len()) {
+            if next.body.end > file.len() {
+                if next.kind != *b"mdat" {
                     break;
                 }
-                found.body.end = file.len();
+                next.body.end = file.len();
             }
-            if at == 0 && found.kind != *b"ftyp" {
-                return Err(Error::damaged("an ISO media file without ftyp"));
+            if offset == 0 && next.kind != *b"ftyp" {
+                return Err(Error::damaged("an ISO media file without an ftyp box"));
             }
             check_limit(boxes.len(), MAX_BOXES)?;
-            at = found.body.end;
-            boxes.push(found);
+            offset = next.body.end;
+            boxes.push(next);
         }
-        let meta = only(&boxes, b"meta")?.map(|meta| Meta::read(file, meta)).transpose()?;
-        let movie = only(&boxes, b"moov")?.cloned();
-        let mini = only(&boxes, b"mini")?.cloned();
-        // One decoder would read the one, another the other.
+        let meta = find_unique(&boxes, b"meta")?.map(|meta| Meta::read(file, meta)).transpose()?;
+        let movie = find_unique(&boxes, b"moov")?.cloned();
+        let mini = find_unique(&boxes, b"mini")?.cloned();
+        // Ambiguous: decoders disagree which of the two to read.
         if meta.is_some() && mini.is_some() {
             return Err(Error::damaged("both a meta box and a mini box"));
         }
-        Ok(Self { boxes, meta, movie, mini, trailing: at..file.len() })
+        Ok(Self { boxes, meta, movie, mini, trailing: offset..file.len() })
     }
 }

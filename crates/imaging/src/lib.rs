@@ -1,10 +1,11 @@
-//! Bytes in, pixels, bytes out.
+//! Image processing: probe, strip, decode, orient, crop, resize and encode. No I/O, no threads and no state
+//! between calls.
 //!
-//! [`probe`] tells from the header what a file is and what reading it will cost, [`ingest`] turns an
-//! upload into the squares that are kept, and [`render`] makes the picture somebody asked for out of
-//! one of them. Nothing here waits, opens a file or keeps anything between calls.
+//! [`probe`] reads format, size and peak memory from the header, [`ingest`] turns an upload into a stripped
+//! original and square masters, and [`render`] encodes a master at a requested size and format.
 
 mod colour;
+mod decoded_image;
 mod encode;
 mod error;
 mod formats;
@@ -14,7 +15,6 @@ mod isobmff;
 mod limits;
 mod metadata;
 mod orient;
-mod picture;
 mod pixels;
 mod planes;
 mod probe;
@@ -29,9 +29,9 @@ pub use formats::strip;
 pub use ingest::{Ingested, Master, Original, ingest, thumbnail};
 pub use input_format::InputFormat;
 pub use limits::Limits;
-pub use metadata::{Metadata, Removed};
+pub use metadata::{Metadata, RemovedMetadata};
 pub use probe::{Probe, probe};
 pub use render::{render, render_memory};
 
-/// Belongs into every ETag. Raise it when the same master would render to other bytes.
+/// Part of every ETag. Increment it when the same master renders to different bytes.
 pub const REVISION: u32 = 3;

@@ -1,15 +1,15 @@
-//! The limits of an upload.
+//! Limits for uploads.
 
 use crate::error::Error;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Width times height, as the header claims them.
+    /// Width times height as declared by the header.
     pub max_pixels: u64,
 }
 
 impl Limits {
-    /// Must come before anything is computed from the size: a claimed size may overflow any number.
+    /// Call it before computing anything from the declared size, which may overflow.
     pub(crate) fn check(&self, width: u32, height: u32) -> Result<(), Error> {
         let max_pixels = self.max_pixels;
         match u64::from(width) * u64::from(height) {

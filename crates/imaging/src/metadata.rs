@@ -1,4 +1,4 @@
-//! Metadata: the kinds that stripping removes from a file, and how they are recognized.
+//! The kinds of metadata that stripping removes, and how they are recognized.
 
 pub(crate) mod exif;
 pub(crate) mod photoshop;
@@ -6,7 +6,7 @@ pub(crate) mod xmp;
 
 use std::fmt;
 
-/// A kind of metadata, in the order they are named: what matters most to a person first.
+/// A kind of metadata, in the order of the list: the most privacy-sensitive first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metadata {
     Gps,
@@ -49,11 +49,11 @@ impl Metadata {
     }
 }
 
-/// The kinds of metadata that were found in a file. As text it is fit for an HTTP header: `gps, exif`.
+/// The set of metadata kinds removed from a file. Displays as an HTTP header value: `gps, exif`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Removed(u8);
+pub struct RemovedMetadata(u8);
 
-impl Removed {
+impl RemovedMetadata {
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -71,12 +71,12 @@ impl Removed {
     }
 }
 
-/// Whether bytes hold more than padding, which is zeros.
+/// Whether any byte is non-zero, so the bytes are more than padding.
 pub(crate) fn has_data(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| *byte != 0)
 }
 
-impl fmt::Display for Removed {
+impl fmt::Display for RemovedMetadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, kind) in self.iter().enumerate() {
             f.write_str(if n == 0 { "" } else { ", " })?;
@@ -91,8 +91,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_what_was_found_in_a_fixed_order() {
-        let mut removed = Removed::default();
+    fn removed_metadata_is_listed_in_a_fixed_order() {
+        let mut removed = RemovedMetadata::default();
         assert!(removed.is_empty());
         assert_eq!(removed.to_string(), "");
         for kind in [Metadata::MakerNotes, Metadata::Gps, Metadata::Exif, Metadata::Gps] {

@@ -1,13 +1,13 @@
-//! Turning a square upright: all eight orientations as a transposition and two flips.
+//! Applies an EXIF orientation to a square: a transposition and two flips cover all eight.
 
-/// What has to be done to a picture as stored to turn it upright, by its number in EXIF.
+/// The transform from stored to displayed pixels. The discriminants are the EXIF values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Orientation {
     NoTransforms = 1,
     FlipHorizontal = 2,
     Rotate180 = 3,
     FlipVertical = 4,
-    /// Clockwise by 90 degrees, then flipped.
+    /// Rotated clockwise by 90 degrees, then flipped.
     Rotate90FlipH = 5,
     Rotate90 = 6,
     Rotate270FlipH = 7,
@@ -35,10 +35,10 @@ impl Orientation {
     }
 }
 
-/// Pixels are moved in tiles of this side, so that the columns being read stay in the cache.
+/// Pixels are copied in tiles of this side, so the columns being read stay in the CPU cache.
 const TILE: usize = 32;
 
-/// Turns the square of `side` pixels of `N` bytes each.
+/// Orients a square of `side` × `side` pixels of `N` bytes each.
 pub(crate) fn orient<const N: usize>(bytes: Vec<u8>, side: usize, orientation: Orientation) -> Vec<u8> {
     let (transpose, flip_x, flip_y) = match orientation {
         Orientation::NoTransforms => return bytes,
@@ -50,19 +50,19 @@ pub(crate) fn orient<const N: usize>(bytes: Vec<u8>, side: usize, orientation: O
         Orientation::Rotate270FlipH => (true, true, true),
         Orientation::Rotate270 => (true, true, false),
     };
-    let flipped = |flip: bool, at: usize| if flip { side - 1 - at } else { at };
+    let flipped = |flip: bool, index: usize| if flip { side - 1 - index } else { index };
 
-    let (from, _) = bytes.as_chunks::<N>();
-    let mut turned = vec![[0; N]; from.len()];
+    let (stored, _) = bytes.as_chunks::<N>();
+    let mut oriented = vec![[0; N]; stored.len()];
     for top in (0..side).step_by(TILE) {
         for left in (0..side).step_by(TILE) {
             for y in top..side.min(top + TILE) {
                 for x in left..side.min(left + TILE) {
                     let (column, row) = if transpose { (y, x) } else { (x, y) };
-                    turned[y * side + x] = from[flipped(flip_y, row) * side + flipped(flip_x, column)];
+                    oriented[y * side + x] = stored[flipped(flip_y, row) * side + flipped(flip_x, column)];
                 }
             }
         }
     }
-    turned.into_flattened()
+    oriented.into_flattened()
 }

@@ -1,13 +1,13 @@
-//! Pixels as a decoder leaves them: rows of whole bytes without gaps.
+//! Interleaved 8-bit pixels, rows without padding.
 
-/// What the bytes of one pixel mean.
+/// The channel layout of a pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Channels {
     Grey,
     GreyAlpha,
     Rgb,
     Rgba,
-    /// How much of each ink: none at 0.
+    /// Ink amounts: 0 is no ink.
     Cmyk,
 }
 
@@ -29,8 +29,8 @@ impl Channels {
         matches!(self, Self::Grey | Self::GreyAlpha)
     }
 
-    /// The bytes of a picture of this many pixels.
-    pub(crate) fn size(self, width: u32, height: u32) -> u64 {
+    /// The byte length of an image of this size.
+    pub(crate) fn byte_len(self, width: u32, height: u32) -> u64 {
         u64::from(width) * u64::from(height) * self.count() as u64
     }
 }
@@ -44,7 +44,7 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// The same picture in three or four channels. Inks become colours the simple way.
+    /// Converts to RGB or RGBA. CMYK is converted without a profile, by the simple formula.
     pub(crate) fn into_rgb(self) -> Self {
         let (channels, bytes) = match self.channels {
             Channels::Grey => (Channels::Rgb, self.bytes.iter().flat_map(|g| [*g; 3]).collect()),
@@ -56,7 +56,10 @@ impl Pixels {
                 let (pixels, _) = self.bytes.as_chunks();
                 (
                     Channels::Rgb,
-                    pixels.iter().flat_map(|[c, m, y, k]| [c, m, y].map(|ink| paper(*ink, *k))).collect(),
+                    pixels
+                        .iter()
+                        .flat_map(|[c, m, y, k]| [c, m, y].map(|ink| cmyk_to_rgb(*ink, *k)))
+                        .collect(),
                 )
             }
             Channels::Rgb | Channels::Rgba => (self.channels, self.bytes),
@@ -65,9 +68,9 @@ impl Pixels {
     }
 }
 
-/// The light that two inks leave of white.
-fn paper(ink: u8, black: u8) -> u8 {
+/// Light reflected through one ink and black, as an 8-bit channel value.
+fn cmyk_to_rgb(ink: u8, black: u8) -> u8 {
     let light = u32::from(255 - ink) * u32::from(255 - black);
-    // Never above 255: a product of two bytes over one.
+    // At most 255: a product of two bytes divided by 255.
     ((light + 127) / 255) as u8
 }

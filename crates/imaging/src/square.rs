@@ -1,4 +1,4 @@
-//! The centre square of a picture, and its smaller or larger versions.
+//! The centre square of an image: cropping, resizing, orientation and flattening.
 
 use crate::error::Error;
 use crate::orient::{Orientation, orient};
@@ -9,14 +9,14 @@ use crate::resize;
 /// A square in sRGB.
 #[derive(Debug)]
 pub(crate) enum Square {
-    /// Opaque and of an even side: colour at half the side of brightness.
+    /// Opaque, with an even side, in 4:2:0.
     Planes(Planes),
-    /// RGB, or RGBA where some of it is transparent.
+    /// RGB, or RGBA if any pixel is transparent.
     Pixels(Pixels),
 }
 
 impl Square {
-    /// From square pixels in RGB. An alpha channel that hides nothing is dropped.
+    /// Takes square pixels. A fully opaque alpha channel is dropped.
     pub(crate) fn from_pixels(mut pixels: Pixels) -> Self {
         let is_opaque = |pixels: &Pixels| rgba(pixels).iter().all(|[.., alpha]| *alpha == 255);
         if pixels.channels == Channels::Rgba && is_opaque(&pixels) {
@@ -29,11 +29,11 @@ impl Square {
         }
     }
 
-    /// The centre square of planes that need no change of colours.
+    /// Crops the centre square from planes that are sRGB already.
     pub(crate) fn from_planes(planes: &Planes, side: u32) -> Result<Self, Error> {
         match side.is_multiple_of(2) {
-            true => planes.square(side).map(Self::Planes),
-            false => Ok(Self::Pixels(planes.square_pixels(side)?.into_rgb())),
+            true => planes.centre_square(side).map(Self::Planes),
+            false => Ok(Self::Pixels(planes.centre_square_pixels(side)?.into_rgb())),
         }
     }
 
@@ -44,12 +44,12 @@ impl Square {
         }
     }
 
-    /// Consumes the square: whoever goes down the pyramid has no more use for the step above.
+    /// Consumes the square, so only one level of the pyramid is in memory.
     pub(crate) fn resized(self, side: u32) -> Result<Self, Error> {
         match self {
             square if square.side() == side => Ok(square),
             Self::Planes(planes) => Self::from_planes(&planes, side),
-            Self::Pixels(pixels) => centre(pixels, side).map(Self::Pixels),
+            Self::Pixels(pixels) => centre_square(pixels, side).map(Self::Pixels),
         }
     }
 
@@ -67,17 +67,17 @@ impl Square {
         }
     }
 
-    /// The same square on white paper.
-    pub(crate) fn on_white(self) -> Self {
-        let over = |colour: u8, alpha: u8| {
+    /// Composites the square over white and drops its alpha.
+    pub(crate) fn flatten(self) -> Self {
+        let over_white = |colour: u8, alpha: u8| {
             let (colour, alpha) = (u32::from(colour), u32::from(alpha));
-            // Never above 255: a mean of two bytes.
+            // At most 255: a weighted mean of two bytes.
             ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
         };
         match self {
             Self::Pixels(pixels) if pixels.channels == Channels::Rgba => {
                 let bytes = rgba(&pixels).iter();
-                let bytes = bytes.flat_map(|[rgb @ .., alpha]| rgb.map(|colour| over(colour, *alpha)));
+                let bytes = bytes.flat_map(|[rgb @ .., alpha]| rgb.map(|colour| over_white(colour, *alpha)));
                 let bytes = bytes.collect();
                 Self::Pixels(Pixels { channels: Channels::Rgb, bytes, ..pixels })
             }
@@ -85,33 +85,33 @@ impl Square {
         }
     }
 
-    /// As RGB or RGBA pixels.
+    /// Converts to RGB or RGBA pixels.
     pub(crate) fn into_pixels(self) -> Result<Pixels, Error> {
         match self {
-            Self::Planes(planes) => Ok(planes.square_pixels(planes.width)?.into_rgb()),
+            Self::Planes(planes) => Ok(planes.centre_square_pixels(planes.width)?.into_rgb()),
             Self::Pixels(pixels) => Ok(pixels),
         }
     }
 }
 
-/// The pixels of a picture with alpha.
+/// The pixels of an RGBA image.
 fn rgba(pixels: &Pixels) -> &[[u8; 4]] {
     pixels.bytes.as_chunks().0
 }
 
-/// Cuts the centre square out of the pixels and brings it to the side asked for. The cut is a view, and
-/// transparent colours are weighted in place, so that a large picture is never in memory twice.
-pub(crate) fn centre(mut pixels: Pixels, side: u32) -> Result<Pixels, Error> {
+/// Crops the centre square and resizes it to this side. The crop is a view and alpha is premultiplied in
+/// place, so a large image is never in memory twice.
+pub(crate) fn centre_square(mut pixels: Pixels, side: u32) -> Result<Pixels, Error> {
     let Pixels { width, height, channels, .. } = pixels;
-    // A cut without resizing must not lose colour to the weighting.
-    let weigh = channels.has_alpha() && width.min(height) != side;
-    if weigh {
-        resize::multiply_alpha(&mut pixels)?;
+    // A crop without a resize skips premultiplication, which would lose colour precision.
+    let premultiply = channels.has_alpha() && width.min(height) != side;
+    if premultiply {
+        resize::premultiply_alpha(&mut pixels)?;
     }
-    let bytes = resize::centre(&pixels, side)?;
+    let bytes = resize::crop_and_resize(&pixels, side)?;
     let mut square = Pixels { width: side, height: side, channels, bytes };
-    if weigh {
-        resize::divide_alpha(&mut square)?;
+    if premultiply {
+        resize::unpremultiply_alpha(&mut square)?;
     }
     Ok(square)
 }

@@ -1,6 +1,6 @@
-//! Files of the corpus with bytes changed, cut out, doubled and mixed up: whatever comes, the answer is a
-//! picture or a refusal, in time and within the memory announced. The same damage at every run;
-//! `MUTATIONS` asks for more of it, and `MUTATIONS_SEED` for other.
+//! Mutation test: corpus files with bytes changed, removed, duplicated and mixed must be decoded or rejected,
+//! within a time limit and the estimated memory. Deterministic; `MUTATIONS` sets the number of mutations and
+//! `MUTATIONS_SEED` the seed.
 
 #![allow(clippy::disallowed_methods, reason = "the test bounds real time")]
 
@@ -16,83 +16,85 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// Small files of small pictures: none takes more than some milliseconds, so this is no measure of speed.
-const HANGS: Duration = Duration::from_secs(20);
+/// A hang, not a speed limit: these small files take some milliseconds each.
+const HANG_TIMEOUT: Duration = Duration::from_secs(20);
 const LIMITS: Limits = Limits { max_pixels: 1_000_000 };
 
-/// One test, so that nothing is counted that runs beside it.
+/// A single test, so no other test allocates at the same time.
 #[test]
-fn damage_is_answered_in_time_and_within_bounds() {
+fn mutated_files_are_decoded_or_rejected_within_time_and_memory_limits() {
     let seeds = corpus();
     assert!(seeds.len() > 100, "the corpus is missing");
-    let mut chance = Chance(setting("MUTATIONS_SEED", 0x2545_F491_4F6C_DD1D) | 1);
-    let (mut read, mut refused, mut caught) = (0, 0, 0);
-    // The codecs' own panics are caught; their stories would hide anything else.
+    let mut rng = Rng(setting("MUTATIONS_SEED", 0x2545_F491_4F6C_DD1D) | 1);
+    let (mut decoded, mut rejected, mut codec_panics) = (0, 0, 0);
+    // Codec panics are caught; their messages would hide other output.
     panic::set_hook(Box::new(|_| {}));
-    for number in 0..setting("MUTATIONS", 40_000) {
-        let (name, seed) = &seeds[chance.below(seeds.len())];
-        let file = chance.mutate(seed, &seeds);
+    for index in 0..setting("MUTATIONS", 40_000) {
+        let (name, seed) = &seeds[rng.below(seeds.len())];
+        let file = rng.mutate(seed, &seeds);
         let started = Instant::now();
-        let outcome = panic::catch_unwind(|| attempt(&file));
-        let outcome = outcome.unwrap_or_else(|_| Err(Refusal::Wrong("a panic came through".to_owned())));
-        let what = format!("mutation {number} of {name}");
-        assert!(started.elapsed() < HANGS, "{what}: took {:?}", started.elapsed());
-        match outcome {
-            Ok(()) => read += 1,
-            Err(Refusal::Caught) => caught += 1,
-            Err(Refusal::Fair) => refused += 1,
-            Err(Refusal::Wrong(why)) => {
-                let kept = std::env::temp_dir().join("pinhole-mutation");
-                fs::write(&kept, &file).expect("a place for the file");
-                eprintln!("{what}: {why}; the file is in {}", kept.display());
+        let result = panic::catch_unwind(|| check_file(&file));
+        let result = result.unwrap_or_else(|_| Err(Rejection::Bug("a panic was not caught".to_owned())));
+        let what = format!("mutation {index} of {name}");
+        assert!(started.elapsed() < HANG_TIMEOUT, "{what}: took {:?}", started.elapsed());
+        match result {
+            Ok(()) => decoded += 1,
+            Err(Rejection::CodecPanic) => codec_panics += 1,
+            Err(Rejection::Expected) => rejected += 1,
+            Err(Rejection::Bug(cause)) => {
+                let path = std::env::temp_dir().join("pinhole-mutation");
+                fs::write(&path, &file).expect("a writable temporary folder");
+                eprintln!("{what}: {cause}; the file is in {}", path.display());
                 std::process::exit(1);
             }
         }
     }
     drop(panic::take_hook());
-    println!("{read} read, {refused} refused, {caught} panics of codecs caught");
-    assert!(read > 1000 && refused > 1000, "{read} read, {refused} refused");
-    // A few are the codecs' business. Many would mean that a check of ours is missing.
-    assert!(caught * 500 <= read + refused, "{caught} panics of codecs");
+    println!("{decoded} decoded, {rejected} rejected, {codec_panics} codec panics caught");
+    assert!(decoded > 1000 && rejected > 1000, "{decoded} decoded, {rejected} rejected");
+    // A few codec panics are expected. Many would mean that a check of this crate is missing.
+    assert!(codec_panics * 500 <= decoded + rejected, "{codec_panics} codec panics");
 }
 
-enum Refusal {
-    Fair,
-    Caught,
-    Wrong(String),
+enum Rejection {
+    Expected,
+    CodecPanic,
+    Bug(String),
 }
 
-fn attempt(file: &[u8]) -> Result<(), Refusal> {
+fn check_file(file: &[u8]) -> Result<(), Rejection> {
     let probed = probe(file, &LIMITS);
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
     let ingested = ingest(file, &LIMITS);
-    let taken = ALLOCATOR.peak_usage().saturating_sub(before) as u64;
+    let peak = ALLOCATOR.peak_usage().saturating_sub(before) as u64;
 
-    let announced = probed.as_ref().map_or(1 << 20, |probe| probe.memory);
-    if taken > announced {
-        return Err(Refusal::Wrong(format!("{taken} bytes taken, {announced} announced")));
+    let estimate = probed.as_ref().map_or(1 << 20, |probe| probe.memory);
+    if peak > estimate {
+        return Err(Rejection::Bug(format!("peak of {peak} bytes, estimate {estimate}")));
     }
     let ingested = match ingested {
         Ok(ingested) => ingested,
-        Err(Error::Internal(cause)) => return Err(Refusal::Wrong(cause)),
-        Err(Error::Damaged(cause)) if cause.contains("panicked") => return Err(Refusal::Caught),
-        Err(_) => return Err(Refusal::Fair),
+        Err(Error::Internal(cause)) => return Err(Rejection::Bug(cause)),
+        Err(Error::Damaged(cause)) if cause.contains("panicked") => return Err(Rejection::CodecPanic),
+        Err(_) => return Err(Rejection::Expected),
     };
-    let wrong = |why: &str| Refusal::Wrong(why.to_owned());
-    let probed = probed.map_err(|_| wrong("read, though its header was refused"))?;
+    let bug = |cause: &str| Rejection::Bug(cause.to_owned());
+    let probed = probed.map_err(|_| bug("decoded, though probe rejected it"))?;
     if (probed.width, probed.height) != (ingested.width, ingested.height) {
-        return Err(wrong("another size than announced"));
+        return Err(bug("probe and ingest return different sizes"));
     }
     let size = Size::new(32).expect("a size");
     for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
-        render(&ingested.masters[0].bytes, size, format).map_err(|error| wrong(&error.to_string()))?;
+        render(&ingested.masters[0].bytes, size, format).map_err(|error| bug(&error.to_string()))?;
     }
-    // What is kept must be readable for ever, and hold nothing that could be stripped yet.
+    // The stored original must be decodable, and contain nothing more to strip.
     match ingest(&ingested.original.bytes, &LIMITS) {
-        Ok(again) if again.original.bytes != ingested.original.bytes => Err(wrong("stripped twice")),
+        Ok(again) if again.original.bytes != ingested.original.bytes => {
+            Err(bug("stripping the original again changes it"))
+        }
         Ok(_) => Ok(()),
-        Err(error) => Err(wrong(&format!("the original cannot be read: {error:?}"))),
+        Err(error) => Err(bug(&format!("the original cannot be ingested: {error:?}"))),
     }
 }
 
@@ -106,7 +108,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
             files.push((name, fs::read(path).expect("its bytes")));
         }
     }
-    // Folders are listed in any order.
+    // Directory order is arbitrary.
     files.sort();
     files
 }
@@ -115,9 +117,9 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |number| number.parse().expect("a number"))
 }
 
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -135,34 +137,34 @@ impl Chance {
             if file.is_empty() {
                 break;
             }
-            // Half of the hits within the header, which would otherwise rarely be met.
-            let reach = if self.below(2) == 0 { 300 } else { file.len() };
-            let at = self.below(reach.min(file.len()));
+            // Half of the mutations hit the first 300 bytes, because a uniform offset rarely hits the header.
+            let range = if self.below(2) == 0 { 300 } else { file.len() };
+            let offset = self.below(range.min(file.len()));
             match self.below(12) {
-                0..=3 => file[at] = self.next() as u8,
-                4 | 5 => file[at] ^= 1 << self.below(8),
-                6 => file[at] = [0, 1, 0x7F, 0x80, 0xFE, 0xFF][self.below(6)],
-                7 => file.truncate(at),
+                0..=3 => file[offset] = self.next() as u8,
+                4 | 5 => file[offset] ^= 1 << self.below(8),
+                6 => file[offset] = [0, 1, 0x7F, 0x80, 0xFE, 0xFF][self.below(6)],
+                7 => file.truncate(offset),
                 8 => {
-                    let end = (at + self.below(40)).min(file.len());
-                    file.drain(at..end);
+                    let end = (offset + self.below(40)).min(file.len());
+                    file.drain(offset..end);
                 }
                 9 => {
-                    let end = (at + self.below(40)).min(file.len());
-                    let piece = file[at..end].to_vec();
-                    file.splice(at..at, piece);
+                    let end = (offset + self.below(40)).min(file.len());
+                    let piece = file[offset..end].to_vec();
+                    file.splice(offset..offset, piece);
                 }
                 10 => {
-                    let end = (at + 4).min(file.len());
+                    let end = (offset + 4).min(file.len());
                     let number = self.next().to_be_bytes();
-                    file[at..end].copy_from_slice(&number[..end - at]);
+                    file[offset..end].copy_from_slice(&number[..end - offset]);
                 }
                 _ => {
                     let (_, other) = &others[self.below(others.len())];
                     let from = self.below(other.len());
                     let piece = other[from..(from + self.below(200)).min(other.len())].to_vec();
-                    let end = (at + piece.len()).min(file.len());
-                    file.splice(at..end, piece);
+                    let end = (offset + piece.len()).min(file.len());
+                    file.splice(offset..end, piece);
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! What every cache counts, whichever crate keeps it.
+//! The counters of a cache, shared by all crates that have one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The figures of one cache at one moment.
+/// A snapshot of one cache's size and counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStats {
     pub name: &'static str,
@@ -13,7 +13,6 @@ pub struct CacheStats {
     pub evictions: u64,
 }
 
-/// Counts a cache's lookups and evictions.
 #[derive(Debug, Default)]
 pub struct CacheCounters {
     hits: AtomicU64,

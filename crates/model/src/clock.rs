@@ -1,4 +1,4 @@
-//! Where the time comes from: the machine, or a hand that turns it.
+//! The source of the current time, which tests and the demo can set.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,7 +8,7 @@ use crate::Timestamp;
 
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
-    /// Microseconds this clock is ahead of the machine's; shared by all clones.
+    /// Microseconds this clock is ahead of the system clock; shared by all clones.
     ahead: Arc<AtomicI64>,
 }
 
@@ -17,7 +17,7 @@ impl Clock {
         Self::default()
     }
 
-    /// A clock that shows the time of so long ago, until it is turned.
+    /// A clock that is `span` behind the system clock.
     pub fn behind(span: Duration) -> Self {
         let clock = Self::default();
         clock.ahead.store(-micros(span), Ordering::Relaxed);
@@ -25,34 +25,34 @@ impl Clock {
     }
 
     pub fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.ahead.load(Ordering::Relaxed)).plus(machine_time())
+        Timestamp::from_micros(self.ahead.load(Ordering::Relaxed)).plus(system_time())
     }
 
-    /// A monotonic reading for timeouts and measurements: real time, however far the clock was turned.
+    /// A monotonic reading for timeouts and measurements. It ignores the clock's offset.
     #[allow(clippy::disallowed_methods, reason = "the clock is where time is read")]
     pub fn monotonic() -> Instant {
         Instant::now()
     }
 
-    /// Lets time pass at once, for everybody who holds a clone: how a test lives through 90 days.
-    pub fn turn(&self, span: Duration) {
+    /// Moves this clock and all its clones forward: a test of 90 days does not sleep.
+    pub fn advance(&self, span: Duration) {
         self.ahead.fetch_add(micros(span), Ordering::Relaxed);
     }
 
-    /// Turns it until it shows `moment`; never back.
-    pub fn turn_to(&self, moment: Timestamp) {
-        let ahead = moment.minus(machine_time()).micros();
+    /// Moves the clock forward to `moment`, never back.
+    pub fn advance_to(&self, moment: Timestamp) {
+        let ahead = moment.minus(system_time()).micros();
         self.ahead.fetch_max(ahead, Ordering::Relaxed);
     }
 
-    /// From now on this clock, if it was behind, is as right as the machine's.
+    /// Moves a clock that is behind forward to the system clock.
     pub fn catch_up(&self) {
         self.ahead.fetch_max(0, Ordering::Relaxed);
     }
 }
 
 #[allow(clippy::disallowed_methods, reason = "the clock is where time is read")]
-fn machine_time() -> Duration {
+fn system_time() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO)
 }
 
@@ -65,25 +65,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turning_moves_every_clone() {
+    fn advancing_a_clock_advances_its_clones() {
         let clock = Clock::system();
-        let twin = clock.clone();
-        let before = twin.now();
-        clock.turn(Duration::from_secs(3600));
-        assert!(twin.now().since(before) >= Duration::from_secs(3600));
+        let other = clock.clone();
+        let before = other.now();
+        clock.advance(Duration::from_secs(3600));
+        assert!(other.now().since(before) >= Duration::from_secs(3600));
     }
 
     #[test]
-    fn a_clock_that_is_behind_catches_up_and_never_goes_back() {
+    fn a_clock_that_is_behind_moves_forward_only() {
         const HOUR: Duration = Duration::from_secs(3600);
-        let (right, late) = (Clock::system(), Clock::behind(10 * HOUR));
-        let lag = || (right.now().since(late.now()).as_secs_f64() / HOUR.as_secs_f64()).round();
+        let (system, behind) = (Clock::system(), Clock::behind(10 * HOUR));
+        let lag = || (system.now().since(behind.now()).as_secs_f64() / HOUR.as_secs_f64()).round();
         assert_eq!(lag(), 10.0);
-        late.turn_to(right.now().minus(4 * HOUR));
+        behind.advance_to(system.now().minus(4 * HOUR));
         assert_eq!(lag(), 4.0);
-        late.turn_to(right.now().minus(7 * HOUR));
-        assert_eq!(lag(), 4.0);
-        late.catch_up();
-        assert_eq!(late.ahead.load(Ordering::Relaxed), 0);
+        behind.advance_to(system.now().minus(7 * HOUR));
+        assert_eq!(lag(), 4.0, "an earlier moment changes nothing");
+        behind.catch_up();
+        assert_eq!(behind.ahead.load(Ordering::Relaxed), 0);
     }
 }

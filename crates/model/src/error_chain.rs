@@ -1,8 +1,8 @@
-//! An error with its causes, as one line.
+//! An error and its sources as one line of text.
 
 use std::error::Error;
 
-/// The message of an error, followed by those of its causes that it does not contain itself.
+/// The message of an error, followed by the messages of its sources that are not part of it already.
 pub fn error_chain(error: &dyn Error) -> String {
     let mut chain = error.to_string();
     for cause in std::iter::successors(error.source(), |&cause| cause.source()) {
@@ -26,7 +26,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_added_unless_the_message_has_it() {
+    fn a_source_is_appended_unless_the_message_contains_it() {
         let layer = |message, source: Option<Layer>| Layer { message, source: source.map(Box::new) };
         let chain =
             layer("cannot connect: refused", Some(layer("refused", Some(layer("os error 111", None)))));

@@ -1,11 +1,11 @@
-//! A page of the feed: where it starts, how long it is, what is on it.
+//! A page of the feed, and the parameters that select it.
 
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::{Anchor, Invalid, Post, User, UserId};
+use crate::{Cursor, Post, User, UserId, ValidationError};
 
-/// How many posts a page holds: 1 to 100, 20 unless asked.
+/// The largest number of posts on a page: 1 to 100, 20 by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(u8);
 
@@ -24,41 +24,41 @@ impl Default for Limit {
 }
 
 impl FromStr for Limit {
-    type Err = Invalid;
+    type Err = ValidationError;
 
-    /// More than the maximum counts as the maximum, however many digits it has.
-    fn from_str(raw: &str) -> Result<Self, Invalid> {
+    /// Clamps to the maximum, also where the number overflows.
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
         if raw.is_empty() || !raw.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(Invalid("limit must be a positive whole number".into()));
+            return Err(ValidationError("limit must be a positive whole number".into()));
         }
         match raw.trim_start_matches('0') {
-            "" => Err(Invalid("limit must be at least 1".into())),
+            "" => Err(ValidationError("limit must be at least 1".into())),
             digits => Ok(Self(digits.parse::<u8>().unwrap_or(Self::MAX).min(Self::MAX))),
         }
     }
 }
 
-/// Whose posts a page shows.
+/// The authors whose posts a page contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    Everyones,
+pub enum AuthorFilter {
+    Any,
     Only(UserId),
 }
 
-/// Where a page begins.
+/// The start of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedStart {
-    /// After skipping this many of the newest posts.
+    /// Skips this many of the newest posts.
     Offset(u64),
-    /// Right behind a place the reader has reached before.
-    After(Anchor),
+    /// Continues after an earlier page.
+    After(Cursor),
 }
 
-/// Posts, newest first, and the place behind them if more follow.
+/// Posts, newest first, and the cursor of the next page if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedPage<By = Arc<User>> {
-    pub posts: Vec<Post<By>>,
-    pub next: Option<Anchor>,
+pub struct FeedPage<Author = Arc<User>> {
+    pub posts: Vec<Post<Author>>,
+    pub next: Option<Cursor>,
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_positive_whole_numbers_and_large_ones_count_as_a_hundred() {
+    fn limits_are_positive_whole_numbers_clamped_to_a_hundred() {
         for (raw, expected) in [
             ("1", 1),
             ("020", 20),
@@ -78,7 +78,7 @@ mod tests {
             assert_eq!(raw.parse::<Limit>().map(Limit::get), Ok(expected), "{raw}");
         }
         for raw in ["", "0", "000", "-1", "+5", "1.5", "ten", " 5", "٥"] {
-            assert!(raw.parse::<Limit>().is_err(), "{raw:?} passed for a limit");
+            assert!(raw.parse::<Limit>().is_err(), "{raw:?} must not parse as a limit");
         }
     }
 }

@@ -1,19 +1,26 @@
-//! Identifiers, each its own type: a mix-up does not compile. Those that number rows stand with what they
-//! number.
+//! Ids, each a type of its own, so that a mix-up does not compile. The numeric ids are declared beside their
+//! entities.
 
 use std::fmt;
 use std::str::FromStr;
 
 use uuid::Uuid;
 
-use crate::{Invalid, Timestamp};
+use crate::{Timestamp, ValidationError};
 
-/// Declares the id of a row, a type of its own.
+/// Declares the type of a numeric row id.
 macro_rules! numeric_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub struct $name(pub i64);
+
+        impl $name {
+            /// For ids of foreign rows.
+            pub fn validate(self) -> Result<(), $crate::ValidationError> {
+                $crate::ids::validate_id(self.0)
+            }
+        }
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -22,9 +29,9 @@ macro_rules! numeric_id {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::Invalid;
+            type Err = $crate::ValidationError;
 
-            fn from_str(raw: &str) -> Result<Self, $crate::Invalid> {
+            fn from_str(raw: &str) -> Result<Self, $crate::ValidationError> {
                 $crate::ids::parse_id(raw).map(Self)
             }
         }
@@ -33,16 +40,26 @@ macro_rules! numeric_id {
 
 pub(crate) use numeric_id;
 
-/// Only the one spelling we print ourselves: no sign, no leading zero, nothing past 64 bits.
-pub(crate) fn parse_id(raw: &str) -> Result<i64, Invalid> {
+/// Accepts the canonical spelling only: no sign, no leading zero, at most 64 bits.
+pub(crate) fn parse_id(raw: &str) -> Result<i64, ValidationError> {
     match raw.parse() {
         Ok(id) if raw.starts_with(|first| matches!(first, '1'..='9')) => Ok(id),
-        _ => Err(Invalid("an id is a positive whole number".into())),
+        _ => Err(ValidationError("an id is a positive whole number".into())),
     }
 }
 
-/// A photo, named by a UUID of version 7: its time makes neighbours in the database, its 74 random
-/// bits make it unguessable.
+/// JSON numbers are exact up to this id, and a sequence that starts after it still has ids to assign.
+const MAX_ID: i64 = (1 << 53) - 1;
+
+pub fn validate_id(id: i64) -> Result<(), ValidationError> {
+    match id {
+        1..=MAX_ID => Ok(()),
+        _ => Err(ValidationError(format!("{id} is not an id, which is a number from 1 to {MAX_ID}"))),
+    }
+}
+
+/// The id of a photo, a UUID version 7: the timestamp keeps index inserts local, the 74 random bits make it
+/// unguessable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PhotoId(Uuid);
 
@@ -60,13 +77,13 @@ impl PhotoId {
         self.0.as_bytes()
     }
 
-    /// As it is shown, without the machinery of [`fmt`].
-    pub fn written(self, room: &mut [u8; 36]) -> &str {
-        self.0.as_hyphenated().encode_lower(room)
+    /// Writes the same text as [`Display`](fmt::Display) into `buffer`, without the cost of a formatter.
+    pub fn encode(self, buffer: &mut [u8; 36]) -> &str {
+        self.0.as_hyphenated().encode_lower(buffer)
     }
 
-    /// When it was made, to the millisecond. An id that is not from us has some time as well.
-    pub fn made_at(&self) -> Timestamp {
+    /// The time in the id, to the millisecond; meaningless in an id that is no UUID version 7.
+    pub fn created_at(&self) -> Timestamp {
         let millis = self.as_bytes()[..6].iter().fold(0, |millis, byte| (millis << 8) | i64::from(*byte));
         Timestamp::from_micros(millis * 1_000)
     }
@@ -79,13 +96,13 @@ impl fmt::Display for PhotoId {
 }
 
 impl FromStr for PhotoId {
-    type Err = Invalid;
+    type Err = ValidationError;
 
-    fn from_str(raw: &str) -> Result<Self, Invalid> {
-        // `Uuid` also reads braced, URN and bare forms; one picture keeps one address.
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
+        // `Uuid` also parses braced, URN and bare forms; only one of them is the photo's URL.
         match Uuid::try_parse(raw) {
             Ok(uuid) if raw.len() == 36 => Ok(Self(uuid)),
-            _ => Err(Invalid("a photo id is a UUID".into())),
+            _ => Err(ValidationError("a photo id is a UUID".into())),
         }
     }
 }
@@ -95,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn photo_ids_round_trip_in_one_spelling() {
+    fn photo_ids_round_trip_in_the_hyphenated_form_only() {
         let id = PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [7; 10]);
         assert_eq!(id.to_string().parse(), Ok(id));
         assert!(id.to_string().replace('-', "").parse::<PhotoId>().is_err());
@@ -103,11 +120,18 @@ mod tests {
     }
 
     #[test]
-    fn photo_ids_know_when_they_were_made() {
+    fn foreign_ids_are_positive_and_exact_in_json() {
+        for (id, is_valid) in [(1, true), (MAX_ID, true), (0, false), (-1, false), (MAX_ID + 1, false)] {
+            assert_eq!(validate_id(id).is_ok(), is_valid, "{id}");
+        }
+    }
+
+    #[test]
+    fn photo_ids_contain_their_creation_time_in_milliseconds() {
         let moment = Timestamp::from_micros(1_763_200_000_123_456);
-        assert_eq!(PhotoId::new(moment, [7; 10]).made_at(), Timestamp::from_micros(1_763_200_000_123_000));
+        assert_eq!(PhotoId::new(moment, [7; 10]).created_at(), Timestamp::from_micros(1_763_200_000_123_000));
         assert_eq!(
-            PhotoId::from_bytes([0xff; 16]).made_at(),
+            PhotoId::from_bytes([0xff; 16]).created_at(),
             Timestamp::from_micros(((1 << 48) - 1) * 1_000)
         );
     }

@@ -1,12 +1,11 @@
-//! What the service is about: its nouns, and the rules a value must pass to be one.
-//!
-//! Everything here is plain data. Nothing reads a file, a socket or a clock it was not handed.
+//! The domain types and their validation: plain data without I/O. Only [`Clock`] reads the time.
 
-mod anchor;
 mod cache;
 mod clock;
+mod cursor;
 mod error_chain;
 mod feed;
+mod idempotency_key;
 mod ids;
 mod photo;
 mod post;
@@ -16,13 +15,14 @@ mod text;
 mod timestamp;
 mod user;
 
-pub use anchor::Anchor;
 pub use cache::{CacheCounters, CacheStats};
 pub use clock::Clock;
+pub use cursor::Cursor;
 pub use error_chain::error_chain;
-pub use feed::{FeedPage, FeedStart, Limit, Whose};
-pub use ids::PhotoId;
-pub use photo::{Photo, Placeholder, master_for, master_sides};
+pub use feed::{AuthorFilter, FeedPage, FeedStart, Limit};
+pub use idempotency_key::IdempotencyKey;
+pub use ids::{PhotoId, validate_id};
+pub use photo::{Photo, Placeholder, master_for, master_sides, validate_dimensions, validate_placeholder};
 pub use post::{Post, PostContent, PostEdit, PostId};
 pub use session::{Token, TokenHash};
 pub use size::Size;
@@ -30,7 +30,7 @@ pub use text::*;
 pub use timestamp::Timestamp;
 pub use user::{User, UserId, Username};
 
-/// A value that breaks its rule, in words meant for the person who sent it.
+/// The reason why a value was rejected, as a message for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Invalid(pub String);
+pub struct ValidationError(pub String);

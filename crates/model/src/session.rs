@@ -1,4 +1,4 @@
-//! The secret that carries a session, and what we keep of it.
+//! Session tokens, and the hashes of them that are stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
-use crate::Invalid;
+use crate::ValidationError;
 
-/// 256 random bits. Whoever holds it is the user, so it is never stored and never logged.
+/// A bearer token of 256 random bits. It grants access to the account, so it is never stored or logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token([u8; 32]);
 
@@ -18,7 +18,7 @@ impl Token {
         Self(random)
     }
 
-    /// The written form, as it travels in a cookie or a header.
+    /// The text form for a cookie or the `Authorization` header.
     pub fn reveal(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
@@ -29,11 +29,11 @@ impl Token {
 }
 
 impl FromStr for Token {
-    type Err = Invalid;
+    type Err = ValidationError;
 
-    fn from_str(raw: &str) -> Result<Self, Invalid> {
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
         let bytes = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|b| b.try_into().ok());
-        bytes.map(Self).ok_or_else(|| Invalid("not a session token".into()))
+        bytes.map(Self).ok_or_else(|| ValidationError("not a session token".into()))
     }
 }
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What the database holds: enough to recognise a token, useless to become one.
+/// The SHA-256 of a token, as stored in the database: a leaked row cannot be used to log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash(pub [u8; 32]);
 
@@ -52,12 +52,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn round_trips_and_keeps_itself_out_of_logs() {
+    fn tokens_round_trip_and_are_redacted_in_debug_output() {
         let token = Token::new([9; 32]);
         assert_eq!(token.reveal().parse::<Token>().map(|t| t.hash()), Ok(token.hash()));
         assert!(!format!("{token:?}").contains(&token.reveal()));
         for raw in ["", "x", "AAAA", &"A".repeat(44)] {
-            assert!(raw.parse::<Token>().is_err());
+            assert!(raw.parse::<Token>().is_err(), "{raw:?} must not parse as a token");
         }
     }
 }

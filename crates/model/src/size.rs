@@ -1,21 +1,21 @@
-//! The size of a square image, as it stands in its address.
+//! The size of a square image, as in its URL.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Invalid;
+use crate::ValidationError;
 
-/// One side of a square, 1 to 2048 pixels.
+/// The side of a square image, 1 to 2048 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Size(u16);
 
 impl Size {
     pub const MAX: u16 = 2048;
 
-    pub fn new(side: u16) -> Result<Self, Invalid> {
+    pub fn new(side: u16) -> Result<Self, ValidationError> {
         match side {
             1..=Self::MAX => Ok(Self(side)),
-            _ => Err(Invalid(format!("an image is 1 to {} pixels wide", Self::MAX))),
+            _ => Err(ValidationError(format!("an image is 1 to {} pixels wide", Self::MAX))),
         }
     }
 
@@ -24,20 +24,20 @@ impl Size {
     }
 }
 
-/// `512x512`: two equal numbers.
+/// Parses `512x512`: two equal numbers.
 impl FromStr for Size {
-    type Err = Invalid;
+    type Err = ValidationError;
 
-    fn from_str(raw: &str) -> Result<Self, Invalid> {
-        let form = || Invalid("an image size is written like 512x512".into());
-        let (width, height) = raw.split_once('x').ok_or_else(form)?;
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
+        let malformed = || ValidationError("an image size is written like 512x512".into());
+        let (width, height) = raw.split_once('x').ok_or_else(malformed)?;
         if !is_number(width) || !is_number(height) {
-            return Err(form());
+            return Err(malformed());
         }
         if width != height {
-            return Err(Invalid("width and height must be equal, as in 512x512".into()));
+            return Err(ValidationError("width and height must be equal, as in 512x512".into()));
         }
-        // Too many digits for the type are too many pixels for the rule.
+        // A number that overflows is larger than the maximum as well.
         Self::new(width.parse().unwrap_or(u16::MAX))
     }
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_equal_sides_within_bounds() {
+    fn sizes_have_equal_sides_within_the_limits() {
         for (raw, side) in [("1x1", 1), ("512x512", 512), ("2048x2048", 2048)] {
             assert_eq!(raw.parse::<Size>().map(Size::side), Ok(side));
         }
@@ -78,7 +78,7 @@ mod tests {
             "axa",
             "5.0x5.0",
         ] {
-            assert!(raw.parse::<Size>().is_err(), "{raw:?} passed for a size");
+            assert!(raw.parse::<Size>().is_err(), "{raw:?} must not parse as a size");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Text that people write: a message beside a photo, a description of one.
+//! User-supplied text: the message of a post and the alt text of a photo.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::Invalid;
+use crate::ValidationError;
 
-/// Text by a rule: bounded in characters, never empty, without NUL, kept byte for byte.
+/// Validated text: bounded in characters, never empty, without NUL, and stored byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<Rule> {
     text: String,
@@ -13,15 +13,14 @@ pub struct Text<Rule> {
 }
 
 pub trait TextRule {
-    /// As an error names the text.
+    /// The name of the text in error messages.
     const NAME: &'static str;
     const MAX_CHARS: usize;
 }
 
-/// The message of a post.
 pub type Message = Text<MessageRule>;
 
-/// What a photo shows, for those who do not see it.
+/// The alt text of a photo.
 pub type Alt = Text<AltRule>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +43,20 @@ impl<Rule: TextRule> Text<Rule> {
     pub const MAX_CHARS: usize = Rule::MAX_CHARS;
 
     /// An empty text is `None`.
-    pub fn parse(raw: String) -> Result<Option<Self>, Invalid> {
-        Ok(checked(Rule::NAME, raw, Rule::MAX_CHARS)?.map(Self::stored))
+    pub fn parse(raw: String) -> Result<Option<Self>, ValidationError> {
+        Ok(validate(Rule::NAME, raw, Rule::MAX_CHARS)?.map(Self::from_stored))
     }
 
-    /// Text that was accepted and stored before.
-    pub fn stored(text: String) -> Self {
+    /// For text of a foreign row, where no text is NULL.
+    pub fn validate(text: &str) -> Result<(), ValidationError> {
+        match Self::parse(text.to_owned())? {
+            Some(_) => Ok(()),
+            None => Err(ValidationError(format!("the {} is empty instead of NULL", Rule::NAME))),
+        }
+    }
+
+    /// Text from the database, which was validated before it was stored.
+    pub fn from_stored(text: String) -> Self {
         Self { text, rule: PhantomData }
     }
 
@@ -64,18 +71,18 @@ impl<Rule> fmt::Display for Text<Rule> {
     }
 }
 
-/// The text as it was sent, if it is not empty; `what` names it in the error.
-fn checked(what: &str, raw: String, max_chars: usize) -> Result<Option<String>, Invalid> {
+/// Returns `None` for empty text. `name` is the name of the text in error messages.
+fn validate(name: &str, raw: String, max_chars: usize) -> Result<Option<String>, ValidationError> {
     if raw.is_empty() {
         return Ok(None);
     }
     let chars = raw.chars().count();
     if chars > max_chars {
-        return Err(Invalid(format!("the {what} has {chars} characters; {max_chars} are allowed")));
+        return Err(ValidationError(format!("the {name} has {chars} characters; {max_chars} are allowed")));
     }
-    // PostgreSQL cannot store it.
+    // PostgreSQL cannot store NUL in text.
     if raw.contains('\0') {
-        return Err(Invalid(format!("the {what} contains a NUL character")));
+        return Err(ValidationError(format!("the {name} contains a NUL character")));
     }
     Ok(Some(raw))
 }
@@ -85,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn length_is_counted_in_characters() {
+    fn length_is_limited_in_characters() {
         let longest = "ä".repeat(Message::MAX_CHARS);
         assert_eq!(Message::parse(longest.clone()).unwrap().unwrap().as_str(), longest);
         assert!(Message::parse(longest + "ä").is_err());
@@ -95,9 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn empty_text_is_none_and_nul_is_refused() {
+    fn empty_text_is_none_and_nul_is_rejected() {
         assert_eq!(Message::parse(String::new()), Ok(None));
         assert_eq!(Alt::parse(String::new()), Ok(None));
         assert!(Message::parse("a\0b".into()).is_err());
+        assert!(Message::validate("").is_err() && Message::validate("a\0b").is_err());
+        assert_eq!(Message::validate("a"), Ok(()));
     }
 }

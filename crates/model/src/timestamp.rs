@@ -1,7 +1,9 @@
-//! A moment, to the microsecond, in UTC.
+//! A point in time in UTC, with microseconds.
 
 use std::fmt;
 use std::time::Duration;
+
+use crate::ValidationError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
@@ -15,24 +17,33 @@ impl Timestamp {
         self.0
     }
 
-    /// How long after `earlier` this is; nothing if it is before.
+    /// For times of foreign rows: ISO 8601 with four digits cannot express others.
+    pub fn validate(self) -> Result<(), ValidationError> {
+        const YEAR_10000: i64 = 253_402_300_800_000_000;
+        match self.0 {
+            0..YEAR_10000 => Ok(()),
+            micros => Err(ValidationError(format!("{micros} µs is not between the years 1970 and 9999"))),
+        }
+    }
+
+    /// The time since `earlier`, or zero if that is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// The contract's form: `2026-11-14T09:30:00+0000`. No moment of ours is before 1970 or after
-    /// the year 9999; one that is, in a row from elsewhere, is shown as the first of these.
-    pub fn written(self) -> [u8; 24] {
+    /// ISO 8601 as the API requires it: `2026-11-14T09:30:00+0000`. A time before 1970 or after the year
+    /// 9999, which only a foreign row can contain, becomes the start of 1970.
+    pub fn to_iso8601(self) -> [u8; 24] {
         let moment = jiff::Timestamp::from_second(self.0.max(0) / 1_000_000).unwrap_or_default();
         let at = jiff::tz::Offset::UTC.to_datetime(moment);
-        // Digit by digit: a page of the feed has forty of these, and reading a pattern for each shows there.
+        // Without a format string, which would be parsed for each of the forty timestamps of a feed page.
         let mut text = *b"0000-00-00T00:00:00+0000";
         let year = at.year().unsigned_abs();
-        put(&mut text, 0, (year / 100) as u8);
-        put(&mut text, 2, (year % 100) as u8);
-        let parts = [at.month(), at.day(), at.hour(), at.minute(), at.second()];
-        for (place, part) in [5, 8, 11, 14, 17].into_iter().zip(parts) {
-            put(&mut text, place, part.unsigned_abs());
+        write_two_digits(&mut text, 0, (year / 100) as u8);
+        write_two_digits(&mut text, 2, (year % 100) as u8);
+        let fields = [at.month(), at.day(), at.hour(), at.minute(), at.second()];
+        for (offset, field) in [5, 8, 11, 14, 17].into_iter().zip(fields) {
+            write_two_digits(&mut text, offset, field.unsigned_abs());
         }
         text
     }
@@ -52,14 +63,14 @@ fn micros(span: Duration) -> i64 {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(std::str::from_utf8(&self.written()).map_err(|_| fmt::Error)?)
+        f.write_str(std::str::from_utf8(&self.to_iso8601()).map_err(|_| fmt::Error)?)
     }
 }
 
-/// Writes a number over two zeros.
-fn put(text: &mut [u8; 24], place: usize, number: u8) {
-    text[place] += number / 10;
-    text[place + 1] += number % 10;
+/// Adds the digits of `number` to two `0` characters.
+fn write_two_digits(text: &mut [u8; 24], offset: usize, number: u8) {
+    text[offset] += number / 10;
+    text[offset + 1] += number % 10;
 }
 
 #[cfg(test)]
@@ -67,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prints_as_the_contract_says() {
+    fn timestamps_print_as_iso8601_with_a_numeric_offset() {
         let moment = Timestamp::from_micros(1_794_648_600_123_456);
         assert_eq!(moment.to_string(), "2026-11-14T09:30:00+0000");
         assert_eq!(Timestamp::from_micros(0).to_string(), "1970-01-01T00:00:00+0000");
@@ -75,13 +86,15 @@ mod tests {
         assert_eq!(leap_day.to_string(), "2000-02-29T23:59:59+0000");
         let last = Timestamp::from_micros(253_402_207_200_000_000);
         assert_eq!(last.to_string(), "9999-12-30T22:00:00+0000");
+        assert_eq!(last.validate(), Ok(()));
         for beyond in [i64::MIN, -1, i64::MAX] {
             assert_eq!(Timestamp::from_micros(beyond).to_string(), "1970-01-01T00:00:00+0000");
+            assert!(Timestamp::from_micros(beyond).validate().is_err(), "{beyond}");
         }
     }
 
     #[test]
-    fn spans_never_go_negative() {
+    fn durations_are_never_negative() {
         let (early, late) = (Timestamp::from_micros(5), Timestamp::from_micros(9));
         assert_eq!(late.since(early), Duration::from_micros(4));
         assert_eq!(early.since(late), Duration::ZERO);

@@ -1,13 +1,13 @@
-//! A member, and the name they go by.
+//! A user and their username.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::numeric_id;
-use crate::{Invalid, Photo, Timestamp};
+use crate::{Photo, Timestamp, ValidationError};
 
 numeric_id!(
-    /// A member of the service.
+    /// The id of a user.
     UserId
 );
 
@@ -15,44 +15,55 @@ numeric_id!(
 pub struct User {
     pub id: UserId,
     pub username: Username,
-    /// In a box: most have none, and a page of posts looks up twenty members from all over memory.
+    /// The profile photo. Boxed, since most users have none: a smaller `User` means fewer CPU cache misses in
+    /// a feed page.
     pub photo: Option<Box<Photo>>,
     pub created_at: Timestamp,
 }
 
-/// 1 to 64 ASCII letters, digits and `_ . - @ +`: no name can pose as another by look-alike letters.
-/// Shown as it was written, unique whatever its case.
+/// 1 to 64 ASCII letters, digits and `_ . - @ +`, which excludes homoglyphs. Case is preserved in display and
+/// ignored in comparisons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Username(String);
 
 impl Username {
     pub const MAX_LENGTH: usize = 64;
 
-    /// What was once accepted and stored.
-    pub fn stored(text: String) -> Self {
+    /// A username from the database, which was validated before it was stored.
+    pub fn from_stored(text: String) -> Self {
         Self(text)
+    }
+
+    /// A username for a new account: also not `.` or `..`, which clients remove from the path of a URL.
+    pub fn parse_new(raw: &str) -> Result<Self, ValidationError> {
+        match raw {
+            "." | ".." => Err(ValidationError("a username may not be . or ..".into())),
+            _ => raw.parse(),
+        }
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The form in which two names are the same name.
+    /// The case-folded form, which is unique.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
 
 impl FromStr for Username {
-    type Err = Invalid;
+    type Err = ValidationError;
 
-    fn from_str(raw: &str) -> Result<Self, Invalid> {
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
         if raw.is_empty() || raw.len() > Self::MAX_LENGTH {
-            return Err(Invalid(format!("a username has 1 to {} characters", Self::MAX_LENGTH)));
+            return Err(ValidationError(format!("a username has 1 to {} characters", Self::MAX_LENGTH)));
         }
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-@+".contains(&b);
         if !raw.bytes().all(allowed) {
-            return Err(Invalid("a username is made of the letters a to z, digits and _ . - @ +".into()));
+            return Err(ValidationError(
+                "a username may contain only ASCII letters, digits and _ . - @ +".into(),
+            ));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -69,15 +80,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain_ascii() {
+    fn usernames_are_ascii_and_compared_without_case() {
         let longest = "a".repeat(64);
         for raw in ["a", "Ada.Lovelace_1815+x@y-z", "0", longest.as_str()] {
             assert_eq!(raw.parse::<Username>().unwrap().as_str(), raw);
         }
         let too_long = "a".repeat(65);
         for raw in ["", too_long.as_str(), "a b", "ада", "a/b", "a\n", "é", "a\0"] {
-            assert!(raw.parse::<Username>().is_err(), "{raw:?} passed for a name");
+            assert!(raw.parse::<Username>().is_err(), "{raw:?} must not parse as a username");
         }
+        for raw in [".", ".."] {
+            assert!(raw.parse::<Username>().is_ok(), "an account from before the rule has the name {raw:?}");
+            assert!(Username::parse_new(raw).is_err(), "{raw:?} must not be a new username");
+        }
+        assert_eq!(Username::parse_new("...").unwrap().as_str(), "...");
         assert_eq!("ADA".parse::<Username>().unwrap().key(), "ada");
     }
 }

@@ -1,7 +1,7 @@
-//! Writes an archive of an instance, beside a service that may be running.
+//! Backup: writes an archive of an instance, while its service may be running.
 //!
-//! All rows are spooled from one snapshot first; then the files of their photos are archived, and the rows
-//! after them. A photo that is deleted meanwhile is skipped together with its post.
+//! All rows are spooled from one database snapshot; then the files of their photos are archived, and the rows
+//! after them. A photo that is deleted during the backup is skipped together with its post.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use blobs::Part;
+use blobs::PhotoFile;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use model::{PhotoId, Timestamp};
 use tokio::sync::mpsc;
 
-use crate::archive::{Manifest, RowSpool, Skipped, SpooledRows, Writer};
+use crate::archive::{Manifest, RowSpool, SkippedPhotos, SpooledRows, Writer};
 use crate::error::Error;
 use crate::instance::Instance;
-use crate::photos::PhotoFiles;
+use crate::photos::PhotoLookup;
 use crate::progress::Progress;
 
-/// Photos that are read concurrently, and the capacity of the queue to the archive thread.
-const AT_ONCE: usize = 4;
+/// Photos that are read concurrently, and the capacity of the channel to the archive thread.
+const CONCURRENT_PHOTOS: usize = 4;
 
-/// Where an archive goes.
+/// The output of a backup.
 #[derive(Debug, Clone)]
 pub enum Destination {
-    /// Renamed to `path` when it is complete. An existing file is only replaced with `force`.
+    /// Renamed to `path` when it is complete. An existing file is replaced only with `force`.
     File {
         path: PathBuf,
         force: bool,
@@ -36,7 +36,7 @@ pub enum Destination {
 }
 
 impl Instance {
-    /// `skip_missing` skips photos whose files are missing, which are an error otherwise.
+    /// Photos whose files are missing are an error, or skipped with `skip_missing`.
     pub async fn back_up(
         &self,
         to: Destination,
@@ -44,8 +44,8 @@ impl Instance {
         now: Timestamp,
         progress: Arc<dyn Progress>,
     ) -> Result<Manifest, Error> {
-        let partial = Partial::create(to)?;
-        let spool = RowSpool::all_tables(&partial.folder()).map_err(partial.failed())?;
+        let partial = PartialArchive::create(to)?;
+        let spool = RowSpool::all_tables(&partial.spool_folder()).map_err(partial.write_error())?;
         let spool = self.store.export(spool).await?.finish().map_err(Error::Spool)?;
         let (photos, bytes) = spool.totals();
         progress.begin("copying", photos, bytes);
@@ -67,31 +67,31 @@ impl Instance {
         archive: &ArchiveThread,
         skip_missing: bool,
         progress: &dyn Progress,
-    ) -> Result<Skipped, Error> {
-        let mut skipped = Skipped::default();
+    ) -> Result<SkippedPhotos, Error> {
+        let mut skipped = SkippedPhotos::default();
         let mut missing = Vec::new();
-        let found = stream::iter(spool.photos().map_err(Error::Spool)?).map(async |photo| {
+        let lookups = stream::iter(spool.photos().map_err(Error::Spool)?).map(async |photo| {
             let photo = photo.map_err(Error::Spool)?;
             Ok::<_, Error>((photo.id, self.read_photo(photo.id, (&photo).into()).await?))
         });
-        let mut found = std::pin::pin!(found.buffered(AT_ONCE));
-        while let Some(outcome) = found.next().await {
-            match outcome? {
-                (id, PhotoFiles::Complete(files)) => {
+        let mut lookups = std::pin::pin!(lookups.buffered(CONCURRENT_PHOTOS));
+        while let Some(lookup) = lookups.next().await {
+            match lookup? {
+                (id, PhotoLookup::Complete(files)) => {
                     let length = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
                     if !archive.send(id, files).await {
-                        // The thread has failed; `finish` returns its error.
+                        // The archive thread has failed; `finish` returns its error.
                         break;
                     }
                     progress.advance(1, length);
                 }
-                (id, PhotoFiles::Deleted) => {
+                (id, PhotoLookup::Deleted) => {
                     skipped.deleted.insert(id);
                 }
-                (id, PhotoFiles::Missing) => missing.push(id),
+                (id, PhotoLookup::Missing) => missing.push(id),
             }
         }
-        // If every photo is missing, the blob store is probably the wrong one.
+        // All photos missing means that `blobs_url` is probably wrong, so that is never skipped.
         let photos = spool.totals().0;
         if !missing.is_empty() && (!skip_missing || missing.len() as u64 == photos) {
             return Err(Error::missing(missing, photos, true));
@@ -101,62 +101,62 @@ impl Instance {
     }
 }
 
-/// The thread that writes the archive: its writes block on a disk or a pipe.
+/// The thread that writes the archive, because its writes block on a disk or a pipe.
 struct ArchiveThread {
-    photos: mpsc::Sender<(PhotoId, Vec<(Part, Bytes)>)>,
-    end: std::sync::mpsc::Sender<(SpooledRows, Skipped)>,
+    photos: mpsc::Sender<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
+    end: std::sync::mpsc::Sender<(SpooledRows, SkippedPhotos)>,
     thread: JoinHandle<Result<Option<Manifest>, Error>>,
 }
 
 impl ArchiveThread {
-    fn start(partial: Partial, now: Timestamp) -> Result<Self, Error> {
-        let (photos, mut arriving) = mpsc::channel(AT_ONCE);
-        let (end, ending) = std::sync::mpsc::channel();
+    fn start(partial: PartialArchive, now: Timestamp) -> Result<Self, Error> {
+        let (photos, mut photo_receiver) = mpsc::channel(CONCURRENT_PHOTOS);
+        let (end, end_receiver) = std::sync::mpsc::channel();
         let write = move || {
-            let written = partial.write(now, &mut arriving, &ending);
-            if !matches!(written, Ok(Some(_))) {
+            let outcome = partial.write(now, &mut photo_receiver, &end_receiver);
+            if !matches!(outcome, Ok(Some(_))) {
                 partial.discard();
             }
-            written
+            outcome
         };
         let thread = std::thread::Builder::new().name("archive".into()).spawn(write);
-        let thread = thread.map_err(|error| Error::Stopped(error.to_string()))?;
+        let thread = thread.map_err(|error| Error::ThreadFailed(error.to_string()))?;
         Ok(Self { photos, end, thread })
     }
 
-    /// `false` when the thread has ended.
-    async fn send(&self, id: PhotoId, files: Vec<(Part, Bytes)>) -> bool {
+    /// `false` when the thread has failed.
+    async fn send(&self, id: PhotoId, files: Vec<(PhotoFile, Bytes)>) -> bool {
         self.photos.send((id, files)).await.is_ok()
     }
 
-    async fn finish(self, spool: SpooledRows, skipped: Skipped) -> Result<Manifest, Error> {
-        // If the thread has ended already, `wait` returns its error.
+    async fn finish(self, spool: SpooledRows, skipped: SkippedPhotos) -> Result<Manifest, Error> {
+        // If the thread has failed, `join` returns its error.
         drop(self.end.send((spool, skipped)));
-        let written = self.wait().await?;
-        written.ok_or_else(|| Error::Stopped("the archive has no end".to_owned()))
+        let manifest = self.join().await?;
+        manifest.ok_or_else(|| Error::ThreadFailed("the archive has no manifest".to_owned()))
     }
 
-    /// Has the thread delete what it has written.
+    /// Drops the channels without an end, so that the thread deletes the partial archive.
     async fn abort(self) {
-        // The caller returns the error that led here.
-        drop(self.wait().await);
+        // The caller returns the error that caused the abort.
+        drop(self.join().await);
     }
 
-    async fn wait(self) -> Result<Option<Manifest>, Error> {
+    async fn join(self) -> Result<Option<Manifest>, Error> {
         let Self { photos, end, thread } = self;
         drop((photos, end));
-        let ended = tokio::task::spawn_blocking(move || thread.join()).await;
-        let ended = ended.map_err(|error| Error::Stopped(error.to_string()))?;
-        ended.map_err(|_| Error::Stopped("it panicked".to_owned()))?
+        let outcome = tokio::task::spawn_blocking(move || thread.join()).await;
+        let outcome = outcome.map_err(|error| Error::ThreadFailed(error.to_string()))?;
+        outcome.map_err(|_| Error::ThreadFailed("it panicked".to_owned()))?
     }
 }
 
-/// An incomplete archive, in a file that ends with `.partial`. After a crash the next attempt overwrites it.
-struct Partial {
+/// The archive while it is written, in `<path>.partial`. After a crash the next attempt overwrites it.
+struct PartialArchive {
     to: Destination,
 }
 
-impl Partial {
+impl PartialArchive {
     fn create(to: Destination) -> Result<Self, Error> {
         match &to {
             Destination::File { path, force: false } if path.exists() => {
@@ -166,8 +166,8 @@ impl Partial {
         }
     }
 
-    /// The folder for temporary files.
-    fn folder(&self) -> PathBuf {
+    /// The folder for the row spool.
+    fn spool_folder(&self) -> PathBuf {
         match &self.to {
             Destination::File { path, .. } => parent(path),
             Destination::Stdout => std::env::temp_dir(),
@@ -181,47 +181,47 @@ impl Partial {
                 name.push(".partial");
                 name.into()
             }
-            Destination::Stdout => "the output".into(),
+            Destination::Stdout => "standard output".into(),
         }
     }
 
-    fn failed(&self) -> impl Fn(io::Error) -> Error + use<> {
+    fn write_error(&self) -> impl Fn(io::Error) -> Error + use<> {
         let path = self.name();
         move |cause| Error::Write { path: path.clone(), cause }
     }
 
-    /// `None` when the sender was dropped before the end: the backup was aborted.
+    /// `None` when the backup was aborted: the senders were dropped without an end.
     fn write(
         &self,
         now: Timestamp,
-        photos: &mut mpsc::Receiver<(PhotoId, Vec<(Part, Bytes)>)>,
-        end: &std::sync::mpsc::Receiver<(SpooledRows, Skipped)>,
+        photos: &mut mpsc::Receiver<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
+        end: &std::sync::mpsc::Receiver<(SpooledRows, SkippedPhotos)>,
     ) -> Result<Option<Manifest>, Error> {
         let mut writer = Writer::new(self.open()?, now);
         while let Some((id, files)) = photos.blocking_recv() {
-            writer.photo(id, files).map_err(self.failed())?;
+            writer.photo(id, files).map_err(self.write_error())?;
         }
         let Ok((spool, skipped)) = end.recv() else { return Ok(None) };
-        let (to, manifest) = writer.finish(&spool, &skipped).map_err(self.failed())?;
+        let (to, manifest) = writer.finish(&spool, &skipped).map_err(self.write_error())?;
         self.publish(to)?;
         Ok(Some(manifest))
     }
 
-    /// Readable by its owner only: it holds password hashes and sessions.
+    /// The mode is 0600: an archive holds password hashes and sessions.
     fn open(&self) -> Result<Output, Error> {
         match &self.to {
             Destination::File { .. } => {
                 use std::os::unix::fs::OpenOptionsExt;
                 let mut options = File::options();
                 options.write(true).create(true).truncate(true).mode(0o600);
-                let file = options.open(self.name()).map_err(self.failed())?;
+                let file = options.open(self.name()).map_err(self.write_error())?;
                 Ok(Output::File(BufWriter::with_capacity(1 << 20, file)))
             }
             Destination::Stdout => Ok(Output::Stdout(BufWriter::with_capacity(1 << 20, io::stdout()))),
         }
     }
 
-    /// Syncs the file, then renames it.
+    /// Syncs the file, renames it, and syncs its folder, so that the archive survives a crash.
     fn publish(&self, to: Output) -> Result<(), Error> {
         let (Output::File(file), Destination::File { path, force }) = (to, &self.to) else { return Ok(()) };
         let publish = || {
@@ -229,18 +229,18 @@ impl Partial {
             fs::rename(self.name(), path)?;
             File::open(parent(path))?.sync_all()
         };
-        // Another process may have created it meanwhile.
+        // Another process may have created it since `create`.
         if !force && path.exists() {
             return Err(Error::Exists { path: path.clone() });
         }
-        publish().map_err(self.failed())
+        publish().map_err(self.write_error())
     }
 
     fn discard(&self) {
         if let Destination::File { .. } = self.to
             && let Err(error) = fs::remove_file(self.name())
         {
-            tracing::warn!(%error, path = %self.name().display(), "cannot remove the incomplete archive");
+            tracing::warn!(%error, path = %self.name().display(), "partial archive not removed");
         }
     }
 }
@@ -266,7 +266,7 @@ impl Write for Output {
     }
 }
 
-/// The folder of a file that may not exist yet.
+/// The folder of a file; `.` for a bare file name.
 fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),

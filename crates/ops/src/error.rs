@@ -1,90 +1,99 @@
-//! Errors of operator tools: each message says what is wrong and, after a line break, what to do.
+//! Errors of the operator tools. The first line of a message says what is wrong, the others what to do.
 
 use std::io;
 use std::path::PathBuf;
 
 use app::{RESTORE_ADVICE, permission_advice};
-use model::PhotoId;
-use store::TableCounts;
+use model::{PhotoId, ValidationError};
+use store::{Table, TableCounts};
 
 use crate::archive::ArchiveError;
 use crate::humanize::count;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("{}{}", .0, store_remedy(.0))]
+    #[error("{}{}", .0, store_advice(.0))]
     Store(#[from] store::Error),
-    #[error("{}{}", .0, blobs_remedy(.0))]
+    #[error("{}{}", .0, blobs_advice(.0))]
     Blobs(#[from] blobs::Error),
-    #[error("{0}\nNothing was restored; the service removes the copied photos when it starts.")]
+    #[error(
+        "{}\nNo rows were restored; the service deletes the photos that were copied when it starts.{}",
+        .0,
+        damage_advice(.0)
+    )]
     Archive(#[from] ArchiveError),
-    #[error("{} is there already\nName another file, or replace it with --force.", path.display())]
+    #[error(
+        "the row of {table} with {row} cannot be migrated: {rule}\n\
+         Nothing was imported. Correct the row in the old database, or migrate by `pinhole backup` and \
+         `pinhole restore --skip-damaged`, which leaves it out."
+    )]
+    InvalidRow { table: Table, row: String, rule: ValidationError },
+    #[error("{} already exists\nName another file, or replace it with --force.", path.display())]
     Exists { path: PathBuf },
-    #[error("cannot write {}: {cause}\nSee that there is room on the disk, and that this user may write there.", path.display())]
+    #[error("cannot write {}: {cause}\nCheck the free disk space, and that this user may write to the folder.", path.display())]
     Write { path: PathBuf, cause: io::Error },
     #[error(
-        "the bytes of {} are missing or not whole: {}\n\
-         `pinhole doctor` looks at all of them. Bring them back from an earlier backup{}",
-        photos(missing.len()),
+        "files of {} are missing or incomplete: {}\n\
+         `pinhole doctor` checks all photos. Restore the files from an earlier backup{}",
+        count(missing.len() as u64, "photo"),
         names(missing),
-        remedy(*may_skip)
+        skip_advice(*may_skip)
     )]
     Missing { missing: Vec<PhotoId>, may_skip: bool },
-    #[error("not one of {} has its bytes\n{}", count(*photos, "photo"), CHECK_BLOBS_URL)]
+    #[error("none of {} has its files\n{}", count(*photos, "photo"), CHECK_BLOBS_URL)]
     AllMissing { photos: u64 },
     #[error(
         "{location} is not empty: it has {}\n\
-         Name an empty one: an archive or a migration is never merged with existing data.",
-        contents(counts)
+         Name an empty one: a restore or a migration never merges into existing data.",
+        summary(counts)
     )]
     NotEmpty { location: String, counts: TableCounts },
-    #[error("{location} is where it is now\nName another location.")]
+    #[error("{location} is the current location\nName another location.")]
     SameLocation { location: String },
     #[error(
-        "{} and {} lie one in the other\nName a folder of its own.",
+        "{} and {} are nested\nName a folder that is neither inside nor around the other.",
         new.display(),
         old.display()
     )]
     Nested { new: PathBuf, old: PathBuf },
     #[error(
-        "{location} did not return what was written to it, for photo {photo}\nSee that the disk or the store is healthy."
+        "{location} returned other bytes than were written to it, for photo {photo}\nCheck the health of the disk or the bucket."
     )]
     ReadBackMismatch { location: String, photo: PhotoId },
     #[error(
-        "photo {photo} was deleted while it was moved: a service still runs on the source\n\
-         Stop every node of it, then finish again."
+        "photo {photo} was deleted during the migration: a service still runs on the source\n\
+         Stop every node of it, then run this with --finish again."
     )]
     SourceStillWritten { photo: PhotoId },
-    #[error("{what} is not the same in both locations\n{}", repair(*is_finished))]
-    Different { what: String, is_finished: bool },
-    #[error("not there yet: {} of {}\n{}", photos - there, count(*photos, "photo"), completion(*is_finished))]
-    PhotosNotCopied { there: u64, photos: u64, is_finished: bool },
+    #[error("{what} differs between the two locations\n{}", mismatch_advice(*is_finished))]
+    Mismatch { what: String, is_finished: bool },
+    #[error("not copied yet: {} of {}\n{}", photos - copied, count(*photos, "photo"), copy_advice(*is_finished))]
+    PhotosNotCopied { copied: u64, photos: u64, is_finished: bool },
     #[error(
-        "the old database was written to while it was moved: a service still runs on it\n\
-         Stop every node of it, {}then finish again.",
-        emptied(filled.as_deref())
+        "the old database was written to during the migration: a service still runs on it\n\
+         Stop every node of it, {}then run this with --finish again.",
+        empty_advice(imported_into.as_deref())
     )]
-    SourceWritten { filled: Option<String> },
+    SourceWritten { imported_into: Option<String> },
     #[error(
-        "no rows are there yet; the photos that are to move are there, and the same\n\
-         Stop the service, then run this with --finish instead of --verify: that imports the rows."
+        "the rows are not copied yet; the photos to migrate are copied, and identical\n\
+         Stop the service, then run this with --finish instead of --verify, which imports the rows."
     )]
     RowsNotCopied,
-    #[error("cannot spool rows to a temporary file: {0}\nPoint TMPDIR to a folder with some room.")]
+    #[error("cannot spool rows to a temporary file: {0}\nPoint TMPDIR to a folder with enough free space.")]
     Spool(io::Error),
-    #[error("a thread ended before its work was done: {0}")]
-    Stopped(String),
+    #[error("the archive thread failed: {0}")]
+    ThreadFailed(String),
 }
 
-/// All photos missing at once means a wrong setting more often than a loss.
-pub(crate) const CHECK_BLOBS_URL: &str = "Is `blobs_url` right, and is the disk mounted that they are on? \
-    If they are really gone, restore a backup.";
+/// All photos missing means a wrong setting more often than lost files.
+pub(crate) const CHECK_BLOBS_URL: &str = "Check that `blobs_url` is right, or that the disk of the photos is mounted. \
+    If the files are lost, restore a backup.";
 
-const MAKE_ROOM: &str =
-    "\nThe disk is full: make room, then run it again; it goes on where this attempt ended.";
+const DISK_FULL_ADVICE: &str = "\nThe disk is full: free some space, then run this again to resume.";
 
 impl Error {
-    /// All photos missing has another likely cause than some missing.
+    /// All photos missing has another likely cause, and another advice, than some missing.
     pub fn missing(missing: Vec<PhotoId>, photos: u64, may_skip: bool) -> Self {
         if missing.len() as u64 == photos {
             Self::AllMissing { photos }
@@ -94,75 +103,80 @@ impl Error {
     }
 }
 
-fn store_remedy(error: &store::Error) -> String {
+fn damage_advice(error: &ArchiveError) -> &'static str {
     match error {
-        store::Error::Full(_) => MAKE_ROOM.to_owned(),
+        ArchiveError::Damaged { .. } | ArchiveError::Truncated { .. } => {
+            "\nRestore another backup, or this one without what is damaged: --skip-damaged."
+        }
+        _ => "",
+    }
+}
+
+fn store_advice(error: &store::Error) -> String {
+    match error {
+        store::Error::Full(_) => DISK_FULL_ADVICE.to_owned(),
         store::Error::Damaged(_) => format!("\n{RESTORE_ADVICE}"),
         _ => String::new(),
     }
 }
 
-fn blobs_remedy(error: &blobs::Error) -> String {
+fn blobs_advice(error: &blobs::Error) -> String {
     match error {
         blobs::Error::Io { cause, .. } => match cause.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => MAKE_ROOM.to_owned(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DISK_FULL_ADVICE.to_owned(),
             io::ErrorKind::PermissionDenied => format!("\n{}", permission_advice()),
             _ => String::new(),
         },
-        blobs::Error::Unavailable(trouble) => format!("\n{}", trouble.remedy()),
+        blobs::Error::Unavailable(error) => format!("\n{}", error.remedy()),
         _ => String::new(),
     }
 }
 
-fn photos(count: usize) -> String {
-    if count == 1 { "a photo".to_owned() } else { format!("{count} photos") }
-}
-
-/// The first few; `pinhole doctor --json` lists all.
+/// The first ids; `pinhole doctor --json` lists all.
 fn names(photos: &[PhotoId]) -> String {
-    const SHOWN: usize = 5;
-    let mut names: Vec<String> = photos.iter().take(SHOWN).map(PhotoId::to_string).collect();
-    if photos.len() > SHOWN {
-        names.push(format!("and {} more", photos.len() - SHOWN));
+    const MAX_LISTED: usize = 5;
+    let mut names: Vec<String> = photos.iter().take(MAX_LISTED).map(PhotoId::to_string).collect();
+    if photos.len() > MAX_LISTED {
+        names.push(format!("and {} more", photos.len() - MAX_LISTED));
     }
     names.join(", ")
 }
 
-fn remedy(may_skip: bool) -> &'static str {
+fn skip_advice(may_skip: bool) -> &'static str {
     if may_skip {
-        ", or leave them out, with their posts, by --skip-missing."
+        ", or skip these photos and their posts with --skip-missing."
     } else {
-        ", or move without them, and their posts, by `pinhole backup --skip-missing` and `pinhole restore`."
+        ", or migrate without these photos and their posts by `pinhole backup --skip-missing` and `pinhole restore`."
     }
 }
 
-/// Rows that were imported too early are incomplete, and have to be deleted.
-fn emptied(filled: Option<&str>) -> String {
-    filled.map_or_else(String::new, |location| format!("empty the new database ({location}), "))
+/// Rows that were imported while the source was written to are incomplete, and have to be deleted.
+fn empty_advice(imported_into: Option<&str>) -> String {
+    imported_into.map_or_else(String::new, |location| format!("empty the new database ({location}), "))
 }
 
-/// Until the rows are imported, `Mode::Copy` compares every photo again; afterwards none is touched.
-fn repair(is_finished: bool) -> &'static str {
+/// Until the rows are imported, `Mode::Copy` overwrites photos that differ; afterwards it is refused.
+fn mismatch_advice(is_finished: bool) -> &'static str {
     if is_finished {
-        "Empty the destination and begin again; the source is unchanged."
+        "Empty the destination and start over; the source is unchanged."
     } else {
-        "Run this without --verify: that copies again whatever differs."
+        "Run this without --verify, which copies the photos that differ again."
     }
 }
 
-fn completion(is_finished: bool) -> &'static str {
+fn copy_advice(is_finished: bool) -> &'static str {
     if is_finished {
-        "Stop the service, then run this with --finish instead of --verify: that copies what is missing."
+        "Stop the service, then run this with --finish instead of --verify, which copies the missing photos."
     } else {
-        "Run this without --verify, or with --finish when the service is stopped: both copy what is missing."
+        "Run this without --verify, or with --finish once the service is stopped: both copy the missing photos."
     }
 }
 
-fn contents(counts: &TableCounts) -> String {
+fn summary(counts: &TableCounts) -> String {
     let TableCounts { users, posts, photos, sessions, .. } = counts;
     format!(
         "{}, {}, {} and {}",
-        count(*users, "member"),
+        count(*users, "user"),
         count(*posts, "post"),
         count(*photos, "photo"),
         count(*sessions, "session")
@@ -174,15 +188,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_and_missing_permissions_come_with_advice() {
+    fn errors_of_a_full_disk_missing_permissions_and_a_damaged_database_carry_advice() {
         let at = |kind: io::ErrorKind| blobs::Error::Io { path: "/data/photos".into(), cause: kind.into() };
-        for (error, words) in [
-            (Error::from(at(io::ErrorKind::StorageFull)), "make room"),
+        for (error, advice) in [
+            (Error::from(at(io::ErrorKind::StorageFull)), "free some space"),
             (at(io::ErrorKind::PermissionDenied).into(), "runs as the user"),
-            (store::Error::Full("disk full".into()).into(), "goes on where"),
+            (store::Error::Full("disk full".into()).into(), "to resume"),
             (store::Error::Damaged("malformed".into()).into(), "keep a copy"),
         ] {
-            assert!(error.to_string().contains(words), "{error}");
+            assert!(error.to_string().contains(advice), "{error}");
         }
     }
 }

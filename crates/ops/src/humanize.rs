@@ -19,12 +19,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_many() {
+    fn a_count_of_one_is_singular() {
         assert_eq!([0, 1, 2].map(|n| count(n, "photo")), ["0 photos", "1 photo", "2 photos"]);
     }
 
     #[test]
-    fn sizes_are_short() {
+    fn sizes_are_formatted_in_the_largest_fitting_unit() {
         for (bytes, text) in
             [(0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (3 << 30, "3.0 GiB")]
         {

@@ -1,12 +1,13 @@
 //! Operator tools: backup, restore, migrate and doctor.
 //!
-//! They work on an [`Instance`], which is a database and a blob store without the service around them, and do
-//! not depend on the backend of either.
+//! They work on an [`Instance`], which is a database and a blob store without the HTTP service, and are
+//! independent of the backend of either.
 
 mod archive;
 mod backup;
 mod doctor;
 mod error;
+mod expected_files;
 mod humanize;
 mod instance;
 mod location;
@@ -15,10 +16,11 @@ mod photos;
 mod plan;
 mod progress;
 mod restore;
+mod row_rules;
 
 pub use archive::{ArchiveError, Manifest};
 pub use backup::Destination;
-pub use doctor::{Examination, Finding, Level};
+pub use doctor::{ConsistencyCheck, Finding, Level};
 pub use error::Error;
 pub use humanize::{count, size};
 pub use instance::Instance;
@@ -26,4 +28,4 @@ pub use location::{InstanceLocation, StorageLocation};
 pub use migrate::{MigrateReport, Mode, migrate};
 pub use plan::{Plan, plan};
 pub use progress::Progress;
-pub use restore::{RestoreReport, verify};
+pub use restore::{RestoreOptions, RestoreReport, verify};

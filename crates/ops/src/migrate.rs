@@ -1,14 +1,14 @@
-//! Migrates an instance to another database, another blob store, or both.
+//! Migration of an instance to another database, another blob store, or both.
 //!
-//! Files are immutable, so they can be copied while the service runs, any number of times; rows change, so
-//! they are copied once, at the end, while the service is stopped. That takes minutes where the files took
-//! hours, and needs no change tracking.
+//! Files are immutable, so they are copied while the service runs, any number of times; rows change, so they
+//! are copied once, at the end, while the service is stopped. That is minutes of downtime instead of the
+//! hours that the files take, and needs no change tracking.
 
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use blobs::Kept;
+use blobs::StoredPhoto;
 use futures_util::{StreamExt, stream};
 use model::{Clock, PhotoId};
 use sha2::{Digest, Sha256};
@@ -16,38 +16,40 @@ use store::{BlobState, ExportRow, Sink, Table};
 
 use crate::archive::{RowSpool, SpooledRows};
 use crate::error::Error;
+use crate::expected_files::ExpectedFiles;
 use crate::instance::Instance;
-use crate::photos::{ExpectedFiles, PhotoFiles, PhotosByShard};
+use crate::photos::{PhotoLookup, PhotosByShard};
 use crate::progress::Progress;
+use crate::row_rules::RowRules;
 
 /// Photos that are copied concurrently.
-const AT_ONCE: usize = 8;
+const CONCURRENT_PHOTOS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Files only, beside a running service: files at the destination are compared byte by byte.
+    /// Files only, while the service may run; files that the destination has are compared byte by byte.
     Copy,
-    /// The remaining files, compared by name and length, and all rows.
+    /// The remaining files and all rows; files that the destination has are compared by name and length.
     Finish,
-    /// Writes nothing; compares every row and every byte.
+    /// Compares every row and every byte; writes nothing.
     Verify,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct MigrateReport {
     pub photos: u64,
-    /// Photos that were copied now, and their bytes.
+    /// Photos that this run copied, and the size of their files.
     pub copied: u64,
     pub bytes: u64,
     /// Rows that were imported or compared.
     pub rows: u64,
-    /// An earlier attempt had imported them.
+    /// Whether an earlier run had imported the rows.
     pub rows_already_present: bool,
-    /// Photos at the destination without a row or a claim, counted by `Mode::Finish`.
+    /// Photos at the destination that have neither a row nor a claim, counted by `Mode::Finish`.
     pub orphans: u64,
 }
 
-/// From one instance to another. A part with the same location in both is left alone.
+/// Migrates `from` to `to`. A database or blob store that is the same in both is not copied.
 pub async fn migrate(
     from: &Instance,
     to: &Instance,
@@ -66,14 +68,14 @@ pub async fn migrate(
     let spool = from.store.export(spool.map_err(Error::Spool)?).await?;
     let spool = spool.finish().map_err(Error::Spool)?;
 
-    // Rows at the destination come from an earlier attempt, or belong to another instance.
+    // Rows at the destination come from an earlier run, or belong to another instance.
     let is_finished = rows_move && mode != Mode::Copy && !to.store.table_counts().await?.is_empty();
     if rows_move && !is_finished {
         to.ensure_empty().await?;
     }
     if is_finished && fingerprint(&to.store).await? != fingerprint_of(&spool)? {
         return Err(match mode {
-            Mode::Verify => different_rows(),
+            Mode::Verify => rows_mismatch(),
             _ => Error::NotEmpty {
                 location: to.location.database.to_string(),
                 counts: to.store.table_counts().await?,
@@ -81,9 +83,13 @@ pub async fn migrate(
         });
     }
 
+    if mode == Mode::Finish && rows_move && !is_finished {
+        check_rows(&spool)?;
+    }
+
     let mut report = MigrateReport::default();
     if blobs_move {
-        // Files that arrive before their rows are claimed, so that the service would collect them.
+        // Files are written before their rows, so they are claimed: the service collects claims without rows.
         let claims = rows_move && !is_finished && mode != Mode::Verify;
         let copier = PhotoCopier { from, to, mode, claims, is_finished, clock };
         report = copier.copy_all(&spool, &*progress).await?;
@@ -92,22 +98,22 @@ pub async fn migrate(
         Mode::Copy => return Ok(report),
         Mode::Verify if rows_move && !is_finished => return Err(Error::RowsNotCopied),
         Mode::Finish if rows_move && !is_finished => {
-            // Checked before the import as well: here a failure costs only another attempt.
+            // Checked before the import too, because a failure after it requires emptying the destination.
             ensure_unwritten(from, &spool, None).await?;
             progress.note("importing rows");
             let blob_state = if blobs_move { BlobState::Claimed } else { BlobState::InPlace };
             let rows = spool.rows().map_err(Error::Spool)?;
-            let rows = rows.map(|row| row.map_err(|error| store::Error::Refused(error.to_string())));
+            let rows = rows.map(|row| row.map_err(|error| store::Error::ImportRejected(error.to_string())));
             to.store.import(blob_state, rows).await?;
             if fingerprint(&to.store).await? != fingerprint_of(&spool)? {
-                return Err(different_rows());
+                return Err(rows_mismatch());
             }
         }
         Mode::Finish | Mode::Verify => {}
     }
     if mode == Mode::Finish {
-        let filled = rows_move.then(|| to.location.database.to_string());
-        ensure_unwritten(from, &spool, filled).await?;
+        let imported_into = rows_move.then(|| to.location.database.to_string());
+        ensure_unwritten(from, &spool, imported_into).await?;
     }
     if rows_move {
         report.rows = fingerprint_of(&spool)?.rows();
@@ -116,8 +122,19 @@ pub async fn migrate(
     Ok(report)
 }
 
-fn different_rows() -> Error {
-    Error::Different { what: "the content of the databases".to_owned(), is_finished: true }
+/// Finds a row that an import would refuse before anything is copied.
+fn check_rows(spool: &SpooledRows) -> Result<(), Error> {
+    let mut rules = RowRules::default();
+    for row in spool.rows().map_err(Error::Spool)? {
+        let row = row.map_err(Error::Spool)?;
+        let invalid = |rule| Error::InvalidRow { table: row.table(), row: row.to_string(), rule };
+        rules.check(&row, None).map_err(invalid)?;
+    }
+    Ok(())
+}
+
+fn rows_mismatch() -> Error {
+    Error::Mismatch { what: "the content of the databases".to_owned(), is_finished: true }
 }
 
 /// Copies the files of photos, shard by shard.
@@ -126,7 +143,7 @@ struct PhotoCopier<'a> {
     to: &'a Instance,
     mode: Mode,
     claims: bool,
-    /// Whether the rows were imported, after which no `Mode::Copy` runs any more.
+    /// Whether the rows were imported; `Mode::Copy` is refused from then on.
     is_finished: bool,
     clock: &'a Clock,
 }
@@ -142,16 +159,21 @@ impl PhotoCopier<'_> {
             if self.claims && !shard.is_empty() {
                 self.to.store.claim_photos(shard.keys().copied().collect(), self.clock.now()).await?;
             }
-            let there = self.to.blobs.shelf(last_byte).await?;
-            let there: HashMap<PhotoId, Kept> = there.into_iter().map(|kept| (kept.photo, kept)).collect();
+            let existing = self.to.blobs.list_shard(last_byte).await?;
+            let existing: HashMap<PhotoId, StoredPhoto> =
+                existing.into_iter().map(|stored| (stored.photo, stored)).collect();
             if self.mode == Mode::Finish {
-                let unknown = there.keys().copied().filter(|id| !shard.contains_key(id));
+                let unknown = existing.keys().copied().filter(|id| !shard.contains_key(id));
                 report.orphans += self.count_orphans(unknown).await?;
             }
             let copies = stream::iter(&shard).map(async |(id, expected)| {
-                Ok::<_, Error>((*id, expected.bytes, self.copy_photo(*id, *expected, there.get(id)).await?))
+                Ok::<_, Error>((
+                    *id,
+                    expected.bytes,
+                    self.copy_photo(*id, *expected, existing.get(id)).await?,
+                ))
             });
-            let mut copies = std::pin::pin!(copies.buffer_unordered(AT_ONCE));
+            let mut copies = std::pin::pin!(copies.buffer_unordered(CONCURRENT_PHOTOS));
             while let Some(outcome) = copies.next().await {
                 let (id, bytes, outcome) = outcome?;
                 match outcome {
@@ -174,17 +196,18 @@ impl PhotoCopier<'_> {
         }
         if not_copied > 0 {
             let is_finished = self.is_finished;
-            return Err(Error::PhotosNotCopied { there: photos - not_copied, photos, is_finished });
+            return Err(Error::PhotosNotCopied { copied: photos - not_copied, photos, is_finished });
         }
         Ok(report)
     }
 
-    /// How many of these have no claim either. A photo that was copied and then deleted at the source is
-    /// claimed where rows move too, and the service collects it; where rows stay, only `doctor` finds it.
+    /// How many of these photos without a row have no claim either. A photo that was deleted at the source
+    /// after it was copied is claimed if rows are migrated too, and the service collects it; if only files
+    /// are, it is an orphan that `doctor --fix` removes.
     async fn count_orphans(&self, unknown: impl Iterator<Item = PhotoId>) -> Result<u64, Error> {
         let mut orphans = 0;
         for id in unknown {
-            if !self.to.store.expects_bytes(id).await? {
+            if !self.to.store.is_photo_referenced(id).await? {
                 orphans += 1;
             }
         }
@@ -195,16 +218,16 @@ impl PhotoCopier<'_> {
         &self,
         id: PhotoId,
         expected: ExpectedFiles,
-        there: Option<&Kept>,
+        existing: Option<&StoredPhoto>,
     ) -> Result<CopyOutcome, Error> {
-        // Compared when it was copied, and immutable since.
-        if self.mode == Mode::Finish && there.is_some_and(|kept| expected.is_complete(kept)) {
+        // Its bytes were compared by `Mode::Copy`, and files are immutable.
+        if self.mode == Mode::Finish && existing.is_some_and(|stored| expected.is_complete(stored)) {
             return Ok(CopyOutcome::Same);
         }
         let files = match self.from.read_photo(id, expected).await? {
-            PhotoFiles::Complete(files) => files,
-            PhotoFiles::Deleted => return Ok(CopyOutcome::Deleted),
-            PhotoFiles::Missing => return Ok(CopyOutcome::Missing),
+            PhotoLookup::Complete(files) => files,
+            PhotoLookup::Deleted => return Ok(CopyOutcome::Deleted),
+            PhotoLookup::Missing => return Ok(CopyOutcome::Missing),
         };
         if self.mode != Mode::Verify {
             return Ok(if self.to.put_verified(id, &files).await? {
@@ -214,9 +237,9 @@ impl PhotoCopier<'_> {
             });
         }
         match self.to.blobs.files(id).await? {
-            there if there == files => Ok(CopyOutcome::Same),
-            there if there.is_empty() => Ok(CopyOutcome::NotCopied),
-            _ => Err(Error::Different { what: format!("photo {id}"), is_finished: self.is_finished }),
+            copy if copy == files => Ok(CopyOutcome::Same),
+            copy if copy.is_empty() => Ok(CopyOutcome::NotCopied),
+            _ => Err(Error::Mismatch { what: format!("photo {id}"), is_finished: self.is_finished }),
         }
     }
 }
@@ -225,24 +248,28 @@ enum CopyOutcome {
     Copied,
     Same,
     Deleted,
-    /// At the source.
+    /// The source lacks files of it.
     Missing,
-    /// `Mode::Verify` found nothing at the destination.
+    /// The destination has no files of it; only from `Mode::Verify`.
     NotCopied,
 }
 
 /// Refuses a source that was written to after its rows were spooled: those writes would be lost. A folder is
-/// locked; a server cannot be, so its rows are compared again. `filled` is the new database once the rows are
-/// in it.
-async fn ensure_unwritten(from: &Instance, spool: &SpooledRows, filled: Option<String>) -> Result<(), Error> {
+/// locked; a database server cannot be, so its rows are compared again. `imported_into` is the new database
+/// once it has the rows.
+async fn ensure_unwritten(
+    from: &Instance,
+    spool: &SpooledRows,
+    imported_into: Option<String>,
+) -> Result<(), Error> {
     if from.store.is_shared() && fingerprint(&from.store).await? != fingerprint_of(spool)? {
-        return Err(Error::SourceWritten { filled });
+        return Err(Error::SourceWritten { imported_into });
     }
     Ok(())
 }
 
-/// Compares databases independently of row order, which differs between backends: for each table its row
-/// count and the sum of its row checksums.
+/// The content of a database, independent of row order, which differs between backends: for each table the
+/// row count and the sum of the row checksums.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Fingerprint([(u64, u128); Table::ALL.len()]);
 
@@ -263,9 +290,9 @@ impl Fingerprint {
 }
 
 async fn fingerprint(store: &store::Store) -> Result<Fingerprint, Error> {
-    /// Keeps the first error.
-    struct Summed(io::Result<Fingerprint>);
-    impl Sink for Summed {
+    /// Stops the export at the first error.
+    struct FingerprintSink(io::Result<Fingerprint>);
+    impl Sink for FingerprintSink {
         fn take(&mut self, row: ExportRow) -> std::ops::ControlFlow<()> {
             let Ok(fingerprint) = &mut self.0 else { return std::ops::ControlFlow::Break(()) };
             if let Err(error) = fingerprint.add(&row) {
@@ -274,8 +301,8 @@ async fn fingerprint(store: &store::Store) -> Result<Fingerprint, Error> {
             std::ops::ControlFlow::Continue(())
         }
     }
-    let summed = store.export(Summed(Ok(Fingerprint::default()))).await?;
-    summed.0.map_err(Error::Spool)
+    let sink = store.export(FingerprintSink(Ok(Fingerprint::default()))).await?;
+    sink.0.map_err(Error::Spool)
 }
 
 fn fingerprint_of(spool: &SpooledRows) -> Result<Fingerprint, Error> {

@@ -1,8 +1,8 @@
-//! The dry run of a migration: what it would have to do.
+//! The dry run of a migration.
 
 use std::collections::HashMap;
 
-use blobs::Kept;
+use blobs::StoredPhoto;
 use model::PhotoId;
 use store::TableCounts;
 
@@ -15,7 +15,7 @@ use crate::progress::Progress;
 pub struct Plan {
     pub photos: u64,
     pub bytes: u64,
-    /// Photos at the destination already, by the names and lengths of their files.
+    /// Photos that the destination has already, compared by the names and lengths of their files.
     pub already_copied: u64,
     pub bytes_already_copied: u64,
     /// Photos whose files are missing at the source.
@@ -23,8 +23,8 @@ pub struct Plan {
     pub counts: TableCounts,
 }
 
-/// Reads both ends, and refuses what a migration would refuse. `to` is `None` while there is no destination
-/// yet.
+/// Reads source and destination, and returns the errors that a migration would. `to` is `None` if the
+/// destination does not exist yet.
 pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progress) -> Result<Plan, Error> {
     if let Some(to) = to {
         let rows_move = !from.location.database.is_same(&to.location.database);
@@ -37,21 +37,21 @@ pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progres
     }
     let counts = from.store.table_counts().await?;
     let mut plan = Plan { counts, ..Plan::default() };
-    progress.begin("examining", counts.photos, 0);
+    progress.begin("checking", counts.photos, 0);
     for (last_byte, shard) in from.store.export(PhotosByShard::default()).await?.each() {
-        let kept = by_photo(from.blobs.shelf(last_byte).await?);
-        let there = match to {
-            Some(to) => by_photo(to.blobs.shelf(last_byte).await?),
+        let source = by_photo(from.blobs.list_shard(last_byte).await?);
+        let existing = match to {
+            Some(to) => by_photo(to.blobs.list_shard(last_byte).await?),
             None => HashMap::new(),
         };
         for (id, expected) in &shard {
             plan.photos += 1;
             plan.bytes += expected.bytes;
-            if there.get(id).is_some_and(|kept| expected.is_complete(kept)) {
+            if existing.get(id).is_some_and(|stored| expected.is_complete(stored)) {
                 plan.already_copied += 1;
                 plan.bytes_already_copied += expected.bytes;
             }
-            let is_complete = kept.get(id).is_some_and(|kept| expected.is_complete(kept));
+            let is_complete = source.get(id).is_some_and(|stored| expected.is_complete(stored));
             if !is_complete && from.store.photo(*id).await?.is_some() {
                 plan.missing.push(*id);
             }
@@ -61,6 +61,6 @@ pub async fn plan(from: &Instance, to: Option<&Instance>, progress: &dyn Progres
     Ok(plan)
 }
 
-fn by_photo(kept: Vec<Kept>) -> HashMap<PhotoId, Kept> {
-    kept.into_iter().map(|kept| (kept.photo, kept)).collect()
+fn by_photo(stored: Vec<StoredPhoto>) -> HashMap<PhotoId, StoredPhoto> {
+    stored.into_iter().map(|stored| (stored.photo, stored)).collect()
 }

@@ -1,11 +1,11 @@
-//! The progress of a long operation, reported to its caller.
+//! Progress reports of a long operation.
 
-/// Called by the tasks that do the work, so an implementation must not block.
+/// Implementations must not block: the methods are called from async tasks.
 pub trait Progress: Send + Sync {
-    /// Starts an operation over so many photos and bytes; 0 where the total is unknown.
+    /// Starts an operation with its totals; 0 where a total is unknown.
     fn begin(&self, operation: &str, photos: u64, bytes: u64);
 
-    /// Adds to what is done.
+    /// Adds to the photos and bytes that are done.
     fn advance(&self, photos: u64, bytes: u64);
 
     /// Prints a line of its own.

@@ -1,77 +1,126 @@
-//! Restores an archive into an empty instance, or verifies one.
+//! Restore: imports an archive into an empty instance, or verifies one.
 //!
-//! Files go in first, each photo under a claim; the rows follow in one transaction, which is committed only
-//! when the archive has been read to its end and every checksum matched. An attempt that dies leaves claims
-//! and no rows: the next one continues, and a service that starts instead removes them.
+//! Files are written first, each photo under a claim; the rows follow in one transaction, which commits only
+//! when the archive has been read to its end and every checksum matched. An interrupted restore leaves claims
+//! and no rows: the next restore resumes, and a service that starts instead collects the claimed files.
 
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use blobs::{Part, Square};
+use blobs::{Master, PhotoFile};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use model::{Clock, PhotoId};
 use store::{BlobState, ExportRow, TableCounts};
 use tokio::sync::mpsc;
 
-use crate::archive::{ArchiveError, Content, Contents, Manifest};
+use crate::archive::{ArchiveError, Item, Manifest, Reader};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::progress::Progress;
 
-/// Photos that are written concurrently, and rows that are queued for the import.
-const AT_ONCE: usize = 8;
+/// Photos that are written concurrently, and the capacity of the channel for photos.
+const CONCURRENT_PHOTOS: usize = 8;
+/// The capacity of the channel for rows.
 const ROW_QUEUE: usize = 1_000;
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RestoreOptions {
+    /// Restore what is not damaged, instead of failing.
+    pub skip_damaged: bool,
+    /// Restore sessions too. A backup outlives logouts, so by default all users log in again.
+    pub keep_sessions: bool,
+}
 
 #[derive(Debug)]
 pub struct RestoreReport {
-    pub manifest: Manifest,
+    /// `None` if it is damaged.
+    pub manifest: Option<Manifest>,
     pub counts: TableCounts,
-    /// Photos that an interrupted attempt had restored.
+    /// Photos that an interrupted restore had written.
     pub already_present: u64,
+    /// Sessions of the archive that were not restored.
+    pub ended_sessions: u64,
+    /// Everything that was left out because of `skip_damaged`.
+    pub damage: Vec<ArchiveError>,
+    /// Photos that were left out because nothing refers to them any more.
+    pub unreferenced_photos: usize,
 }
 
-type Photo = (PhotoId, Vec<(Part, Bytes)>);
-/// Ends with `None`, so that a thread that dies is not taken for one that is done.
+/// What the reader thread reports at the end of an archive.
+#[derive(Debug, Default)]
+struct ArchiveEnd {
+    manifest: Option<Manifest>,
+    ended_sessions: u64,
+    damage: Vec<ArchiveError>,
+}
+
+type Photo = (PhotoId, Vec<(PhotoFile, Bytes)>);
+/// `None` marks the end, so that a reader thread that panics does not look like a complete archive.
 type RowSender = SyncSender<Result<Option<ExportRow>, store::Error>>;
 
 impl Instance {
     pub async fn restore(
         &self,
         from: impl Read + Send + 'static,
+        options: RestoreOptions,
         clock: &Clock,
         progress: Arc<dyn Progress>,
     ) -> Result<RestoreReport, Error> {
         self.ensure_empty().await?;
-        let (photos, mut arriving) = mpsc::channel(AT_ONCE);
-        let (rows, received_rows) = sync_channel(ROW_QUEUE);
-        let reader = spawn_reader(from, photos, rows)?;
+        let (photos, mut photo_receiver) = mpsc::channel(CONCURRENT_PHOTOS);
+        let (rows, row_receiver) = sync_channel(ROW_QUEUE);
+        let reader = spawn_reader(from, options, photos, rows)?;
 
         progress.begin("restoring", 0, 0);
-        let (mut batch, mut already_present) = (Vec::with_capacity(AT_ONCE), 0);
-        while arriving.recv_many(&mut batch, AT_ONCE).await > 0 {
+        let (mut batch, mut already_present) = (Vec::with_capacity(CONCURRENT_PHOTOS), 0);
+        while photo_receiver.recv_many(&mut batch, CONCURRENT_PHOTOS).await > 0 {
             let ids = batch.iter().map(|(id, _)| *id).collect();
             self.store.claim_photos(ids, clock.now()).await?;
-            let new = try_join_all(batch.iter().map(|(id, files)| self.put_verified(*id, files))).await?;
-            already_present += new.iter().filter(|is_new| !**is_new).count() as u64;
+            let written = try_join_all(batch.iter().map(|(id, files)| self.put_verified(*id, files))).await?;
+            already_present += written.iter().filter(|is_new| !**is_new).count() as u64;
             let lengths = batch.iter().flat_map(|(_, files)| files).map(|(_, bytes)| bytes.len() as u64);
             progress.advance(batch.len() as u64, lengths.sum());
             batch.clear();
         }
-        let counts = self.store.import(BlobState::Claimed, ReceivedRows(received_rows)).await;
-        // If both fail, the archive's error is the cause …
-        let manifest = tokio::task::spawn_blocking(move || reader.join()).await;
-        let manifest = manifest.map_err(|error| Error::Stopped(error.to_string()))?;
-        let manifest = manifest.map_err(|_| Error::Stopped("it panicked".to_owned()))?;
-        match (manifest, counts) {
-            // … unless the database failed by itself, which ended the reader.
-            (Err(_), Err(error)) if !matches!(error, store::Error::Refused(_)) => Err(error.into()),
-            (Err(damage), _) => Err(damage.into()),
-            (Ok(_), Err(error)) => Err(error.into()),
-            (Ok(manifest), Ok(counts)) => Ok(RestoreReport { manifest, counts, already_present }),
+        let counts = self.store.import(BlobState::Claimed, ReceivedRows(row_receiver)).await;
+        // If both fail, the archive's error is the cause: the reader thread makes the import fail …
+        let end = tokio::task::spawn_blocking(move || reader.join()).await;
+        let end = end.map_err(|error| Error::ThreadFailed(error.to_string()))?;
+        let end = end.map_err(|_| Error::ThreadFailed("it panicked".to_owned()))?;
+        let (end, counts) = match (end, counts) {
+            // … unless the database failed first, which closed the channel of the reader thread.
+            (Err(_), Err(error)) if !matches!(error, store::Error::ImportRejected(_)) => {
+                return Err(error.into());
+            }
+            (Err(damage), _) => return Err(damage.into()),
+            (Ok(_), Err(error)) => return Err(error.into()),
+            (Ok(end), Ok(counts)) => (end, counts),
+        };
+        // The archive may have the sequences of a database in which they lag.
+        self.store.fix_sequences().await?;
+        let ArchiveEnd { manifest, ended_sessions, damage } = end;
+        let mut report = RestoreReport {
+            manifest,
+            counts,
+            already_present,
+            ended_sessions,
+            damage,
+            unreferenced_photos: 0,
+        };
+        if !report.damage.is_empty() {
+            report.unreferenced_photos = self.reconcile(clock).await?;
+            report.counts = self.store.table_counts().await?;
         }
+        Ok(report)
+    }
+
+    /// Corrects what depends on rows that were left out: the counts of likes, and photos without their post.
+    async fn reconcile(&self, clock: &Clock) -> Result<usize, Error> {
+        self.store.recount_likes().await?;
+        Ok(self.store.delete_unreferenced_photos(clock.now()).await?)
     }
 
     pub(super) async fn ensure_empty(&self) -> Result<TableCounts, Error> {
@@ -83,24 +132,28 @@ impl Instance {
         }
     }
 
-    /// Writes the files of a photo and reads them back; `false` when the same files were there before.
-    pub(super) async fn put_verified(&self, id: PhotoId, files: &[(Part, Bytes)]) -> Result<bool, Error> {
-        let there = self.blobs.files(id).await?;
-        if there == files {
+    /// Writes the files of a photo and reads them back; `false` when identical files existed before.
+    pub(super) async fn put_verified(
+        &self,
+        id: PhotoId,
+        files: &[(PhotoFile, Bytes)],
+    ) -> Result<bool, Error> {
+        let existing = self.blobs.files(id).await?;
+        if existing == files {
             return Ok(false);
         }
-        // Left by an interrupted attempt.
-        if !there.is_empty() {
+        // Written in part by an interrupted attempt.
+        if !existing.is_empty() {
             self.blobs.delete(id).await?;
         }
-        let (mut squares, mut original) = (Vec::new(), None);
-        for (part, bytes) in files {
-            match part {
-                Part::Square(side) => squares.push(Square { side: *side, bytes: bytes.clone() }),
-                Part::Original => original = Some(bytes.clone()),
+        let (mut masters, mut original) = (Vec::new(), None);
+        for (file, bytes) in files {
+            match file {
+                PhotoFile::Master(side) => masters.push(Master { side: *side, bytes: bytes.clone() }),
+                PhotoFile::Original => original = Some(bytes.clone()),
             }
         }
-        self.blobs.put(id, squares, original).await?;
+        self.blobs.put(id, masters, original).await?;
         if self.blobs.files(id).await? != files {
             return Err(Error::ReadBackMismatch { location: self.location.blobs.to_string(), photo: id });
         }
@@ -108,23 +161,23 @@ impl Instance {
     }
 }
 
-/// Reads an archive to its end and checks every byte of it. Returns all damage that can be told apart.
+/// Reads an archive to its end and verifies every byte. Returns all damage, up to a limit.
 pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<ArchiveError>> {
     const MAX_REPORTED: usize = 20;
-    let mut contents = Contents::new(from);
+    let mut reader = Reader::new(from);
     let (mut damage, mut end) = (Vec::new(), None);
     progress.begin("verifying", 0, 0);
     loop {
-        match contents.next() {
-            Ok(Some(Content::Photo(_, files))) => {
+        match reader.next() {
+            Ok(Some(Item::Photo(_, files))) => {
                 progress.advance(1, files.iter().map(|(_, bytes)| bytes.len() as u64).sum());
             }
-            Ok(Some(Content::Rows(_))) => {}
-            Ok(Some(Content::End(manifest))) => end = Some(manifest),
+            Ok(Some(Item::Rows(_))) => {}
+            Ok(Some(Item::End(manifest))) => end = Some(manifest),
             Ok(None) => break,
             Err(error @ ArchiveError::Damaged { .. }) if damage.len() < MAX_REPORTED => damage.push(error),
             Err(error) => {
-                // After damage, further errors are its consequence.
+                // After damage, any other error is a consequence of it.
                 if damage.is_empty() {
                     damage.push(error);
                 }
@@ -138,57 +191,74 @@ pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<
     }
 }
 
-/// Reads on a thread of its own: photos first, then rows. The import receives damage as an error before the
-/// end, so it rolls back.
+/// Starts the reader thread, which sends photos, then rows. Damage is sent as an error in place of the end,
+/// so that the import rolls back.
 fn spawn_reader(
     from: impl Read + Send + 'static,
+    options: RestoreOptions,
     photos: mpsc::Sender<Photo>,
     rows: RowSender,
-) -> Result<JoinHandle<Result<Manifest, ArchiveError>>, Error> {
+) -> Result<JoinHandle<Result<ArchiveEnd, ArchiveError>>, Error> {
     let read = move || {
-        let read = read_all(from, photos, &rows);
-        let last = match &read {
+        let outcome = read_all(from, options, photos, &rows);
+        let last = match &outcome {
             Ok(_) => Ok(None),
-            Err(error) => Err(store::Error::Refused(error.to_string())),
+            Err(error) => Err(store::Error::ImportRejected(error.to_string())),
         };
-        // The receiver is gone when writing the photos has failed.
+        // The receiver is dropped when writing the photos has failed.
         drop(rows.send(last));
-        read
+        outcome
     };
     let thread = std::thread::Builder::new().name("archive".into()).spawn(read);
-    thread.map_err(|error| Error::Stopped(error.to_string()))
+    thread.map_err(|error| Error::ThreadFailed(error.to_string()))
 }
 
 fn read_all(
     from: impl Read,
+    options: RestoreOptions,
     photos: mpsc::Sender<Photo>,
     rows: &RowSender,
-) -> Result<Manifest, ArchiveError> {
-    let gone = || ArchiveError::Read(std::io::Error::other("the restore has ended"));
-    let mut contents = Contents::new(from);
+) -> Result<ArchiveEnd, ArchiveError> {
+    let aborted = || ArchiveError::Read(std::io::Error::other("the restore was aborted"));
+    let mut reader = Reader::new(from);
     let mut photos = Some(photos);
-    let mut end = None;
-    while let Some(content) = contents.next()? {
-        match content {
-            Content::Photo(id, files) => {
-                let taken = photos.as_ref().is_some_and(|photos| photos.blocking_send((id, files)).is_ok());
-                if !taken {
-                    return Err(gone());
+    let (mut end, mut has_users) = (ArchiveEnd::default(), false);
+    loop {
+        match reader.next() {
+            Ok(Some(Item::Photo(id, files))) => {
+                let is_sent = photos.as_ref().is_some_and(|photos| photos.blocking_send((id, files)).is_ok());
+                if !is_sent {
+                    return Err(aborted());
                 }
             }
-            Content::Rows(some) => {
+            Ok(Some(Item::Rows(batch))) => {
                 photos = None;
-                for row in some {
-                    rows.send(Ok(Some(row))).map_err(|_| gone())?;
+                for row in batch {
+                    if matches!(row, ExportRow::Session(_)) && !options.keep_sessions {
+                        end.ended_sessions += 1;
+                        continue;
+                    }
+                    has_users |= matches!(row, ExportRow::User(_));
+                    rows.send(Ok(Some(row))).map_err(|_| aborted())?;
                 }
             }
-            Content::End(manifest) => end = Some(manifest),
+            Ok(Some(Item::End(manifest))) => end.manifest = Some(manifest),
+            Ok(None) => break,
+            Err(damage @ ArchiveError::Damaged { .. }) if options.skip_damaged => end.damage.push(damage),
+            Err(damage @ ArchiveError::Truncated { .. }) if options.skip_damaged => {
+                end.damage.push(damage);
+                break;
+            }
+            Err(error) => return Err(error),
         }
     }
-    end.ok_or(ArchiveError::CutOff { last: "the last entry".to_owned() })
+    match end.damage.first() {
+        Some(first) if !has_users => Err(ArchiveError::NothingLeft { first: first.to_string() }),
+        _ => Ok(end),
+    }
 }
 
-/// The rows that the reader thread sends.
+/// The rows from the reader thread, as the iterator that an import takes.
 struct ReceivedRows(Receiver<Result<Option<ExportRow>, store::Error>>);
 
 impl Iterator for ReceivedRows {
@@ -197,7 +267,9 @@ impl Iterator for ReceivedRows {
     fn next(&mut self) -> Option<Self::Item> {
         match self.0.recv() {
             Ok(row) => row.transpose(),
-            Err(_) => Some(Err(store::Error::Refused("the archive was not read to its end".to_owned()))),
+            Err(_) => {
+                Some(Err(store::Error::ImportRejected("the archive was not read to its end".to_owned())))
+            }
         }
     }
 }
@@ -207,12 +279,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_without_an_end_are_an_error() {
-        let (rows, arriving) = sync_channel(4);
+    fn rows_without_an_end_marker_are_an_error() {
+        let (rows, receiver) = sync_channel(4);
         drop(rows);
-        assert!(matches!(ReceivedRows(arriving).next(), Some(Err(_))));
-        let (rows, arriving) = sync_channel(4);
+        assert!(matches!(ReceivedRows(receiver).next(), Some(Err(_))));
+        let (rows, receiver) = sync_channel(4);
         rows.send(Ok(None)).unwrap();
-        assert!(ReceivedRows(arriving).next().is_none());
+        assert!(ReceivedRows(receiver).next().is_none());
     }
 }

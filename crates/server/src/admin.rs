@@ -1,4 +1,4 @@
-//! The operators' own listener: metrics, and nothing the public should see.
+//! The admin listener, which serves `/metrics` apart from the public listener.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::http::ResponseCache;
 use crate::metrics::Metrics;
 
 #[derive(Clone)]
-struct Admin {
+struct AdminState {
     app: App,
     metrics: Arc<Metrics>,
     responses: Arc<ResponseCache>,
@@ -28,12 +28,17 @@ pub(crate) fn router(
     responses: Arc<ResponseCache>,
     token: Option<Secret>,
 ) -> Router {
-    Router::new().route("/metrics", get(show)).with_state(Admin { app, metrics, responses, token })
+    Router::new().route("/metrics", get(get_metrics)).with_state(AdminState {
+        app,
+        metrics,
+        responses,
+        token,
+    })
 }
 
-async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
+async fn get_metrics(State(admin): State<AdminState>, headers: HeaderMap) -> Response {
     if let Some(token) = &admin.token
-        && !presents(&headers, token)
+        && !is_authorized(&headers, token)
     {
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], "send the admin token\n")
             .into_response();
@@ -41,7 +46,7 @@ async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
     let mut stats = match admin.app.stats().await {
         Ok(stats) => stats,
         Err(error) => {
-            tracing::error!(%error, "no figures for the metrics");
+            tracing::error!(%error, "metrics: statistics unavailable");
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
     };
@@ -52,13 +57,13 @@ async fn show(State(admin): State<Admin>, headers: HeaderMap) -> Response {
             ([(CONTENT_TYPE, media_type)], text).into_response()
         }
         Err(error) => {
-            tracing::error!(%error, "the metrics could not be written");
+            tracing::error!(%error, "metrics: encoding failed");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
 
-fn presents(headers: &HeaderMap, token: &Secret) -> bool {
+fn is_authorized(headers: &HeaderMap, token: &Secret) -> bool {
     let sent = headers.get(AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
     sent.is_some_and(|sent| token.matches(sent))
 }

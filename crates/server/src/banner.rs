@@ -1,12 +1,12 @@
-//! The startup banner: that the service is ready, and where.
+//! The startup banner: reports readiness, with the addresses of the service.
 
 use crate::config::Config;
 use crate::demo::Guest;
 use crate::service::Service;
 use crate::telemetry;
 
-/// Text for people, or an event where the log is JSON. `guest` is the account of a demo.
-pub(crate) fn announce(config: &Config, service: &Service, guest: Option<&Guest>) {
+/// Prints text, or logs a `ready` event if the log is JSON. `guest` is the account of a demo.
+pub(crate) fn print_banner(config: &Config, service: &Service, guest: Option<&Guest>) {
     let address = format!("http://{}", service.address());
     let metrics = service.admin_address().map(|address| format!("http://{address}/metrics"));
     let folder = config.data_dir.display();
@@ -22,9 +22,9 @@ pub(crate) fn announce(config: &Config, service: &Service, guest: Option<&Guest>
         eprintln!("  Listening on: {address}");
     }
     if let Some(Guest { username, password }) = guest {
-        eprintln!("  Sign in as {username} with the password {password}.");
-        eprintln!("  Everything is in {folder} and will be deleted at the end.");
-        eprintln!("  The photos are other people's work: `pinhole demo --help` names them.");
+        eprintln!("  Log in as {username} with the password {password}.");
+        eprintln!("  All data is in {folder}, and is deleted on exit.");
+        eprintln!("  Photo credits and licences: `pinhole demo --help`.");
     } else {
         eprintln!("  Photos and database: {folder}");
     }

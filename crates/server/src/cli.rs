@@ -1,4 +1,4 @@
-//! The command line: a command, and the settings given as flags.
+//! The command line: a subcommand, and settings as flags.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -23,11 +23,11 @@ struct Cli {
     command: Option<Command>,
 }
 
-/// Runs the program. `args` begin with its name.
+/// Runs the program. The first of `args` is its name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match parse(args) {
         Ok(cli) => cli,
-        // Prints help or version too, with the exit code that fits.
+        // Also the outcome of --help and --version, with exit code 0.
         Err(usage) => usage.exit(),
     };
     let loaded = match Config::load(&cli.flags, std::env::vars_os(), |path| std::fs::read_to_string(path)) {
@@ -35,19 +35,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return fail(error),
     };
     if let Err(error) = telemetry::check(&loaded.config) {
-        return fail(loaded.refuse("log", error));
+        return fail(loaded.invalid("log", error));
     }
-    // Every file holds password hashes, sessions or private photos: no other user of this machine may read
-    // them.
+    // Files hold password hashes, sessions and photos: other users of this machine get no access.
     umask(Mode::RWXG | Mode::RWXO);
-    cli.command.unwrap_or(Command::Serve).run(&loaded)
+    cli.command.unwrap_or_default().run(&loaded)
 }
 
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command_line().try_get_matches_from(args)?)
 }
 
-/// The settings are a table below the help of `pinhole`; the commands refer to it.
+/// `pinhole --help` ends with a table of the settings; the help of each subcommand refers to it.
 fn command_line() -> clap::Command {
     let styles = Styles::styled();
     let settings = config::help(*styles.get_header(), *styles.get_literal());
@@ -55,7 +54,7 @@ fn command_line() -> clap::Command {
 }
 
 fn refer_to_settings(command: clap::Command) -> clap::Command {
-    let hint = "Every setting is accepted as well, such as --data-dir: see `pinhole --help`.";
+    let hint = "All settings are accepted as flags too, such as --data-dir: see `pinhole --help`.";
     let help = match command.get_after_help() {
         Some(own) => format!("{}\n\n{hint}", own.ansi()),
         None => hint.to_owned(),
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn the_command_line_passes_the_assertions_of_clap() {
         command_line().debug_assert();
     }
 
@@ -97,6 +96,7 @@ mod tests {
     fn the_arguments_of_every_command_are_parsed() {
         for line in [
             "pinhole serve",
+            "pinhole serve --init",
             "pinhole demo",
             "pinhole backup b.tar",
             "pinhole backup --force --skip-missing b.tar",
@@ -105,6 +105,7 @@ mod tests {
             "pinhole backup verify b.tar --log warn",
             "pinhole restore b.tar",
             "pinhole restore -",
+            "pinhole restore --skip-damaged --keep-sessions b.tar",
             "pinhole doctor --fix",
             "pinhole doctor --json",
             "pinhole migrate --to-database postgres://db/pinhole --to-blobs s3://bucket",
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_url_of_a_database_can_come_from_a_file() {
+    fn to_database_file_reads_the_location_from_a_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "postgres://db/pinhole\n").unwrap();
         let line = format!("pinhole migrate --to-database-file {}", file.path().display());
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_flag_or_command_is_met_with_the_nearest() {
+    fn the_error_of_a_mistyped_flag_or_command_suggests_the_nearest() {
         for (line, nearest) in [
             ("pinhole --max-uplod 1MiB", "'--max-upload'"),
             ("pinhole serve --lisen x", "'--listen'"),
@@ -203,9 +204,12 @@ mod tests {
             let error = usage(&line);
             assert_eq!((error.kind(), error.exit_code()), (ErrorKind::DisplayHelp, 0), "{line}");
             let help = error.to_string();
-            assert!(help.contains("--data-dir"), "settings are mentioned in {line}:\n{help}");
+            assert!(help.contains("--data-dir"), "the help of {line} does not mention settings:\n{help}");
             for help_line in help.lines() {
-                assert!(help_line.chars().count() <= 100, "too long in {line}: {help_line}");
+                assert!(
+                    help_line.chars().count() <= 100,
+                    "a line of the help of {line} is too long: {help_line}"
+                );
             }
         }
     }

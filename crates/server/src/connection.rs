@@ -1,6 +1,6 @@
-//! What the listener and the handlers of requests know of each other.
+//! The interface between the listener and the request handlers.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::body::Body;
@@ -11,11 +11,13 @@ use tower::Service;
 
 use crate::response_body::BodyOverride;
 
-/// The addresses of a connection.
+/// The peer and local addresses of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectionAddrs {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
+    /// Whether the connection is beyond the limits: only health probes are served on it, once.
+    pub(crate) is_reserve: bool,
 }
 
 /// Handles the requests of every connection.
@@ -38,26 +40,5 @@ impl RequestHandler for Router {
         head.extensions.insert(addrs);
         let Ok(response) = self.call(Request::from_parts(head, body)).await;
         HandledResponse { response, body: BodyOverride::default() }
-    }
-}
-
-/// What counts as one client: an IPv6 household usually owns a /64.
-pub(crate) fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) >> 64 << 64).into()),
-        v4 @ IpAddr::V4(_) => v4,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_household_counts_once() {
-        let same: [IpAddr; 2] = ["2001:db8::1".parse().unwrap(), "2001:db8::ffff:2".parse().unwrap()];
-        assert_eq!(network(same[0]), network(same[1]));
-        assert_ne!(network(same[0]), network("2001:db8:0:1::1".parse().unwrap()));
-        assert_eq!(network("::ffff:10.0.0.1".parse().unwrap()), "10.0.0.1".parse::<IpAddr>().unwrap());
     }
 }

@@ -1,8 +1,8 @@
-//! Lingering close: a request body that is drained when the handler has not read it.
+//! Lingering close: drains a request body that the handler has not read to its end.
 //!
-//! An answer that comes before the whole body has been read (an error, mostly) must not be lost to a
-//! client that is still sending: closing on it would reset the connection and destroy the answer on its
-//! way. So what is left is read and thrown away for a while, within bounds.
+//! A response that is sent while the client still sends the body (usually an error) would be lost if the
+//! connection were closed: unread data makes the kernel send a reset, and the client discards the response.
+//! So the rest of the body is read and discarded, up to limits.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,15 +14,15 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-/// How much and how long is read for nothing at most, and how long a pause is waited for.
+/// Draining ends after this many bytes, this time in all, or this time without data.
 const MAX_BYTES: u64 = 512 << 20;
 const MAX_TIME: Duration = Duration::from_secs(10);
-const MAX_PAUSE: Duration = Duration::from_secs(1);
+const MAX_IDLE: Duration = Duration::from_secs(1);
 
 pub(crate) struct LingeringBody(Option<Incoming>);
 
 impl LingeringBody {
-    /// A client that waits for `100 Continue` is not sending yet: reading on would ask it to.
+    /// Returns the body unchanged if the client waits for `100 Continue`: draining would make hyper send it.
     pub(crate) fn new(body: Incoming, expects_continue: bool) -> Result<Self, Incoming> {
         if expects_continue { Err(body) } else { Ok(Self(Some(body))) }
     }
@@ -63,7 +63,7 @@ impl Drop for LingeringBody {
 
 async fn drain(mut body: Incoming) {
     let mut read = 0;
-    while let Ok(Some(Ok(frame))) = timeout(MAX_PAUSE, body.frame()).await {
+    while let Ok(Some(Ok(frame))) = timeout(MAX_IDLE, body.frame()).await {
         read += frame.data_ref().map_or(0, |data| data.len() as u64);
         if read > MAX_BYTES {
             return;

@@ -1,12 +1,12 @@
-//! The listener: accepts connections within limits and serves HTTP on them.
+//! The listener: accepts TCP connections up to the connection limits and serves HTTP/1.1 on them.
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::{Crowd, Inside};
+use app::{Client, FairPermit, FairSemaphore, PermitLimits, Revocation};
 use axum::body::Body;
 use http::header::EXPECT;
 use http_body::Body as _;
@@ -20,18 +20,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::config::Config;
-use crate::connection::{ConnectionAddrs, HandledResponse, RequestHandler, network};
+use crate::connection::{ConnectionAddrs, HandledResponse, RequestHandler};
 use crate::linger::LingeringBody;
 use crate::metrics::Metrics;
 use crate::response_body::{BodyOverride, ResponseBody};
 use crate::stream::{ConnectionState, Stream, Timeouts};
 
-/// What a connection may do, and how many there may be.
+/// Connection limits and timeouts of a listener.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionLimits {
     max: usize,
     max_per_address: usize,
-    /// Trusted proxies, whose connections carry requests of many clients.
+    /// Trusted proxies. The limit per address does not apply to them: they carry requests of many clients.
     exempt: Vec<IpNet>,
     timeouts: Timeouts,
     shutdown_timeout: Duration,
@@ -49,7 +49,8 @@ impl ConnectionLimits {
     }
 }
 
-/// Serves until `stop` turns true, then lets running requests finish.
+/// Serves until `stop` is true, then shuts down gracefully: requests in progress get `shutdown_timeout` to
+/// finish.
 pub(crate) async fn serve(
     listener: TcpListener,
     handler: impl RequestHandler,
@@ -57,12 +58,12 @@ pub(crate) async fn serve(
     metrics: Arc<Metrics>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let open = Crowd::new(limits.max, limits.max_per_address);
+    let admission = Admission::new(&limits);
     let graceful = GracefulShutdown::new();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            // A dropped sender means the same as a stop.
+            // An error means that the sender was dropped, which is a stop too.
             _ = stop.wait_for(|stop| *stop) => break,
         };
         let (stream, peer) = match accepted {
@@ -72,32 +73,85 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let address = peer.ip().to_canonical();
-        let exempt = limits.exempt.iter().any(|net| net.contains(&address));
-        let place = if exempt { open.enter_freely(address) } else { open.enter(network(address)) };
-        let Some(place) = place else {
+        let Some(admitted) = admission.admit(peer) else {
             metrics.refused_connections.inc();
             refuse(&stream);
             continue;
         };
-        let place = CountedConnection::new(place, &metrics);
-        match connection(stream, peer, handler.clone(), &limits) {
+        if admitted.is_reserve {
+            metrics.refused_connections.inc();
+        }
+        let counted = CountedConnection::new(&metrics);
+        match connection(stream, peer, handler.clone(), limits.timeouts, &admitted) {
             Ok(connection) => {
                 let connection = graceful.watch(connection);
                 tokio::spawn(async move {
-                    // Clients may drop a connection at any time.
-                    if let Err(error) = connection.await {
-                        tracing::debug!(%error, %peer, "a connection ended badly");
+                    tokio::select! {
+                        // At level debug: clients may drop a connection at any time.
+                        ended = connection => if let Err(error) = ended {
+                            tracing::debug!(%error, %peer, "connection failed");
+                        },
+                        () = admitted.permit.holder().revoked() => {
+                            tracing::debug!(%peer, "idle connection closed in favour of a new one");
+                        }
                     }
-                    drop(place);
+                    drop(counted);
                 });
             }
-            Err(error) => tracing::debug!(%error, %peer, "a connection could not be set up"),
+            Err(error) => tracing::debug!(%error, %peer, "connection setup failed"),
         }
     }
     drop(listener);
     if tokio::time::timeout(limits.shutdown_timeout, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests did not finish in time and were cut off");
+        tracing::warn!("graceful shutdown timed out; connections closed");
+    }
+}
+
+/// Admits connections up to the limits. Beyond them, an idle connection is closed in favour of a new one; if
+/// none is idle, a small reserve accepts connections for health probes, which an overload must not fail.
+struct Admission {
+    connections: Arc<FairSemaphore>,
+    reserve: Arc<FairSemaphore>,
+    exempt: Vec<IpNet>,
+}
+
+struct AdmittedConnection {
+    permit: FairPermit,
+    is_reserve: bool,
+}
+
+const RESERVE: PermitLimits =
+    PermitLimits { max: 64, max_per_network: 8, max_per_user: 8, revocation: Revocation::Idle };
+
+/// Of a connection of the reserve: a probe sends its request at once.
+const RESERVE_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl Admission {
+    fn new(limits: &ConnectionLimits) -> Self {
+        let connections = FairSemaphore::new(PermitLimits {
+            max: limits.max,
+            max_per_network: limits.max_per_address,
+            max_per_user: limits.max_per_address,
+            revocation: Revocation::Idle,
+        });
+        Self { connections, reserve: FairSemaphore::new(RESERVE), exempt: limits.exempt.clone() }
+    }
+
+    fn admit(&self, peer: SocketAddr) -> Option<AdmittedConnection> {
+        let address = peer.ip().to_canonical();
+        let client = Client::anonymous(address);
+        let permit = if self.exempt.iter().any(|net| net.contains(&address)) {
+            self.connections.try_acquire_exempt(client)
+        } else {
+            self.connections.try_acquire(client)
+        };
+        match permit {
+            Some(permit) => Some(AdmittedConnection { permit, is_reserve: false }),
+            None => {
+                let permit = self.reserve.try_acquire(client)?;
+                Some(AdmittedConnection { permit, is_reserve: true })
+            }
+        }
     }
 }
 
@@ -105,16 +159,21 @@ fn connection<H: RequestHandler>(
     stream: TcpStream,
     peer: SocketAddr,
     handler: H,
-    limits: &ConnectionLimits,
+    mut timeouts: Timeouts,
+    admitted: &AdmittedConnection,
 ) -> io::Result<impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> + use<H>> {
     stream.set_nodelay(true)?;
-    let addrs = ConnectionAddrs { peer, local: stream.local_addr()? };
-    let state = Arc::new(ConnectionState::default());
-    let stream = Stream::new(stream, limits.timeouts, state.clone());
+    let is_reserve = admitted.is_reserve;
+    if is_reserve {
+        timeouts.head = timeouts.head.min(RESERVE_HEAD_TIMEOUT);
+    }
+    let addrs = ConnectionAddrs { peer, local: stream.local_addr()?, is_reserve };
+    let state = Arc::new(ConnectionState::new(admitted.permit.holder().clone()));
+    let stream = Stream::new(stream, timeouts, state.clone());
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (parts, body) = request.into_parts();
         let body = match LingeringBody::new(body, parts.headers.contains_key(EXPECT)) {
-            // Most requests have no body, and an empty one costs nothing.
+            // Most requests have no body, and `Body::empty` does not allocate.
             Ok(lingering) if lingering.is_end_stream() => Body::empty(),
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
@@ -122,7 +181,7 @@ fn connection<H: RequestHandler>(
         let (state, handler) = (state.clone(), handler.clone());
         state.begin_response();
         async move {
-            // Created in here: a future that is passed in would be copied to where it is awaited.
+            // Called in here, because a future that is moved into the block would be copied.
             let HandledResponse { response, body: BodyOverride { full, sendfile } } =
                 handler.handle(parts, body, addrs).await;
             state.end_response(sendfile);
@@ -132,45 +191,42 @@ fn connection<H: RequestHandler>(
         }
     });
     Ok(http1::Builder::new()
-        // The stream itself times slow heads and idle connections.
+        // `Stream` has the timeouts for slow request heads and idle keep-alive connections.
         .header_read_timeout(None)
-        // Detecting a disconnect during a request would cost every request a buffer.
+        // Without this, hyper reads ahead to detect a disconnect, which allocates a buffer for every request.
         .half_close(true)
         .max_buf_size(64 * 1024)
         .serve_connection(TokioIo::new(stream), service))
 }
 
-/// Sends an error without waiting for the client to read it.
+/// Sends a 503 without waiting for the client to read it.
 fn refuse(stream: &TcpStream) {
     const RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
         Content-Length: 93\r\nRetry-After: 1\r\nX-Error-Code: busy\r\nConnection: close\r\n\r\n\
         {\"error\":{\"message\":\"too many connections are open; close some, or try again in a moment\"}}\r\n";
     if let Err(error) = stream.try_write(RESPONSE) {
-        tracing::debug!(%error, "a refused client did not read the response");
+        tracing::debug!(%error, "503 not sent to refused connection");
     }
 }
 
 async fn accept_failed(error: &io::Error) {
-    // Out of file descriptors, mostly: closing connections will free some.
-    tracing::warn!(%error, "cannot accept connections right now");
+    // Usually EMFILE: closing connections frees file descriptors.
+    tracing::warn!(%error, "accept failed; retrying");
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-/// One open connection, as the metrics see it.
-struct CountedConnection {
-    metrics: Arc<Metrics>,
-    _place: Inside<IpAddr>,
-}
+/// Counts an open connection in the metrics.
+struct CountedConnection(Arc<Metrics>);
 
 impl CountedConnection {
-    fn new(place: Inside<IpAddr>, metrics: &Arc<Metrics>) -> Self {
+    fn new(metrics: &Arc<Metrics>) -> Self {
         metrics.connections.inc();
-        Self { metrics: metrics.clone(), _place: place }
+        Self(metrics.clone())
     }
 }
 
 impl Drop for CountedConnection {
     fn drop(&mut self) {
-        self.metrics.connections.dec();
+        self.0.connections.dec();
     }
 }

@@ -1,4 +1,4 @@
-//! Figures for operators, in the form Prometheus reads, named after the OpenTelemetry conventions.
+//! Prometheus metrics in the OpenMetrics text format, named after the OpenTelemetry conventions.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -18,13 +18,13 @@ use prometheus_client::registry::Registry;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Request, Histogram, fn() -> Histogram>,
+    requests: Family<RequestLabels, Histogram, fn() -> Histogram>,
     pub(crate) connections: Gauge,
     pub(crate) refused_connections: Counter,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Request {
+struct RequestLabels {
     http_request_method: &'static str,
     http_route: &'static str,
     http_response_status_code: u16,
@@ -32,7 +32,7 @@ struct Request {
 
 type Labels = Vec<(&'static str, &'static str)>;
 
-/// From half a millisecond to ten seconds.
+/// Upper bounds in seconds.
 const BUCKETS: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
@@ -40,30 +40,37 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::default();
         let requests = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
-        let about = "How long requests took, from the head of the request to the head of the answer";
-        registry.register("http_server_request_duration_seconds", about, requests.clone());
+        let help = "Duration of requests, from the request head to the response head";
+        registry.register("http_server_request_duration_seconds", help, requests.clone());
         let connections = Gauge::default();
-        registry.register("http_server_open_connections", "Connections that are open", connections.clone());
+        registry.register("http_server_open_connections", "Open connections", connections.clone());
         let refused_connections = Counter::default();
-        let about = "Connections refused because too many were open";
-        registry.register("http_server_refused_connections", about, refused_connections.clone());
+        let help = "Connections refused by a connection limit";
+        registry.register("http_server_refused_connections", help, refused_connections.clone());
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("pinhole_build", "The running version", build);
         Self { registry, requests, connections, refused_connections }
     }
 
-    pub(crate) fn request(&self, method: &Method, route: &'static str, status: StatusCode, took: Duration) {
-        let labels = Request {
+    pub(crate) fn request(
+        &self,
+        method: &Method,
+        route: &'static str,
+        status: StatusCode,
+        duration: Duration,
+    ) {
+        let labels = RequestLabels {
             http_request_method: method_label(method),
             http_route: route,
             http_response_status_code: status.as_u16(),
         };
-        self.requests.get_or_create(&labels).observe(took.as_secs_f64());
+        self.requests.get_or_create(&labels).observe(duration.as_secs_f64());
     }
 
-    /// Where reads of this route that go well are counted: found once, for those that come all the time.
-    pub(crate) fn reads(&self, route: &'static str) -> Histogram {
-        let labels = Request {
+    /// The histogram of GET requests of this route with status 200. The fast path looks it up once, not for
+    /// each request.
+    pub(crate) fn successful_gets(&self, route: &'static str) -> Histogram {
+        let labels = RequestLabels {
             http_request_method: method_label(&Method::GET),
             http_route: route,
             http_response_status_code: StatusCode::OK.as_u16(),
@@ -71,17 +78,17 @@ impl Metrics {
         self.requests.get_or_create_owned(&labels)
     }
 
-    /// Everything, as text.
+    /// All metrics, in the OpenMetrics text format.
     pub(crate) fn encode(&self, stats: &Stats) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode_registry(&mut text, &self.registry)?;
-        encode_registry(&mut text, &of_stats(stats))?;
+        encode_registry(&mut text, &stats_registry(stats))?;
         encode_eof(&mut text)?;
         Ok(text)
     }
 }
 
-/// Methods are a fixed set, or anyone could fill our memory with new ones.
+/// Other methods share one label: labels chosen by clients would be unbounded.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -95,21 +102,21 @@ fn method_label(method: &Method) -> &'static str {
     }
 }
 
-/// The use cases count for themselves; here their figures get names.
-fn of_stats(stats: &Stats) -> Registry {
+/// The metrics that `app` counts itself, as a registry of one scrape.
+fn stats_registry(stats: &Stats) -> Registry {
     let mut registry = Registry::default();
     let depth = Family::<Labels, Gauge>::default();
-    let shed = Family::<Labels, Counter>::default();
-    let abandoned = Family::<Labels, Counter>::default();
+    let rejected = Family::<Labels, Counter>::default();
+    let timed_out = Family::<Labels, Counter>::default();
     for queue in &stats.queues {
         let labels = vec![("queue", queue.name)];
         depth.get_or_create(&labels).set(i64::try_from(queue.depth).unwrap_or(i64::MAX));
-        shed.get_or_create(&labels).inc_by(queue.shed);
-        abandoned.get_or_create(&labels).inc_by(queue.abandoned);
+        rejected.get_or_create(&labels).inc_by(queue.rejected);
+        timed_out.get_or_create(&labels).inc_by(queue.timed_out);
     }
-    registry.register("pinhole_queue_depth", "Jobs that run or wait", depth);
-    registry.register("pinhole_queue_shed", "Jobs refused because the queue was full", shed);
-    registry.register("pinhole_queue_abandoned", "Jobs given up because they took too long", abandoned);
+    registry.register("pinhole_queue_depth", "Jobs that are running or queued", depth);
+    registry.register("pinhole_queue_rejected", "Jobs rejected because the queue was full", rejected);
+    registry.register("pinhole_queue_timed_out", "Jobs that exceeded their time limit", timed_out);
 
     let lookups = Family::<Labels, Counter>::default();
     let evictions = Family::<Labels, Counter>::default();
@@ -125,24 +132,36 @@ fn of_stats(stats: &Stats) -> Registry {
         entries.get_or_create(&labels).set(cache.entries);
     }
     registry.register("pinhole_cache_lookups", "Cache lookups by result", lookups);
-    registry.register("pinhole_cache_evictions", "Entries evicted to stay within the bound", evictions);
-    registry.register("pinhole_cache_bytes", "Bytes that the entries of a cache take", bytes);
+    registry.register(
+        "pinhole_cache_evictions",
+        "Entries evicted to stay within the size limit of a cache",
+        evictions,
+    );
+    registry.register("pinhole_cache_bytes", "Size of the entries of a cache", bytes);
     registry.register("pinhole_cache_entries", "Entries in a cache", entries);
     let renders = Counter::<u64>::default();
     renders.inc_by(stats.renders);
-    registry.register("pinhole_image_renders", "Images drawn because no level had them", renders);
+    registry.register("pinhole_image_renders", "Images rendered because no cache had them", renders);
 
-    for (name, about, value) in [
-        ("pinhole_photos", "Photos stored (counted at most once a minute)", stats.photos),
+    for (name, help, value) in [
+        ("pinhole_photos", "Stored photos (counted at most once a minute)", stats.photos),
         (
             "pinhole_stored_bytes",
-            "Bytes of photos stored (counted at most once a minute)",
+            "Size of the stored photos (counted at most once a minute)",
             stats.stored_bytes,
         ),
+        ("pinhole_disk_bytes", "Size of the disk of the data folder", stats.disk.bytes),
+        ("pinhole_disk_free_bytes", "Free space on the disk of the data folder", stats.disk.free),
+        (
+            "pinhole_disk_upload_min_free_bytes",
+            "Free space below which uploads are rejected",
+            stats.disk.upload_min_free,
+        ),
+        ("pinhole_disk_full", "1 while only deletes are accepted", stats.disk.is_full.into()),
     ] {
         let gauge = Gauge::<u64, AtomicU64>::default();
         gauge.set(value);
-        registry.register(name, about, gauge);
+        registry.register(name, help, gauge);
     }
     registry
 }

@@ -1,8 +1,8 @@
-//! Runs a command: runtime, signals, output and exit code.
+//! Process-level concerns of a command: runtime, signals, output and exit code.
 
 use std::fmt::Display;
 use std::io::{self, Write, stdout};
-use std::process::ExitCode;
+use std::process::{ExitCode, Termination};
 
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -10,13 +10,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::config::Config;
 use crate::telemetry;
 
-/// The exit code that shells give a program stopped by Ctrl+C.
+/// 128 + SIGINT: the exit code that shells report for a process that Ctrl+C ended.
 const INTERRUPTED: u8 = 130;
 
 pub(crate) fn print(text: &str) -> ExitCode {
     match stdout().write_all(text.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader of the pipe has closed it.
+        // EPIPE: the reader has closed the pipe.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -26,7 +26,7 @@ pub(crate) fn fail(error: impl Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs a service: with its log, and as many open files as its connections need.
+/// Runs a service, with logging and with the file descriptor limit that its connections need.
 pub(crate) fn run_service<E: Display>(
     config: &Config,
     service: impl Future<Output = Result<(), E>>,
@@ -38,7 +38,7 @@ pub(crate) fn run_service<E: Display>(
     run(service)
 }
 
-/// Runs a tool, which prints its results itself and has no log.
+/// Runs a tool, which prints its results and has no log.
 pub(crate) fn run<E: Display>(work: impl Future<Output = Result<(), E>>) -> ExitCode {
     match block_on(work) {
         Ok(outcome) => exit_code(outcome),
@@ -46,10 +46,10 @@ pub(crate) fn run<E: Display>(work: impl Future<Output = Result<(), E>>) -> Exit
     }
 }
 
-/// The same for a long operation. SIGTERM or Ctrl+C ends it; `advice` says what that means and how to
-/// continue.
-pub(crate) fn run_until_signal<E: Display>(
-    work: impl Future<Output = Result<(), E>>,
+/// Runs a long operation until it is done, or until SIGTERM or SIGINT. `advice` tells the operator in which
+/// state an interrupted operation leaves the data, and how to resume.
+pub(crate) fn run_until_signal<T: Termination, E: Display>(
+    work: impl Future<Output = Result<T, E>>,
     advice: &str,
 ) -> ExitCode {
     let runtime = match runtime() {
@@ -63,7 +63,7 @@ pub(crate) fn run_until_signal<E: Display>(
             () = signals.wait() => None,
         }
     });
-    // A thread may still be blocked on a pipe or a disk.
+    // Without waiting for threads that are blocked on a pipe or a disk.
     runtime.shutdown_background();
     match outcome {
         Some(outcome) => exit_code(outcome),
@@ -78,26 +78,26 @@ pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
     Ok(runtime()?.block_on(work))
 }
 
-fn exit_code<E: Display>(outcome: Result<(), E>) -> ExitCode {
-    outcome.map_or_else(fail, |()| ExitCode::SUCCESS)
+fn exit_code<T: Termination, E: Display>(outcome: Result<T, E>) -> ExitCode {
+    outcome.map_or_else(fail, T::report)
 }
 
 fn runtime() -> Result<Runtime, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // These do file work: more of them would only queue up at the disk.
+        // Blocking threads do file I/O; more of them would only queue at the disk.
         .max_blocking_threads(64)
         .build();
     runtime.map_err(|error| format!("cannot start the runtime: {error}"))
 }
 
-/// SIGTERM and Ctrl+C.
+/// SIGTERM and SIGINT (Ctrl+C).
 pub(crate) struct Signals(io::Result<(Signal, Signal)>);
 
 impl Signals {
     pub(crate) fn listen() -> Self {
-        let both = || Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
-        Self(both())
+        let register = || Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
+        Self(register())
     }
 
     pub(crate) async fn wait(self) {
@@ -109,23 +109,23 @@ impl Signals {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "cannot listen for signals; only a kill will stop this process");
+                tracing::error!(%error, "signal handlers not installed; only SIGKILL stops this process");
                 std::future::pending::<()>().await;
             }
         }
     }
 }
 
-/// Every connection and every upload is an open file; the usual limit of 1,024 is for shells.
+/// Every connection and upload needs file descriptors, and the default soft limit is often 1,024.
 fn raise_file_limit(config: &Config) {
     let wanted = 2 * u64::from(config.max_connections) + 256;
     match rlimit::increase_nofile_limit(wanted) {
         Ok(limit) if limit < wanted => tracing::warn!(
             limit,
             wanted,
-            "this process may open fewer files than max_connections needs; raise its limit (ulimit -n)"
+            "file descriptor limit too low for max_connections; raise it (ulimit -n, LimitNOFILE=)"
         ),
         Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "cannot raise the limit of open files"),
+        Err(error) => tracing::warn!(%error, "file descriptor limit not raised"),
     }
 }

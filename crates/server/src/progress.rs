@@ -1,4 +1,4 @@
-//! The progress of a long operation: a bar on a terminal, a line every ten seconds elsewhere.
+//! Progress of a long operation on stderr: a bar on a terminal, a line every ten seconds elsewhere.
 
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use model::Clock;
 use ops::{Progress, count, size};
 use parking_lot::{Mutex, MutexGuard};
 
-/// How often a line is printed where there is no terminal.
-const LINE_EVERY: Duration = Duration::from_secs(10);
+/// The interval between lines if stderr is not a terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Estimates of the first moments are noise.
+/// The remaining time is estimated after this; earlier estimates are noise.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(1);
 
-/// Draws to stderr, because stdout may be an archive. The bar is cleared by `finish` or when it is dropped.
+/// Draws to stderr, because stdout may be an archive. `finish` or a drop clears the bar.
 #[derive(Default)]
 pub(crate) struct ProgressBar {
     operation: Mutex<Option<Operation>>,
@@ -22,7 +22,7 @@ pub(crate) struct ProgressBar {
 
 struct Operation {
     name: String,
-    /// Its position is in bytes, or in photos where only their number is known.
+    /// Its unit is bytes, or photos if the total of bytes is unknown.
     bar: indicatif::ProgressBar,
     done: Amount,
     total: Amount,
@@ -69,7 +69,7 @@ impl Progress for ProgressBar {
     }
 }
 
-/// For output that a program reads.
+/// Reports nothing, for output that a program reads.
 pub(crate) struct NoProgress;
 
 impl Progress for NoProgress {
@@ -83,7 +83,7 @@ impl Progress for NoProgress {
 impl Operation {
     fn new(name: &str, total: Amount, target: ProgressDrawTarget) -> Self {
         let length = Some(total.position(total)).filter(|length| *length > 0);
-        // The bar takes the columns that the text leaves.
+        // `wide_bar` fills the columns that the message leaves.
         let template = if length.is_some() { "{msg} [{wide_bar}]" } else { "{spinner} {msg}" };
         let style = ProgressStyle::with_template(template).expect("both templates are valid");
         let bar = indicatif::ProgressBar::with_draw_target(length, target)
@@ -97,7 +97,7 @@ impl Operation {
         self.done.bytes += more.bytes;
         self.bar.set_message(self.text());
         self.bar.set_position(self.done.position(self.total));
-        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
+        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_INTERVAL {
             self.last_line = Clock::monotonic();
             print_line(&self.text());
         }
@@ -120,16 +120,16 @@ impl Operation {
 }
 
 impl Amount {
-    /// In the unit of the bar, which depends on what is known of the total.
+    /// The amount in the unit of the bar, which depends on the totals that are known.
     fn position(self, total: Self) -> u64 {
         if total.photos > 0 && total.bytes == 0 { self.photos } else { self.bytes }
     }
 }
 
-/// A terminal that was closed does not end the operation.
+/// An error is ignored: closing the terminal must not abort the operation.
 fn print_line(line: &str) {
     if let Err(error) = writeln!(stderr(), "{line}") {
-        tracing::debug!(%error, "cannot print the progress");
+        tracing::debug!(%error, "progress line not printed");
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_what_is_known() {
+    fn the_text_omits_unknown_totals() {
         let done = Amount { photos: 50, bytes: 64 << 20 };
         for (total, expected) in [
             (Amount { photos: 200, bytes: 256 << 20 }, "copying: 50 of 200 photos, 64.0 MiB, "),

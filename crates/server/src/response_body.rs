@@ -1,4 +1,4 @@
-//! The body of a response. Most are complete in memory and are sent without the box of axum's body.
+//! Response bodies. Most are complete in memory, and are sent without the allocation of axum's boxed body.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,12 +9,12 @@ use http_body::{Frame, SizeHint};
 
 use crate::stream::SendfileSource;
 
-/// Replaces the body of a response.
+/// A body that replaces the body of a response.
 #[derive(Debug, Default)]
 pub(crate) struct BodyOverride {
-    /// The body, complete in memory; that of the response is empty then.
+    /// The body in memory; the body of the response is empty then.
     pub(crate) full: Option<Bytes>,
-    /// The same body in a file.
+    /// The same body in a file, to be sent with sendfile(2).
     pub(crate) sendfile: Option<SendfileSource>,
 }
 

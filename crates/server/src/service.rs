@@ -1,4 +1,4 @@
-//! The service as one thing that starts, has an address, and stops.
+//! The service: starts the listeners and background tasks, and shuts them down gracefully.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::settings::app_settings;
 use crate::{admin, http};
 
-/// Why it did not start, in words that say what to do.
+/// Why the service did not start. The first line of a message says what is wrong, the others what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(
@@ -34,7 +34,7 @@ pub enum StartError {
     },
     #[error(transparent)]
     Open(#[from] app::OpenError),
-    #[error("the start was interrupted: {0}")]
+    #[error("the startup task failed: {0}")]
     Interrupted(#[from] tokio::task::JoinError),
 }
 
@@ -44,22 +44,24 @@ pub struct Service {
     admin_address: Option<SocketAddr>,
     stop: watch::Sender<bool>,
     listeners: Vec<JoinHandle<()>>,
-    housekeeping: JoinHandle<()>,
+    maintenance: JoinHandle<()>,
     app: App,
 }
 
 impl Service {
     pub async fn start(config: &Config, clock: Clock) -> Result<Self, StartError> {
-        Self::start_after(config, clock, async |_| Ok(())).await
+        Self::start_after(config, false, clock, async |_| Ok(())).await
     }
 
-    /// `prepare` has the service to itself: whoever connects meanwhile waits until it is done.
+    /// `init` makes a new instance even where that looks like a mistake. `prepare` runs before the first
+    /// request: connections wait in the listen backlog until it is done.
     pub(crate) async fn start_after<E: From<StartError>>(
         config: &Config,
+        init: bool,
         clock: Clock,
         prepare: impl AsyncFnOnce(&App) -> Result<(), E>,
     ) -> Result<Self, E> {
-        // Ports first: it is the cheapest thing to fail, and leaves nothing behind.
+        // Ports are bound first: that fails fast, and creates no files.
         let listener = bind(config.listen, "listen", "PINHOLE_LISTEN").await?;
         let admin_listener = match config.admin_listen {
             Some(address) => Some(bind(address, "admin-listen", "PINHOLE_ADMIN_LISTEN").await?),
@@ -68,7 +70,8 @@ impl Service {
         let address = listener.local_addr().unwrap_or(config.listen);
         let admin_address = admin_listener.as_ref().and_then(|listener| listener.local_addr().ok());
 
-        let (settings, app_clock) = (app_settings(config), clock.clone());
+        let settings = app::Settings { init, ..app_settings(config) };
+        let app_clock = clock.clone();
         let runtime = Handle::current();
         let opened =
             tokio::task::spawn_blocking(move || runtime.block_on(App::open(settings, app_clock))).await;
@@ -84,14 +87,15 @@ impl Service {
         let mut listeners = vec![tokio::spawn(serving)];
         if let Some(listener) = admin_listener {
             let router = admin::router(app.clone(), metrics, responses, config.admin_token.clone());
-            let own = Arc::new(Metrics::new());
-            listeners.push(tokio::spawn(listener::serve(listener, router, limits, own, stopping)));
+            // Requests to the admin listener are not part of the metrics that it serves.
+            let admin_metrics = Arc::new(Metrics::new());
+            listeners.push(tokio::spawn(listener::serve(listener, router, limits, admin_metrics, stopping)));
         }
-        let housekeeping = tokio::spawn(app.clone().keep_house());
-        Ok(Self { address, admin_address, stop, listeners, housekeeping, app })
+        let maintenance = tokio::spawn(app.clone().run_maintenance());
+        Ok(Self { address, admin_address, stop, listeners, maintenance, app })
     }
 
-    /// Where it listens; with port 0 asked for, the port it got.
+    /// The bound address: with `listen` at port 0, the port that the kernel chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -100,29 +104,28 @@ impl Service {
         self.admin_address
     }
 
-    /// Takes no new requests, finishes those that run, closes the database.
+    /// Graceful shutdown: stops accepting, drains requests in progress, closes the database.
     pub async fn stop(self) {
-        // Nobody listening any more is what we want.
         self.stop.send_replace(true);
         for listener in self.listeners {
             if let Err(error) = listener.await {
-                tracing::error!(%error, "a listener had failed");
+                tracing::error!(%error, "listener failed");
             }
         }
-        self.housekeeping.abort();
-        // Aborted on purpose; waiting for it lets go of its share of the service.
-        drop(self.housekeeping.await);
+        self.maintenance.abort();
+        // Awaited so that its clone of the app is dropped; the error is the abort.
+        drop(self.maintenance.await);
         if let Err(error) = tokio::task::spawn_blocking(move || drop(self.app)).await {
-            tracing::error!(%error, "closing down failed");
+            tracing::error!(%error, "closing the database failed");
         }
     }
 }
 
 fn reason(cause: &io::Error) -> &'static str {
     match cause.kind() {
-        io::ErrorKind::AddrInUse => "Another program uses this port.",
-        io::ErrorKind::PermissionDenied => "Ports below 1024 need special rights.",
-        io::ErrorKind::AddrNotAvailable => "This machine does not have that address.",
+        io::ErrorKind::AddrInUse => "Another process is listening on this port.",
+        io::ErrorKind::PermissionDenied => "Ports below 1024 need root or CAP_NET_BIND_SERVICE.",
+        io::ErrorKind::AddrNotAvailable => "This machine has no such address.",
         _ => "The address cannot be used.",
     }
 }

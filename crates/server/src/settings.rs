@@ -1,14 +1,15 @@
-//! The configuration as the settings of `app`.
+//! Conversion of the configuration to the settings of `app`.
 
-use app::{Account, Location};
+use app::{CacheMinFree, Location, S3Config};
 
 use crate::config::Config;
 
 pub(crate) fn app_settings(config: &Config) -> app::Settings {
     app::Settings {
         data_dir: config.data_dir.clone(),
+        init: false,
         photos: match config.blobs_url.clone() {
-            Some(url) => Location::Bucket { url, account: Account::from_variables(std::env::vars_os()) },
+            Some(url) => Location::Bucket { url, config: S3Config::from_variables(std::env::vars_os()) },
             None => Location::DataFolder,
         },
         database_url: config.database_url.clone(),
@@ -18,6 +19,7 @@ pub(crate) fn app_settings(config: &Config) -> app::Settings {
         max_upload: config.max_upload,
         max_pixels: u64::from(config.max_megapixels) * 1_000_000,
         min_password: config.min_password,
+        common_passwords: config.common_passwords,
         session_idle: config.session_idle,
         read_connections: config.read_connections,
         hash_threads: config.hash_threads,
@@ -28,5 +30,7 @@ pub(crate) fn app_settings(config: &Config) -> app::Settings {
         decode_time: config.decode_time,
         image_cache: config.image_cache,
         cache_disk: config.cache_disk,
+        cache_min_free: CacheMinFree(config.cache_min_free),
+        upload_min_free: config.upload_min_free,
     }
 }

@@ -1,4 +1,4 @@
-//! The log: readable on a terminal, JSON everywhere else.
+//! Logging: text or JSON lines on stderr.
 
 use std::io::{IsTerminal, stderr};
 
@@ -22,7 +22,7 @@ fn wants_colour() -> bool {
     stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 
-/// Whether the log filter can be parsed.
+/// Validates the filter directives of `log`.
 pub(crate) fn check(config: &Config) -> Result<(), ParseError> {
     config.log.parse::<Targets>().map(drop)
 }

@@ -1,21 +1,21 @@
-//! What a commit changed. The listener hears of it before any write of the commit is acknowledged, so that
-//! caches are invalidated first. Commits of other nodes to a shared database are not reported.
+//! The changes of a commit, for cache invalidation. The listener is called before any write of the commit is
+//! acknowledged. Commits of other nodes to a shared database are not reported.
 
 use model::{PhotoId, PostId, TokenHash, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Ended, or used.
+    /// The session was ended, or its `last_used_at` changed.
     Session(TokenHash),
-    /// Has another profile photo, or none.
+    /// The user's profile photo was set or removed.
     User(UserId),
-    /// Created, edited or deleted.
+    /// The post was created, edited, recounted or deleted.
     Post(PostId),
-    /// A user likes a post, or no longer does.
+    /// The user liked or unliked the post.
     Like(UserId, PostId),
-    /// Deleted.
+    /// The photo was deleted.
     Photo(PhotoId),
 }
 
-/// Called on the writer's own thread or task: it must be quick.
-pub type Listener = Box<dyn Fn(&[Change]) + Send + Sync>;
+/// Called on the writer's thread or task, which waits for it: it must not block.
+pub type ChangeListener = Box<dyn Fn(&[Change]) + Send + Sync>;

@@ -1,11 +1,14 @@
-//! The Rust types of columns: how each is read from a row, bound as a parameter, and written to a backup as
-//! JSON.
+//! The Rust types of columns: how each is read from a row, bound as a parameter, and converted to and from
+//! the JSON of a backup.
 
 use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use model::{PhotoId, Placeholder, PostId, Text, TextRule, Timestamp, TokenHash, UserId, Username};
+use model::{
+    PhotoId, Placeholder, PostId, Text, TextRule, Timestamp, TokenHash, UserId, Username, ValidationError,
+    validate_placeholder,
+};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,7 +18,7 @@ use crate::row::Row;
 use crate::value::Value;
 
 pub(crate) trait Column: Sized {
-    /// Less than any value of a key.
+    /// A lower bound of all keys, where an export starts.
     const LEAST: Value<'static>;
 
     fn read(row: &Row<'_, '_>, at: usize) -> Result<Self, Error>;
@@ -28,8 +31,13 @@ pub(crate) trait Column: Sized {
 
     fn from_json(json: Json) -> Option<Self>;
 
-    /// What a backup means by leaving the column out: one from before a nullable column existed can be
-    /// restored.
+    /// The rule of the model, for the value of a foreign row: it was never parsed by the API.
+    fn validate(&self) -> Result<(), ValidationError> {
+        Ok(())
+    }
+
+    /// The value of a column that a backup does not contain: NULL for a nullable column, so that a backup
+    /// from before the column existed can be restored.
     fn absent() -> Option<Self> {
         None
     }
@@ -50,13 +58,17 @@ impl<T: Column> Column for Option<T> {
         if let Json::Null = json { Some(None) } else { T::from_json(json).map(Some) }
     }
 
+    fn validate(&self) -> Result<(), ValidationError> {
+        self.as_ref().map_or(Ok(()), T::validate)
+    }
+
     fn absent() -> Option<Self> {
         Some(None)
     }
 }
 
 macro_rules! integers {
-    ($($Type:ty: $from:expr, $to:expr;)*) => {$(
+    ($($Type:ty: $from:expr, $to:expr, $rule:expr;)*) => {$(
         impl Column for $Type {
             const LEAST: Value<'static> = Value::Int(i64::MIN);
 
@@ -72,23 +84,27 @@ macro_rules! integers {
             fn from_json(json: Json) -> Option<Self> {
                 if let Json::Int(value) = json { $from(value) } else { None }
             }
+
+            fn validate(&self) -> Result<(), ValidationError> {
+                $rule(*self)
+            }
         }
     )*};
 }
 
 integers! {
-    i64: Some, |value: &i64| *value;
-    u32: |value| u32::try_from(value).ok(), |value: &u32| i64::from(*value);
-    // A length: no disk holds more than fit.
-    u64: |value| u64::try_from(value).ok(), |value: &u64| i64::try_from(*value).unwrap_or(i64::MAX);
-    UserId: |id| Some(UserId(id)), |id: &UserId| id.0;
-    PostId: |id| Some(PostId(id)), |id: &PostId| id.0;
-    Timestamp: |micros| Some(Timestamp::from_micros(micros)), |moment: &Timestamp| moment.micros();
+    i64: Some, |value: &i64| *value, |_| Ok(());
+    u32: |value| u32::try_from(value).ok(), |value: &u32| i64::from(*value), |_| Ok(());
+    // A length in bytes, which never exceeds `i64::MAX`.
+    u64: |value| u64::try_from(value).ok(), |value: &u64| i64::try_from(*value).unwrap_or(i64::MAX), |_| Ok(());
+    UserId: |id| Some(UserId(id)), |id: &UserId| id.0, UserId::validate;
+    PostId: |id| Some(PostId(id)), |id: &PostId| id.0, PostId::validate;
+    Timestamp: |micros| Some(Timestamp::from_micros(micros)), |time: &Timestamp| time.micros(), Timestamp::validate;
 }
 
 macro_rules! texts {
-    ($([$($rule:tt)*] $Type:ty: $from:expr, $to:expr;)*) => {$(
-        impl<$($rule)*> Column for $Type {
+    ($([$($bound:tt)*] $Type:ty: $from:expr, $to:expr, $rule:expr;)*) => {$(
+        impl<$($bound)*> Column for $Type {
             const LEAST: Value<'static> = Value::Text("");
 
             fn read(row: &Row<'_, '_>, at: usize) -> Result<Self, Error> {
@@ -106,18 +122,27 @@ macro_rules! texts {
             fn from_json(json: Json) -> Option<Self> {
                 if let Json::Text(text) = json { Some($from(text)) } else { None }
             }
+
+            fn validate(&self) -> Result<(), ValidationError> {
+                $rule($to(self))
+            }
         }
     )*};
 }
 
 texts! {
-    [] String: |text| text, String::as_str;
-    [] Username: Username::stored, Username::as_str;
-    [Rule: TextRule] Text<Rule>: Text::stored, Text::as_str;
+    [] String: |text| text, String::as_str, no_nul;
+    [] Username: Username::from_stored, Username::as_str, |text: &str| text.parse::<Username>().map(drop);
+    [Rule: TextRule] Text<Rule>: Text::from_stored, Text::as_str, Text::<Rule>::validate;
+}
+
+/// PostgreSQL cannot store NUL in text.
+fn no_nul(text: &str) -> Result<(), ValidationError> {
+    if text.contains('\0') { Err(ValidationError("it contains a NUL character".into())) } else { Ok(()) }
 }
 
 macro_rules! bytes {
-    ($($Type:ty: $from:expr, $to:expr;)*) => {$(
+    ($($Type:ty: $from:expr, $to:expr, $rule:expr;)*) => {$(
         impl Column for $Type {
             const LEAST: Value<'static> = Value::Bytes(&[]);
 
@@ -133,13 +158,17 @@ macro_rules! bytes {
             fn from_json(json: Json) -> Option<Self> {
                 if let Json::Text(text) = json { $from(&STANDARD.decode(text).ok()?) } else { None }
             }
+
+            fn validate(&self) -> Result<(), ValidationError> {
+                $rule($to(self))
+            }
         }
     )*};
 }
 
 bytes! {
-    Placeholder: |bytes: &[u8]| Some(Placeholder::from_slice(bytes)), Placeholder::as_slice;
-    TokenHash: |bytes: &[u8]| Some(TokenHash(bytes.try_into().ok()?)), token_bytes;
+    Placeholder: |bytes: &[u8]| Some(Placeholder::from_slice(bytes)), Placeholder::as_slice, validate_placeholder;
+    TokenHash: |bytes: &[u8]| Some(TokenHash(bytes.try_into().ok()?)), token_bytes, |_| Ok(());
 }
 
 fn token_bytes(hash: &TokenHash) -> &[u8] {
@@ -162,6 +191,11 @@ impl Column for PhotoId {
     }
 }
 
+/// The error names the column.
+pub(crate) fn validate(column: &str, value: &impl Column) -> Result<(), ValidationError> {
+    value.validate().map_err(|ValidationError(rule)| ValidationError(format!("{column}: {rule}")))
+}
+
 /// A column's value in a backup.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -171,7 +205,7 @@ pub(crate) enum Json {
     Text(String),
 }
 
-/// Bytes as base64, a photo's id in its usual form.
+/// Bytes as base64, a photo's id in its text form.
 impl Serialize for Value<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -184,7 +218,7 @@ impl Serialize for Value<'_> {
     }
 }
 
-/// Writes a row as an object.
+/// Serializes a row as a JSON object.
 pub(crate) fn serialize<S: Serializer>(
     columns: &[&'static str],
     values: &[Value<'_>],
@@ -197,8 +231,8 @@ pub(crate) fn serialize<S: Serializer>(
     object.end()
 }
 
-/// The values of an object in the order of a table's columns. An unknown key is an error: its value would be
-/// lost.
+/// The values of a JSON object in the order of a table's columns. An unknown key is an error, because its
+/// value would be lost.
 pub(crate) struct Fields {
     columns: &'static [&'static str],
     values: Vec<Option<Json>>,

@@ -1,48 +1,51 @@
-//! What can go wrong on this floor.
+//! Errors of running transactions and of opening a database.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    #[error("too much work is waiting for the database")]
+    #[error("the database is overloaded: a queue is full or a timeout expired; retry later")]
     Busy,
-    /// Writes of several nodes wanted the same things in turn. Nothing was written.
-    #[error("other writes were in the way: {0}")]
+    /// A deadlock, a serialization failure or a lost race with another node's write. Nothing was written.
+    #[error("conflict with another write: {0}")]
     Conflict(Arc<str>),
-    /// The database is unreachable. A write that fails so was not acknowledged, but may have been committed:
-    /// a retry must be ready to find it done.
-    #[error("the database cannot be reached: {0}")]
+    /// A write that fails with this was not acknowledged, but may have been committed: a retry must be
+    /// idempotent.
+    #[error("the database is unreachable: {0}")]
     Unavailable(Arc<str>),
-    #[error("the database failed: {0}")]
+    #[error("database error: {0}")]
     Database(Arc<str>),
     #[error("the database is damaged: {0}")]
     Damaged(Arc<str>),
-    #[error("there is no room for the database: {0}")]
+    #[error("no disk space left for the database: {0}")]
     Full(Arc<str>),
-    #[error("the database holds a value that breaks its rule: {0}")]
+    #[error("the database contains an invalid value: {0}")]
     Corrupt(String),
-    #[error("the database was closed")]
+    #[error("the database is closed")]
     Closed,
     #[error("a transaction panicked")]
     Panicked,
-    #[error("the database was opened to be read only")]
+    #[error("the database is opened read-only")]
     ReadOnly,
-    /// What was to be brought in cannot be; nothing of it is kept.
+    /// An import was rolled back: the source failed, or the rows do not fit this database.
     #[error("{0}")]
-    Refused(String),
+    ImportRejected(String),
 }
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        let words = error.to_string().into();
+        let message = error.to_string().into();
+        // The index of the write-ahead log could not grow: SQLite has no code of its own for that.
+        let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(words),
-            Some(ErrorCode::DiskFull) => Self::Full(words),
-            _ => Self::Database(words),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(message),
+            Some(ErrorCode::DiskFull) => Self::Full(message),
+            _ if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::Full(message),
+            _ => Self::Database(message),
         }
     }
 }
@@ -57,25 +60,25 @@ pub enum OpenError {
     #[error("the database {} is damaged: {cause}", path.display())]
     Damaged { path: PathBuf, cause: rusqlite::Error },
     #[error(
-        "the database {place} has schema version {found}, made by a newer Pinhole; this one knows up to {known}"
+        "the database {database} has schema version {found}, made by a newer Pinhole; this one knows up to {known}"
     )]
-    Newer { place: String, found: u32, known: u32 },
-    #[error("there is no database {place}")]
-    Missing { place: String },
+    Newer { database: String, found: u32, known: u32 },
+    #[error("there is no database {database}")]
+    Missing { database: String },
     #[error(
-        "the database {place} has schema version {found}, made by an older Pinhole; this one reads version {known}"
+        "the database {database} has schema version {found}, made by an older Pinhole; this one reads version {known}"
     )]
-    Older { place: String, found: u32, known: u32 },
-    #[error("{place} is a database of some other program, not of Pinhole")]
-    Foreign { place: String },
-    #[error("cannot use the database {place}: {cause}")]
-    Server { place: String, cause: String },
+    Older { database: String, found: u32, known: u32 },
+    #[error("{database} is not a Pinhole database")]
+    Foreign { database: String },
+    #[error("cannot use the database {database}: {cause}")]
+    Server { database: String, cause: String },
     #[error("cannot start a database thread: {0}")]
     Thread(#[from] io::Error),
 }
 
 impl OpenError {
-    /// For `map_err`: what SQLite said, of the file it said it about.
+    /// For `map_err`: classifies an error of SQLite on the file `path`.
     pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> Self + Copy {
         move |cause| {
             let path = path.to_owned();
@@ -92,20 +95,19 @@ impl OpenError {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::ffi;
-
     use super::*;
 
     #[test]
-    fn what_sqlite_says_leads_to_different_advice() {
-        let said = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+    fn sqlite_error_codes_map_to_distinct_errors() {
+        let failure = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = OpenError::at(file.path());
-        assert!(matches!(opened(said(ffi::SQLITE_CANTOPEN)), OpenError::Denied { .. }));
-        assert!(matches!(opened(said(ffi::SQLITE_CORRUPT)), OpenError::Damaged { .. }));
-        assert!(matches!(opened(said(ffi::SQLITE_NOTADB)), OpenError::Damaged { .. }));
-        assert!(matches!(opened(said(ffi::SQLITE_IOERR)), OpenError::Open { .. }));
-        assert!(matches!(Error::from(said(ffi::SQLITE_FULL)), Error::Full(_)));
-        assert!(matches!(Error::from(said(ffi::SQLITE_CORRUPT)), Error::Damaged(_)));
+        assert!(matches!(opened(failure(ffi::SQLITE_CANTOPEN)), OpenError::Denied { .. }));
+        assert!(matches!(opened(failure(ffi::SQLITE_CORRUPT)), OpenError::Damaged { .. }));
+        assert!(matches!(opened(failure(ffi::SQLITE_NOTADB)), OpenError::Damaged { .. }));
+        assert!(matches!(opened(failure(ffi::SQLITE_IOERR)), OpenError::Open { .. }));
+        assert!(matches!(Error::from(failure(ffi::SQLITE_FULL)), Error::Full(_)));
+        assert!(matches!(Error::from(failure(ffi::SQLITE_IOERR_SHMSIZE)), Error::Full(_)));
+        assert!(matches!(Error::from(failure(ffi::SQLITE_CORRUPT)), Error::Damaged(_)));
     }
 }

@@ -1,4 +1,4 @@
-//! Exports every row from one snapshot.
+//! Exports all rows from one snapshot.
 
 use std::ops::ControlFlow;
 
@@ -10,15 +10,14 @@ use crate::table::EXPORT_PAGE;
 use crate::tables::{ExportRow, SequenceRow, Table, TableSpec, sequences};
 use crate::tx::Tx;
 
-/// Takes rows as they come.
+/// Receives exported rows one by one.
 pub trait Sink: Send + 'static {
-    /// `Break` when it wants no more; it keeps the reason.
+    /// `Break` ends the export; the sink itself keeps the reason.
     fn take(&mut self, row: ExportRow) -> ControlFlow<()>;
 }
 
 impl Store {
-    /// Gives every row to `sink` and returns it: table by table in the order of [`Table::ALL`], all from one
-    /// snapshot.
+    /// Passes every row to `sink`, table by table in the order of [`Table::ALL`], and returns the sink.
     pub async fn export<S: Sink>(&self, mut sink: S) -> Result<S, Error> {
         self.snapshot(move |tx| {
             async move {
@@ -39,7 +38,7 @@ impl Store {
     }
 }
 
-/// In pages, so that no table has to fit into memory.
+/// Reads a table in pages, so that it need not fit into memory.
 async fn export_table(
     tx: &mut Tx<'_>,
     table: &'static TableSpec,

@@ -1,11 +1,11 @@
 //! The feed, newest first: all posts, or those of one user.
 //!
-//! A page is always selected by an id (keyset pagination), so the millionth costs what the first does and
-//! nothing shifts when posts come and go. An offset is turned into an id first, by counting down a narrow
-//! index; a large one is counted among the long reads.
+//! Keyset pagination: a page is selected by an id, so every page costs the same, and posts that are created
+//! or deleted do not shift it. An offset is first converted to an id by counting down a narrow index; a large
+//! offset is a long read.
 
 use futures_util::FutureExt;
-use model::{Anchor, FeedPage, FeedStart, Limit, Post, PostId, UserId, Whose};
+use model::{AuthorFilter, Cursor, FeedPage, FeedStart, Limit, Post, PostId, UserId};
 
 use crate::error::Error;
 use crate::likes;
@@ -17,79 +17,83 @@ use crate::tx::Tx;
 use crate::users::ANONYMOUS;
 
 statements! {
-    pub PAGE = sql!("SELECT ", PostRow::LIST, " FROM posts p WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2");
-    PAGE_OF = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
-    AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
-    AT_OFFSET_OF = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
+    pub PAGE = sql!(
+        "SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2"
+    );
+    PAGE_BY_USER = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
+    ID_AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
+    ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
 
 /// Larger offsets are long reads.
-const QUICK_OFFSET: u64 = 1_000;
+const MAX_SHORT_OFFSET: u64 = 1_000;
 
 impl Store {
     pub async fn feed(
         &self,
         viewer: Option<UserId>,
-        whose: Whose,
+        authors: AuthorFilter,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage<UserId>, Error> {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
-            FeedStart::After(Anchor(id)) => Some(id),
-            FeedStart::Offset(skipped) => self.at_offset(whose, skipped).await?,
+            FeedStart::After(Cursor(id)) => Some(id),
+            FeedStart::Offset(skipped) => self.at_offset(authors, skipped).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
-        self.read(move |tx| async move { page(tx, viewer, whose, before, limit.get()).await }.boxed()).await
+        self.read(move |tx| async move { page(tx, viewer, authors, before, limit.get()).await }.boxed()).await
     }
 
-    /// The id below which the page behind `skipped` posts begins; `None` behind the last post.
-    async fn at_offset(&self, whose: Whose, skipped: u64) -> Result<Option<PostId>, Error> {
+    /// The exclusive upper bound of the ids on the page after `skipped` posts; `None` after the last post.
+    async fn at_offset(&self, authors: AuthorFilter, skipped: u64) -> Result<Option<PostId>, Error> {
         let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
-        let first = if skipped > QUICK_OFFSET {
-            self.read_long(move |tx| id_at(tx, whose, offset).boxed()).await?
+        let first = if skipped > MAX_SHORT_OFFSET {
+            self.read_long(move |tx| id_at(tx, authors, offset).boxed()).await?
         } else {
-            self.read(move |tx| id_at(tx, whose, offset).boxed()).await?
+            self.read(move |tx| id_at(tx, authors, offset).boxed()).await?
         };
         Ok(first.map(|id| PostId(id + 1)))
     }
 }
 
-async fn id_at(tx: &mut Tx<'_>, whose: Whose, offset: i64) -> Result<Option<i64>, Error> {
-    match whose {
-        Whose::Everyones => tx.first(AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
-        Whose::Only(user) => tx.first(AT_OFFSET_OF, &[user.into(), offset.into()], |row| row.int(0)).await,
+async fn id_at(tx: &mut Tx<'_>, authors: AuthorFilter, offset: i64) -> Result<Option<i64>, Error> {
+    match authors {
+        AuthorFilter::Any => tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
+        AuthorFilter::Only(user) => {
+            tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.int(0)).await
+        }
     }
 }
 
 async fn page(
     tx: &mut Tx<'_>,
     viewer: Option<UserId>,
-    whose: Whose,
+    authors: AuthorFilter,
     before: PostId,
     limit: usize,
 ) -> Result<FeedPage<UserId>, Error> {
-    // One more than returned tells whether there is a next page.
-    let asked = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let (before, asked) = (before.into(), asked.into());
-    let (posts, more) = match (whose, viewer) {
-        (Whose::Everyones, viewer) => {
-            let (mut posts, more) = tx.page(limit, (PAGE, &[before, asked]), read_post).await?;
+    // One row more than the page tells whether there is a next page.
+    let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let (before, fetched) = (before.into(), fetched.into());
+    let (posts, more) = match (authors, viewer) {
+        (AuthorFilter::Any, viewer) => {
+            let (mut posts, more) = tx.page(limit, (PAGE, &[before, fetched]), read_post).await?;
             if let Some(viewer) = viewer {
                 mark_liked(tx, &mut posts, viewer).await?;
             }
             (posts, more)
         }
-        (Whose::Only(user), viewer) => {
+        (AuthorFilter::Only(user), viewer) => {
             let viewer = viewer.unwrap_or(ANONYMOUS).into();
-            tx.page(limit, (PAGE_OF, &[viewer, user.into(), before, asked]), read_liked_post).await?
+            tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post).await?
         }
     };
-    let next = posts.last().filter(|_| more).map(|post| Anchor(post.id));
+    let next = posts.last().filter(|_| more).map(|post| Cursor(post.id));
     Ok(FeedPage { posts, next })
 }
 
-/// One range scan of the user's likes instead of a lookup for each post.
+/// Sets `is_liked` by one range scan of the viewer's likes, instead of a lookup for each post.
 async fn mark_liked(tx: &mut Tx<'_>, posts: &mut [Post<UserId>], viewer: UserId) -> Result<(), Error> {
     let (Some(newest), Some(oldest)) = (posts.first(), posts.last()) else { return Ok(()) };
     let liked = likes::between(tx, viewer, oldest.id, newest.id).await?;
@@ -107,17 +111,17 @@ mod tests {
     use crate::store::Database;
 
     #[tokio::test]
-    async fn a_large_offset_waits_for_long_reads_and_no_other_does() {
-        for whose in [Whose::Everyones, Whose::Only(UserId(1))] {
-            assert_waits_alone(whose).await;
+    async fn a_large_offset_queues_behind_long_reads_and_other_pages_do_not() {
+        for authors in [AuthorFilter::Any, AuthorFilter::Only(UserId(1))] {
+            assert_only_large_offsets_wait(authors).await;
         }
     }
 
-    async fn assert_waits_alone(whose: Whose) {
+    async fn assert_only_large_offsets_wait(authors: AuthorFilter) {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::File(folder.path().join("pinhole.db"));
         let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
-        // A long read that ends when it is told to.
+        // A long read that ends when `finish` is sent to.
         let (finish, may_finish) = crossbeam_channel::bounded::<()>(1);
         let mut counting = Box::pin(store.read_long(move |_| {
             async move {
@@ -128,15 +132,15 @@ mod tests {
         }));
         assert!(poll!(&mut counting).is_pending());
 
-        let feed = |start| store.feed(None, whose, start, Limit::default());
-        let mut far = Box::pin(feed(FeedStart::Offset(QUICK_OFFSET + 1)));
+        let feed = |start| store.feed(None, authors, start, Limit::default());
+        let mut far = Box::pin(feed(FeedStart::Offset(MAX_SHORT_OFFSET + 1)));
         assert!(poll!(&mut far).is_pending());
         for start in
-            [FeedStart::Offset(0), FeedStart::Offset(QUICK_OFFSET), FeedStart::After(Anchor(PostId(9)))]
+            [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(PostId(9)))]
         {
             assert!(feed(start).await.unwrap().posts.is_empty());
         }
-        assert!(poll!(&mut far).is_pending(), "the others did not wait for the long read");
+        assert!(poll!(&mut far).is_pending(), "the large offset must wait for the long read");
         finish.send(()).unwrap();
         counting.await.unwrap();
         assert!(far.await.unwrap().posts.is_empty());

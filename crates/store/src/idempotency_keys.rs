@@ -1,4 +1,4 @@
-//! Idempotency keys: which post an upload with a key created, so that a retry does not create another one.
+//! Idempotency keys of uploads, and the posts they created, so that a retry does not create a second post.
 
 use model::{PostId, Timestamp, UserId};
 
@@ -19,8 +19,9 @@ table! {
 
 statements! {
     FIND = "SELECT post_id FROM idempotency_keys WHERE user_id = $1 AND key = $2 AND created_at > $3";
-    // A second upload with the key waits here for the first, and then finds it taken, unless it has expired.
-    TAKE = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, 0, $3)
+    // A concurrent upload with the key waits here for the first one's commit, and then affects no row unless
+    // the key has expired.
+    RESERVE = "INSERT INTO idempotency_keys (user_id, key, post_id, created_at) VALUES ($1, $2, 0, $3)
         ON CONFLICT (user_id, key) DO UPDATE SET post_id = 0, created_at = excluded.created_at
         WHERE idempotency_keys.created_at <= $4";
     ASSIGN = "UPDATE idempotency_keys SET post_id = $1 WHERE user_id = $2 AND key = $3";
@@ -37,18 +38,18 @@ pub(crate) async fn find(
     tx.first(FIND, &[user.into(), key.into(), since.into()], |row| row.post_id(0)).await
 }
 
-/// Takes a key before its post is created; `false` if it is taken, by an upload after `since`.
-pub(crate) async fn take(
+/// Reserves a key before its post is created; `false` if an upload after `since` has reserved it.
+pub(crate) async fn reserve(
     tx: &mut Tx<'_>,
     user: UserId,
     key: &str,
     now: Timestamp,
     since: Timestamp,
 ) -> Result<bool, Error> {
-    Ok(tx.execute(TAKE, &[user.into(), key.into(), now.into(), since.into()]).await? > 0)
+    Ok(tx.execute(RESERVE, &[user.into(), key.into(), now.into(), since.into()]).await? > 0)
 }
 
-/// Assigns the created post to its key.
+/// Stores the created post with its key.
 pub(crate) async fn assign(tx: &mut Tx<'_>, user: UserId, key: &str, post: PostId) -> Result<(), Error> {
     tx.execute(ASSIGN, &[post.into(), user.into(), key.into()]).await.map(drop)
 }

@@ -1,8 +1,8 @@
-//! Imports the rows of another database.
+//! Imports the exported rows of another database.
 //!
-//! Photos arrive like uploads: claimed, then their files are written, and the transaction that imports the
-//! rows ends the claims. So an attempt that fails half-way leaves claims, which the service collects at its
-//! next start together with their files, or which the next attempt takes over.
+//! Photos are imported like uploads: claimed, then their files are written, then the transaction that inserts
+//! the rows deletes the claims. An import that fails leaves claims, which the next import renews, or which
+//! maintenance abandons, deleting their files.
 
 use futures_util::FutureExt;
 use model::{PhotoId, Timestamp};
@@ -11,47 +11,47 @@ use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::statements::statements;
 use crate::store::Store;
-use crate::tables::{ExportRow, TableCounts, sequences};
+use crate::tables::{ExportRow, TableCounts};
 use crate::tx::Tx;
 use crate::value::Value;
 
 statements! {
-    CLAIM_AGAIN = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)
+    CLAIM_OR_RENEW = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)
         ON CONFLICT (photo_id) DO UPDATE SET started_at = excluded.started_at";
-    // Recorded when an earlier attempt was abandoned: the files are needed again.
+    // Scheduled when an earlier import was abandoned; the files are needed again.
     CANCEL_DELETE = "DELETE FROM removals WHERE photo_id = $1";
     END_CLAIM = "DELETE FROM uploads WHERE photo_id = $1";
 }
 
-/// Rows that are inserted with one call.
+/// Rows inserted in one round trip.
 const BATCH: usize = 500;
 
-/// How the files of photos got to where the service will look for them.
+/// Whether an import comes with the files of its photos.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlobState {
-    /// They were copied, each photo under a claim.
+    /// The files were copied to this blob store, each photo under a claim.
     Claimed,
-    /// They have been there all along: only the rows move.
+    /// The blob store stays the same: only rows are imported.
     InPlace,
 }
 
 impl Store {
-    /// Records that files of these photos are about to be written. Claims of an earlier attempt are renewed.
+    /// Claims photos before their files are written. Claims of an earlier import are renewed.
     pub async fn claim_photos(&self, ids: Vec<PhotoId>, now: Timestamp) -> Result<(), Error> {
         self.write(LockKey::Maintenance, move |tx| {
             async move {
                 let cancelled: Vec<Vec<Value<'_>>> = ids.iter().map(|id| vec![id.into()]).collect();
                 tx.execute_each(CANCEL_DELETE, &cancelled).await?;
                 let claimed: Vec<Vec<Value<'_>>> = ids.iter().map(|id| vec![id.into(), now.into()]).collect();
-                tx.execute_each(CLAIM_AGAIN, &claimed).await.map(drop)
+                tx.execute_each(CLAIM_OR_RENEW, &claimed).await.map(drop)
             }
             .boxed()
         })
         .await
     }
 
-    /// Imports rows in the order of `Table::ALL` into an empty database; all of them or, when one
-    /// is an error, none. `rows` may block.
+    /// Imports rows in the order of `Table::ALL` into an empty database: all of them, or none if one is an
+    /// error. `rows` may block.
     pub async fn import(
         &self,
         photos: BlobState,
@@ -67,11 +67,15 @@ async fn import(
     rows: impl Iterator<Item = Result<ExportRow, Error>> + Send,
 ) -> Result<TableCounts, Error> {
     if !TableCounts::select(tx).await?.is_empty() {
-        return Err(Error::Refused("the database is not empty".into()));
+        return Err(Error::ImportRejected("the database is not empty".into()));
     }
     let mut batch: Vec<ExportRow> = Vec::with_capacity(BATCH);
     for row in rows {
         let row = row?;
+        // Here and not only in the tools: past this point values are trusted, and pages are built from them.
+        row.validate().map_err(|rule| {
+            Error::ImportRejected(format!("the row of {} with {row} breaks a rule: {rule}", row.table()))
+        })?;
         if batch.len() == BATCH || batch.first().is_some_and(|first| first.table() != row.table()) {
             insert(tx, photos, &batch).await?;
             batch.clear();
@@ -87,7 +91,7 @@ async fn insert(tx: &mut Tx<'_>, photos: BlobState, batch: &[ExportRow]) -> Resu
     for row in batch {
         match row {
             ExportRow::Photo(photo) if photos == BlobState::Claimed => end_claim(tx, photo.id).await?,
-            ExportRow::Sequence(sequence) => set_sequence(tx, &sequence.table, sequence.last).await?,
+            ExportRow::Sequence(sequence) => tx.set_sequence(&sequence.table, sequence.last).await?,
             _ => break,
         }
     }
@@ -96,17 +100,11 @@ async fn insert(tx: &mut Tx<'_>, photos: BlobState, batch: &[ExportRow]) -> Resu
     tx.execute_each(table.insert, &values).await.map(drop)
 }
 
-/// A claim that does not exist any more was abandoned, and the files deleted.
+/// Deletes a photo's claim. Without a claim its files do not exist: they were not copied, or were deleted
+/// again.
 async fn end_claim(tx: &mut Tx<'_>, photo: PhotoId) -> Result<(), Error> {
     if tx.execute(END_CLAIM, &[(&photo).into()]).await? == 0 {
-        return Err(Error::Refused(format!("the bytes of photo {photo} are not there")));
+        return Err(Error::ImportRejected(format!("the files of photo {photo} are missing")));
     }
     Ok(())
-}
-
-async fn set_sequence(tx: &mut Tx<'_>, table: &str, last: i64) -> Result<(), Error> {
-    if !sequences().any(|(known, _)| known == table) {
-        return Err(Error::Refused(format!("{table} is not a table that hands out ids")));
-    }
-    tx.set_sequence(table, last).await
 }

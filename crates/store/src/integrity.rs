@@ -1,6 +1,6 @@
-//! Checks of the whole database for `pinhole doctor`, and the repairs that need no decision.
+//! Integrity checks for `pinhole doctor`, and the repairs that need no decision of the operator.
 //!
-//! The checks scan whole tables, apart from the requests of users.
+//! Most checks scan whole tables, so they run outside the pools that serve requests.
 
 use futures_util::FutureExt;
 use model::{PhotoId, PostId, Timestamp};
@@ -8,6 +8,7 @@ use model::{PhotoId, PostId, Timestamp};
 use crate::changes::Change;
 use crate::error::Error;
 use crate::lock_key::LockKey;
+use crate::photos;
 use crate::statements::statements;
 use crate::store::Store;
 use crate::tables::{TableCounts, sequences};
@@ -16,32 +17,32 @@ use crate::tx::Tx;
 statements! {
     OVERDUE = "SELECT (SELECT count(*) FROM uploads WHERE started_at < $1),
         (SELECT count(*) FROM removals WHERE since < $1), (SELECT count(*) FROM sessions WHERE last_used_at < $2)";
-    // The newest by id, because no index has the times of posts and users.
+    // The newest post and user by id, because their `created_at` is not indexed.
     NEWEST = "SELECT (SELECT coalesce(max(last_used_at), 0) FROM sessions),
         (SELECT coalesce(max(created_at), 0) FROM posts WHERE id = (SELECT max(id) FROM posts)),
         (SELECT coalesce(max(created_at), 0) FROM users WHERE id = (SELECT max(id) FROM users))";
     MISCOUNTED = "SELECT id, like_count, (SELECT count(*) FROM likes l WHERE l.post_id = p.id) FROM posts p
         WHERE id > $1 AND like_count <> (SELECT count(*) FROM likes l WHERE l.post_id = p.id)
         ORDER BY id LIMIT 1000";
-    // Changes nothing, but locks the row: the next statement sees every like that changed the count.
+    // Changes nothing, but locks the row: the next statement sees every like that is in the count.
     LOCK_COUNT = "UPDATE posts SET like_count = like_count WHERE id = $1";
     RECOUNT = "UPDATE posts SET like_count = (SELECT count(*) FROM likes l WHERE l.post_id = posts.id)
         WHERE id = $1 AND like_count <> (SELECT count(*) FROM likes l WHERE l.post_id = posts.id)";
-    UNSHOWN = "SELECT id FROM photos WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.photo_id = photos.id)
+    UNREFERENCED = "SELECT id FROM photos WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.photo_id = photos.id)
         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.photo_id = photos.id) ORDER BY id LIMIT 1000";
-    EXPECTED = "SELECT 1 FROM photos WHERE id = $1 UNION ALL SELECT 1 FROM uploads WHERE photo_id = $1
+    REFERENCES = "SELECT 1 FROM photos WHERE id = $1 UNION ALL SELECT 1 FROM uploads WHERE photo_id = $1
         UNION ALL SELECT 1 FROM removals WHERE photo_id = $1";
 }
 
-/// What maintenance should have deleted by now.
+/// Rows that maintenance should have deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Overdue {
+pub struct OverdueCounts {
     pub uploads: u64,
     pub removals: u64,
     pub sessions: u64,
 }
 
-/// A post whose count is not the number of its likes.
+/// A post whose `like_count` differs from the number of its rows in `likes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Miscount {
     pub post: PostId,
@@ -54,12 +55,12 @@ impl Store {
         self.snapshot(|tx| TableCounts::select(tx).boxed()).await
     }
 
-    /// Uploads and removals from before `before`, and sessions not used since `expired`.
-    pub async fn overdue(&self, before: Timestamp, expired: Timestamp) -> Result<Overdue, Error> {
-        let found = self.snapshot(move |tx| {
+    /// Counts uploads and removals from before `before`, and sessions last used before `expired`.
+    pub async fn overdue(&self, before: Timestamp, expired: Timestamp) -> Result<OverdueCounts, Error> {
+        let counts = self.snapshot(move |tx| {
             async move {
                 tx.first(OVERDUE, &[before.into(), expired.into()], |row| {
-                    Ok(Overdue {
+                    Ok(OverdueCounts {
                         uploads: row.unsigned(0)?,
                         removals: row.unsigned(1)?,
                         sessions: row.unsigned(2)?,
@@ -69,24 +70,25 @@ impl Store {
             }
             .boxed()
         });
-        found.await?.ok_or_else(no_row)
+        counts.await?.ok_or_else(no_row)
     }
 
-    /// The newest timestamp that can be found quickly; 1970 in an empty database.
-    pub async fn newest(&self) -> Result<Timestamp, Error> {
+    /// The newest of the last session use, the last post and the last user; 1970 in an empty database.
+    pub async fn newest_timestamp(&self) -> Result<Timestamp, Error> {
         let newest = self.snapshot(|tx| {
-            tx.first(NEWEST, &[], |row| Ok(row.moment(0)?.max(row.moment(1)?).max(row.moment(2)?))).boxed()
+            tx.first(NEWEST, &[], |row| Ok(row.timestamp(0)?.max(row.timestamp(1)?).max(row.timestamp(2)?)))
+                .boxed()
         });
         newest.await?.ok_or_else(no_row)
     }
 
-    /// The first thousand at most.
-    pub async fn miscounted(&self) -> Result<Vec<Miscount>, Error> {
+    /// Posts with a wrong `like_count`, at most 1000.
+    pub async fn miscounted_posts(&self) -> Result<Vec<Miscount>, Error> {
         self.miscounted_after(PostId(0)).await
     }
 
-    /// Sets every wrong count to the number of likes; returns how many were wrong. Likes may come and go
-    /// meanwhile, so each post is locked while it is counted, and only one at a time: locking several may
+    /// Sets every wrong `like_count` to the number of likes; returns how many were wrong. Likes may change
+    /// concurrently, so each post is locked while it is counted, and one at a time: locking several may
     /// deadlock.
     pub async fn recount_likes(&self) -> Result<usize, Error> {
         let (mut last, mut fixed) = (PostId(0), 0);
@@ -130,19 +132,43 @@ impl Store {
         .await
     }
 
-    /// Photos of no post and no user; the first thousand at most.
-    pub async fn unshown_photos(&self) -> Result<Vec<PhotoId>, Error> {
-        self.snapshot(|tx| tx.all(UNSHOWN, &[], |row| row.photo_id(0)).boxed()).await
+    /// Photos that no post and no user references, at most 1000.
+    pub async fn unreferenced_photos(&self) -> Result<Vec<PhotoId>, Error> {
+        self.snapshot(|tx| tx.all(UNREFERENCED, &[], |row| row.photo_id(0)).boxed()).await
     }
 
-    /// Whether any row refers to this photo: its own, an upload or a removal.
-    pub async fn expects_bytes(&self, photo: PhotoId) -> Result<bool, Error> {
-        let found = self
-            .read(move |tx| async move { tx.first(EXPECTED, &[(&photo).into()], |_| Ok(())).await }.boxed());
+    /// Deletes photos that no post and no user references, and schedules their files for deletion; returns
+    /// how many there were. For a restore that has skipped their posts.
+    pub async fn delete_unreferenced_photos(&self, now: Timestamp) -> Result<usize, Error> {
+        let mut deleted = 0;
+        loop {
+            let page = self.unreferenced_photos().await?;
+            if page.is_empty() {
+                return Ok(deleted);
+            }
+            deleted += page.len();
+            self.write(LockKey::Maintenance, move |tx| {
+                async move {
+                    for photo in page {
+                        photos::delete(tx, photo, now).await?;
+                    }
+                    Ok(())
+                }
+                .boxed()
+            })
+            .await?;
+        }
+    }
+
+    /// Whether a row of `photos`, `uploads` or `removals` has this id. If not, its files are orphans.
+    pub async fn is_photo_referenced(&self, photo: PhotoId) -> Result<bool, Error> {
+        let found = self.read(move |tx| {
+            async move { tx.first(REFERENCES, &[(&photo).into()], |_| Ok(())).await }.boxed()
+        });
         Ok(found.await?.is_some())
     }
 
-    /// Tables whose sequence is behind their largest id: the next insert would fail.
+    /// Tables whose sequence is behind their largest id, so that an insert would fail.
     pub async fn lagging_sequences(&self) -> Result<Vec<&'static str>, Error> {
         self.snapshot(|tx| {
             async move { Ok(lagging(tx).await?.into_iter().map(|(table, _)| table).collect()) }.boxed()
@@ -165,18 +191,18 @@ impl Store {
         .await
     }
 
-    /// What the database itself finds wrong with its files and references.
+    /// The errors that SQLite's integrity and foreign-key checks report; none on PostgreSQL.
     pub async fn integrity_errors(&self) -> Result<Vec<String>, Error> {
         self.snapshot(|tx| tx.integrity_errors().boxed()).await
     }
 
-    /// The database server's time; `None` where the database runs in this process.
+    /// The database server's time; `None` on SQLite, which runs in this process.
     pub async fn clock(&self) -> Result<Option<Timestamp>, Error> {
         self.snapshot(|tx| tx.clock().boxed()).await
     }
 }
 
-/// Sequences that are behind the largest id of their tables, with that id.
+/// Tables whose sequence is behind their largest id, with that id.
 async fn lagging(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
     let mut lagging = Vec::new();
     for (table, largest_id) in sequences() {
@@ -189,5 +215,5 @@ async fn lagging(tx: &mut Tx<'_>) -> Result<Vec<(&'static str, i64)>, Error> {
 }
 
 fn no_row() -> Error {
-    Error::Corrupt("a count returned no row".into())
+    Error::Corrupt("an aggregate query returned no row".into())
 }

@@ -1,7 +1,7 @@
 //! The database: users, sessions, posts, likes, the feed. The only crate that knows SQL.
 //!
-//! Each file named after a table holds its columns, its statements and the functions that run them. A
-//! function is written once over a `Tx`; the backends behind it are in `sqlite` and `postgres`.
+//! Each file named after a table has its columns, its statements and the functions that run them. A function
+//! is written once over a `Tx`, for both backends: `sqlite` and `postgres`.
 
 mod changes;
 mod column;
@@ -32,27 +32,27 @@ mod users;
 mod value;
 mod work;
 
-pub use changes::{Change, Listener};
+pub use changes::{Change, ChangeListener};
 pub use error::{Error, OpenError};
 pub use export::Sink;
 pub use idempotency_keys::IdempotencyKeyRow;
 pub use import::BlobState;
-pub use integrity::{Miscount, Overdue};
-pub use likes::{Like, LikeRow};
-pub use maintenance::Totals;
+pub use integrity::{Miscount, OverdueCounts};
+pub use likes::{LikeOutcome, LikeRow};
+pub use maintenance::PhotoTotals;
 pub use photos::{NewPhoto, Original, PhotoRow};
-pub use postgres::{DatabaseUrl, Lag, replica_lag};
-pub use posts::{Access, Created, NewPost, PostRow, Replay};
+pub use postgres::{DatabaseUrl, ReplicationLag, replica_lag};
+pub use posts::{AccessCheck, CreateOutcome, NewPost, PostRow, Replay};
 pub use profile::ProfileChange;
 pub use sessions::{NewSession, Session, SessionRow};
 pub use store::{Database, SCHEMA_VERSION, Store};
 pub use tables::{ExportRow, SequenceRow, Table, TableCounts};
 pub use users::{Credentials, NewUser, UserRow};
 
-/// Statements of the busiest requests, for a benchmark that runs them without the service.
+/// Statements of the most frequent requests, for a benchmark that runs them without the service.
 pub mod sql {
     pub use crate::feed::PAGE as FEED_PAGE;
-    pub use crate::likes::{BETWEEN as LIKES_BETWEEN, COUNT as COUNT_LIKE, INSERT as INSERT_LIKE};
+    pub use crate::likes::{ADD_TO_COUNT as COUNT_LIKE, BETWEEN as LIKES_BETWEEN, INSERT as INSERT_LIKE};
     pub use crate::sessions::FIND as SESSION;
     pub use crate::users::AUTHORS;
 }

@@ -1,4 +1,4 @@
-//! Likes. `like_count` of a post always equals the number of its rows here: both change in one transaction.
+//! Likes. A post's `like_count` equals the number of its rows in `likes`: both change in one transaction.
 
 use futures_util::FutureExt;
 use model::{PostId, Timestamp, UserId};
@@ -21,11 +21,11 @@ table! {
 }
 
 statements! {
-    // Selecting from posts makes a like of a missing post no row at all.
+    // Selecting from `posts` inserts no row if the post does not exist.
     pub INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
         ON CONFLICT (user_id, post_id) DO NOTHING";
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
-    pub COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
+    pub ADD_TO_COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
     pub BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
     NEWEST = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT $2";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
@@ -33,48 +33,28 @@ statements! {
 
 /// The result of liking or unliking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Like {
+pub enum LikeOutcome {
     Changed,
+    /// The post was liked, or not liked, already.
     Unchanged,
     NoSuchPost,
 }
 
 impl Store {
-    pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<Like, Error> {
-        self.set_like(user, post, Some(now)).await
+    pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<LikeOutcome, Error> {
+        self.write(LockKey::Like(post, user), move |tx| set_like(tx, user, post, Some(now)).boxed()).await
     }
 
-    pub async fn unlike(&self, user: UserId, post: PostId) -> Result<Like, Error> {
-        self.set_like(user, post, None).await
+    pub async fn unlike(&self, user: UserId, post: PostId) -> Result<LikeOutcome, Error> {
+        self.write_freeing(LockKey::Like(post, user), move |tx| set_like(tx, user, post, None).boxed()).await
     }
 
-    /// Likes at a time, or unlikes.
-    async fn set_like(&self, user: UserId, post: PostId, at: Option<Timestamp>) -> Result<Like, Error> {
-        self.write(LockKey::Like(post, user), move |tx| {
-            async move {
-                let (changed, delta) = match at {
-                    Some(now) => (tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await?, 1),
-                    None => (tx.execute(DELETE, &[user.into(), post.into()]).await?, -1),
-                };
-                if changed == 0 {
-                    let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
-                    return Ok(found.map_or(Like::NoSuchPost, |()| Like::Unchanged));
-                }
-                tx.add(COUNT, delta, post.0).await?;
-                tx.record_change(Change::Like(user, post));
-                Ok(Like::Changed)
-            }
-            .boxed()
-        })
-        .await
-    }
-
-    /// Whether a user likes a post.
+    /// Whether the user likes the post.
     pub async fn likes(&self, user: UserId, post: PostId) -> Result<bool, Error> {
         self.read(move |tx| async move { Ok(!between(tx, user, post, post).await?.is_empty()) }.boxed()).await
     }
 
-    /// The newest posts that a user likes, newest first, no more than `limit`.
+    /// At most `limit` of the newest posts that a user likes, newest first.
     pub async fn newest_likes(&self, user: UserId, limit: u32) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| {
             async move { tx.all(NEWEST, &[user.into(), i64::from(limit).into()], |row| row.post_id(0)).await }
@@ -83,10 +63,30 @@ impl Store {
         .await
     }
 
-    /// The posts that a user likes among `oldest` and all newer ones, oldest first.
+    /// The posts that a user likes, from `oldest` to the newest, oldest first.
     pub async fn likes_since(&self, user: UserId, oldest: PostId) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| between(tx, user, oldest, PostId(i64::MAX)).boxed()).await
     }
+}
+
+/// Likes the post at `liked_at`; unlikes it if that is `None`.
+async fn set_like(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    post: PostId,
+    liked_at: Option<Timestamp>,
+) -> Result<LikeOutcome, Error> {
+    let (changed, delta) = match liked_at {
+        Some(now) => (tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await?, 1),
+        None => (tx.execute(DELETE, &[user.into(), post.into()]).await?, -1),
+    };
+    if changed == 0 {
+        let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
+        return Ok(found.map_or(LikeOutcome::NoSuchPost, |()| LikeOutcome::Unchanged));
+    }
+    tx.add(ADD_TO_COUNT, delta, post.0).await?;
+    tx.record_change(Change::Like(user, post));
+    Ok(LikeOutcome::Changed)
 }
 
 /// The posts from `oldest` to `newest` that a user likes, oldest first.

@@ -1,29 +1,30 @@
-//! What a write locks until it is committed, as far as writes of other nodes may want it at the same time.
+//! The lock that a write takes and that concurrent writes of other nodes may need too.
 //!
-//! On PostgreSQL many nodes write at once, each a batch of writes in one transaction. Every batch takes its
-//! locks in the order of these keys, so that no two batches deadlock. SQLite has one writer and ignores them.
+//! On PostgreSQL several nodes write concurrently, each a batch of writes in one transaction. Every batch
+//! takes its locks in the order of these keys, so that no two batches deadlock. SQLite has one writer and
+//! ignores them.
 
 use model::{PhotoId, PostId, TokenHash, UserId};
 
-/// The order of the variants is the locking order. A write that locks several things names the first.
+/// The order of the variants is the locking order. A write that takes several locks has the key of the first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LockKey {
-    /// Whether a user likes a post. The post's count is written last of all, see `Tx::add`.
+    /// A row of `likes`. The post's `like_count` is updated last in the transaction, see `Tx::add`.
     Like(PostId, UserId),
-    /// Nothing that another write would want.
+    /// No lock that another write would need.
     Unshared,
-    /// A username that is being taken.
+    /// A username, which a new user takes.
     Username(String),
-    /// An upload, by its idempotency key.
+    /// The idempotency key of an upload.
     IdempotencyKey(UserId, String),
-    /// A post: its text, or its existence.
+    /// A post that is edited or deleted.
     Post(PostId),
-    /// A user's profile.
+    /// A user whose profile changes.
     User(UserId),
     Session([u8; 32]),
     /// A photo's rows in `uploads` and `removals`.
     Photo([u8; 16]),
-    /// More rows than can be named: what maintenance sweeps.
+    /// An unknown set of rows, as maintenance sweeps them.
     Maintenance,
 }
 
@@ -40,7 +41,7 @@ impl LockKey {
         }
     }
 
-    /// Whether both writes update the same row in the end.
+    /// Whether both writes update the same row. Two likes of one post update its `like_count`.
     pub(crate) fn conflicts_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Like(one, _), Self::Like(other, _)) => one == other,

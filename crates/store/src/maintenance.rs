@@ -1,4 +1,4 @@
-//! What the service does by itself: health checks, figures for the metrics, sweeping what has expired.
+//! Health checks, totals for the metrics, and sweeps of expired rows.
 
 use std::time::Duration;
 
@@ -12,45 +12,56 @@ use crate::store::Store;
 use crate::{idempotency_keys, sessions};
 
 statements! {
-    TOTALS = "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM photos";
+    PHOTO_TOTALS = "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM photos";
     PING = "SELECT 1";
-    // Locks the one table that every upload writes to, and changes nothing.
+    // Users are never deleted; claims and removals are what an interrupted restore leaves.
+    ANY_ROW = "SELECT 1 FROM users WHERE id > 0 UNION ALL SELECT 1 FROM uploads WHERE started_at > 0
+        UNION ALL SELECT 1 FROM removals WHERE since > 0 LIMIT 1";
+    // Deletes no row, but needs a database that accepts writes.
     PING_WRITE = "DELETE FROM uploads WHERE started_at < -1";
 }
 
+/// The number of photos, and the size of their files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct PhotoTotals {
     pub photos: u64,
     pub bytes: u64,
 }
 
 impl Store {
-    /// Proves that both reading and writing work.
+    /// Checks that the database can be read and written.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(|tx| tx.first(PING, &[], |row| row.int(0)).map(|found| found.map(drop)).boxed()).await?;
         self.write(LockKey::Unshared, |tx| async move { tx.execute(PING_WRITE, &[]).await.map(drop) }.boxed())
             .await
     }
 
-    pub async fn totals(&self) -> Result<Totals, Error> {
+    /// Whether this database has never had a row.
+    pub async fn is_unused(&self) -> Result<bool, Error> {
+        Ok(self.read(|tx| tx.first(ANY_ROW, &[], |_| Ok(())).boxed()).await?.is_none())
+    }
+
+    pub async fn photo_totals(&self) -> Result<PhotoTotals, Error> {
         let totals = self.read(|tx| {
-            tx.first(TOTALS, &[], |row| Ok(Totals { photos: row.unsigned(0)?, bytes: row.unsigned(1)? }))
-                .boxed()
+            tx.first(PHOTO_TOTALS, &[], |row| {
+                Ok(PhotoTotals { photos: row.unsigned(0)?, bytes: row.unsigned(1)? })
+            })
+            .boxed()
         });
         Ok(totals.await?.unwrap_or_default())
     }
 
-    /// Deletes sessions unused for `session_idle` and idempotency keys older than `key_life`.
+    /// Deletes sessions unused for `session_idle` and idempotency keys older than `key_ttl`.
     pub async fn sweep(
         &self,
         now: Timestamp,
         session_idle: Duration,
-        key_life: Duration,
+        key_ttl: Duration,
     ) -> Result<usize, Error> {
-        self.write(LockKey::Maintenance, move |tx| {
+        self.write_freeing(LockKey::Maintenance, move |tx| {
             async move {
                 let sessions = sessions::sweep(tx, now.minus(session_idle)).await?;
-                Ok(sessions + idempotency_keys::sweep(tx, now.minus(key_life)).await?)
+                Ok(sessions + idempotency_keys::sweep(tx, now.minus(key_ttl)).await?)
             }
             .boxed()
         })

@@ -1,10 +1,10 @@
-//! Photos, and the two tables that keep their files and their rows in step.
+//! Photos, and the tables `uploads` and `removals`, which keep rows and files consistent.
 //!
-//! The blob store and the database cannot commit together, so the database records beforehand what is about
-//! to happen. A photo is *claimed* in `uploads` before its files are written, and the transaction that shows
-//! it, in a post or a profile, commits the upload. The transaction that takes it away inserts into
-//! `removals`, and the row is deleted once the files are gone. Whatever a crash leaves is in one of these
-//! tables, so the blob store never has to be searched.
+//! The blob store and the database cannot commit together, so the database records an upload or a deletion
+//! before it starts. A photo is *claimed* in `uploads` before its files are written; the transaction that
+//! references it, from a post or a profile, deletes the claim. The transaction that deletes a photo inserts
+//! it into `removals`; that row is deleted after the files. Files orphaned by a crash are in one of these
+//! tables, so maintenance never has to list the blob store.
 
 use futures_util::FutureExt;
 use model::{Alt, Photo, PhotoId, Placeholder, Timestamp};
@@ -33,8 +33,8 @@ table! {
     }
 }
 
-/// What [`read_photo`] reads, from the profile photo that a user is joined with.
-pub(crate) const PROFILE_PHOTO: &str = "up.id, up.width, up.height, up.placeholder, up.alt";
+/// The columns that [`read_photo`] reads, of the profile photo joined as `up`.
+pub(crate) const PROFILE_PHOTO_COLUMNS: &str = "up.id, up.width, up.height, up.placeholder, up.alt";
 
 statements! {
     FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
@@ -50,17 +50,17 @@ statements! {
     FINISH_DELETE = "DELETE FROM removals WHERE photo_id = $1";
 }
 
-/// A photo whose files are stored, about to get its row.
+/// A photo whose files are stored and whose row is to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewPhoto {
     pub photo: Photo,
-    /// How many bytes it takes in the blob store.
+    /// The size of its files in the blob store.
     pub bytes: u64,
-    /// The uploaded file, if it is kept.
+    /// The uploaded file, if it is stored as well.
     pub original: Option<Original>,
 }
 
-/// How to read a kept original: the name of its format, and its orientation as in EXIF, 1 to 8.
+/// The format of a stored original, and its EXIF orientation, 1 to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Original {
     pub format: &'static str,
@@ -75,7 +75,7 @@ impl Store {
         .await
     }
 
-    /// Records that files of a photo are about to be written.
+    /// Claims a photo before its files are written.
     pub async fn claim_photo(&self, id: PhotoId, now: Timestamp) -> Result<(), Error> {
         self.write(id.into(), move |tx| {
             async move { tx.execute(CLAIM, &[(&id).into(), now.into()]).await.map(drop) }.boxed()
@@ -83,15 +83,15 @@ impl Store {
         .await
     }
 
-    /// Ends a claim, and records that its files must be deleted. `false` if there was none, because the
-    /// upload was committed or abandoned before.
+    /// Ends a claim and schedules its files for deletion. `false` if there is none: the upload was committed
+    /// or abandoned before.
     pub async fn abandon_photo(&self, id: PhotoId, now: Timestamp) -> Result<bool, Error> {
-        self.write(id.into(), move |tx| async move { abandon(tx, id, now).await }.boxed()).await
+        self.write_freeing(id.into(), move |tx| async move { abandon(tx, id, now).await }.boxed()).await
     }
 
-    /// Abandons every claim from before `before`: their uploads ended without an answer.
+    /// Abandons claims from before `before`, at most 1000: their uploads neither succeeded nor failed.
     pub async fn abandon_stale_claims(&self, before: Timestamp, now: Timestamp) -> Result<usize, Error> {
-        self.write(LockKey::Maintenance, move |tx| {
+        self.write_freeing(LockKey::Maintenance, move |tx| {
             async move {
                 let stale = tx.all(STALE_CLAIMS, &[before.into()], |row| row.photo_id(0)).await?;
                 for id in &stale {
@@ -104,7 +104,7 @@ impl Store {
         .await
     }
 
-    /// Photos whose files must be deleted since before `before`, oldest first.
+    /// Photos scheduled for deletion before `before`, oldest first, at most 1000.
     pub async fn pending_deletes(&self, before: Timestamp) -> Result<Vec<PhotoId>, Error> {
         self.read(move |tx| {
             async move { tx.all(PENDING_DELETES, &[before.into()], |row| row.photo_id(0)).await }.boxed()
@@ -112,7 +112,7 @@ impl Store {
         .await
     }
 
-    /// Whether the files of this photo must still be deleted: a restore may have claimed it meanwhile.
+    /// Whether the files of this photo are still to be deleted: a restore may have claimed it since.
     pub async fn is_delete_pending(&self, id: PhotoId) -> Result<bool, Error> {
         let found = self.read(move |tx| {
             async move { tx.first(IS_DELETE_PENDING, &[(&id).into()], |_| Ok(())).await }.boxed()
@@ -120,17 +120,17 @@ impl Store {
         Ok(found.await?.is_some())
     }
 
-    /// Records that the files of this photo are deleted.
+    /// Records that the files of this photo were deleted.
     pub async fn finish_delete(&self, id: PhotoId) -> Result<(), Error> {
-        self.write(id.into(), move |tx| {
+        self.write_freeing(id.into(), move |tx| {
             async move { tx.execute(FINISH_DELETE, &[(&id).into()]).await.map(drop) }.boxed()
         })
         .await
     }
 }
 
-/// Turns a claim into a photo; `false` when the claim was abandoned meanwhile, and the files with it. `alt`
-/// is stored where the photo has no post to store it with.
+/// Replaces a claim by the photo's row; `false` if the claim was abandoned, and its files deleted. `alt` is
+/// the alt text of a profile photo; a post stores its own.
 pub(crate) async fn commit_upload(
     tx: &mut Tx<'_>,
     new: &NewPhoto,
@@ -164,7 +164,7 @@ pub(crate) async fn abandon(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Res
     Ok(was_claimed)
 }
 
-/// Deletes the row, and records that the files must follow.
+/// Deletes a photo's row and schedules its files for deletion.
 pub(crate) async fn delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(DELETE, &[(&id).into()]).await?;
     tx.record_change(Change::Photo(id));
@@ -182,7 +182,7 @@ fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Error> {
         width: row.unsigned(column + 1)?,
         height: row.unsigned(column + 2)?,
         placeholder: row.read_bytes(column + 3, Placeholder::from_slice)?,
-        alt: row.optional_text(column + 4)?.map(Alt::stored),
+        alt: row.optional_text(column + 4)?.map(Alt::from_stored),
     })
 }
 

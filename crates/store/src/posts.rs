@@ -1,4 +1,4 @@
-//! Posts: created, read, edited, deleted.
+//! Posts: creating, reading, editing and deleting them.
 
 use futures_util::FutureExt;
 use model::{
@@ -18,8 +18,7 @@ use crate::tx::Tx;
 use crate::users::ANONYMOUS;
 
 table! {
-    /// A row of `posts`. It repeats what it shows of its photo, so that a page of the feed is read from one
-    /// table.
+    /// A row of `posts`. It repeats columns of its photo, so that a page of the feed is read from one table.
     PostRow = "posts", key (id), sequence {
         id: PostId,
         user_id: UserId,
@@ -35,7 +34,7 @@ table! {
 }
 
 impl From<PostRow> for Post<UserId> {
-    /// As an anonymous reader sees it.
+    /// For an anonymous viewer: `is_liked` is false.
     fn from(row: PostRow) -> Self {
         let PostRow {
             id,
@@ -54,10 +53,10 @@ impl From<PostRow> for Post<UserId> {
     }
 }
 
-/// Selects all columns of posts named `p`, and whether the user `$1` likes them.
+/// Selects all columns of the posts `p`, and whether the user `$1` likes each.
 pub(crate) const SELECT_LIKED: &str = sql!(
     "SELECT ",
-    PostRow::LIST,
+    PostRow::COLUMN_LIST,
     ", EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id) FROM posts p "
 );
 
@@ -77,7 +76,7 @@ pub struct NewPost {
     pub content: PostContent,
     /// The idempotency key of the upload.
     pub key: Option<String>,
-    /// Keys from before this have expired.
+    /// Idempotency keys from before this time have expired.
     pub keys_since: Timestamp,
     pub created_at: Timestamp,
 }
@@ -90,38 +89,39 @@ impl NewPost {
     }
 }
 
+/// The result of creating a post.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Created {
+pub enum CreateOutcome {
     New(Post<UserId>),
-    /// An earlier upload had the same key; the files of this one are to be deleted.
+    /// An earlier upload had the same idempotency key; this upload was scheduled for deletion.
     Replayed(Replay),
-    /// The upload took so long that its claim on the photo was abandoned.
+    /// The claim on the photo was abandoned, because the upload took too long.
     ClaimLost,
 }
 
-/// The post that an idempotency key stands for.
+/// The post that an earlier upload with the same idempotency key created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replay {
     Post(Post<UserId>),
     Deleted,
 }
 
-/// The result of an operation that only some users may do.
+/// The result of an operation on a post that only its author, or an administrator, may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access<T> {
+pub enum AccessCheck<T> {
     Granted(T),
     Forbidden,
     Missing,
 }
 
 impl Store {
-    pub async fn create_post(&self, new: NewPost) -> Result<Created, Error> {
+    pub async fn create_post(&self, new: NewPost) -> Result<CreateOutcome, Error> {
         let lock_key =
             new.key.clone().map_or(LockKey::Unshared, |key| LockKey::IdempotencyKey(new.author, key));
         self.write(lock_key, move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
-    /// What an upload with this key created after `since`.
+    /// The post that an upload with this idempotency key created after `since`.
     pub async fn find_replay(
         &self,
         author: UserId,
@@ -139,18 +139,18 @@ impl Store {
         self.read(move |tx| async move { author(tx, id).await }.boxed()).await
     }
 
-    /// Changes a post of `editor`.
+    /// Edits a post, of which `editor` must be the author.
     pub async fn edit_post(
         &self,
         id: PostId,
         editor: UserId,
         edit: PostEdit,
-    ) -> Result<Access<Post<UserId>>, Error> {
+    ) -> Result<AccessCheck<Post<UserId>>, Error> {
         self.write(LockKey::Post(id), move |tx| {
             async move {
                 match author(tx, id).await? {
-                    None => return Ok(Access::Missing),
-                    Some(author) if author != editor => return Ok(Access::Forbidden),
+                    None => return Ok(AccessCheck::Missing),
+                    Some(author) if author != editor => return Ok(AccessCheck::Forbidden),
                     Some(_) => {}
                 }
                 tx.record_change(Change::Post(id));
@@ -161,35 +161,35 @@ impl Store {
                 if let Some(alt) = &edit.alt {
                     tx.execute(EDIT_ALT, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
                 }
-                Ok(find(tx, id, Some(editor)).await?.map_or(Access::Missing, Access::Granted))
+                Ok(find(tx, id, Some(editor)).await?.map_or(AccessCheck::Missing, AccessCheck::Granted))
             }
             .boxed()
         })
         .await
     }
 
-    /// Deletes a post with its likes, and returns the photo whose files must follow. `only_by` is the user
-    /// who must be its author; `None` for an administrator.
+    /// Deletes a post with its likes, and returns the photo whose files must be deleted next. `only_by` is
+    /// the user who must be its author; `None` for an administrator.
     pub async fn delete_post(
         &self,
         id: PostId,
         only_by: Option<UserId>,
         now: Timestamp,
-    ) -> Result<Access<PhotoId>, Error> {
-        self.write(LockKey::Post(id), move |tx| {
+    ) -> Result<AccessCheck<PhotoId>, Error> {
+        self.write_freeing(LockKey::Post(id), move |tx| {
             async move {
                 match (author(tx, id).await?, only_by) {
-                    (None, _) => return Ok(Access::Missing),
-                    (Some(author), Some(user)) if author != user => return Ok(Access::Forbidden),
+                    (None, _) => return Ok(AccessCheck::Missing),
+                    (Some(author), Some(user)) if author != user => return Ok(AccessCheck::Forbidden),
                     _ => {}
                 }
-                // The schema cascades to its likes.
+                // The foreign key of `likes` cascades.
                 let Some(photo) = tx.first(DELETE, &[id.into()], |row| row.photo_id(0)).await? else {
-                    return Ok(Access::Missing);
+                    return Ok(AccessCheck::Missing);
                 };
                 photos::delete(tx, photo, now).await?;
                 tx.record_change(Change::Post(id));
-                Ok(Access::Granted(photo))
+                Ok(AccessCheck::Granted(photo))
             }
             .boxed()
         })
@@ -197,30 +197,30 @@ impl Store {
     }
 }
 
-async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<Created, Error> {
+async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     let (user_id, now) = (new.author, new.created_at);
     if let Some(key) = &new.key
         && let Some(replay) = find_replay(tx, user_id, key, new.keys_since).await?
     {
         photos::abandon(tx, new.photo.photo.id, now).await?;
-        return Ok(Created::Replayed(replay));
+        return Ok(CreateOutcome::Replayed(replay));
     }
-    // The alt text is the post's, and not stored with the photo.
+    // The alt text is stored in the post's row.
     if !photos::commit_upload(tx, &new.photo, None, now).await? {
-        return Ok(Created::ClaimLost);
+        return Ok(CreateOutcome::ClaimLost);
     }
     let Photo { id: photo_id, width, height, placeholder, alt } = new.photo.photo;
     if let Some(key) = &new.key
-        && !idempotency_keys::take(tx, user_id, key, now, new.keys_since).await?
+        && !idempotency_keys::reserve(tx, user_id, key, now, new.keys_since).await?
     {
-        // The same upload reached another node, which was quicker.
+        // The same upload reached another node too, which committed first.
         photos::delete(tx, photo_id, now).await?;
         let replay = find_replay(tx, user_id, key, new.keys_since).await?;
-        let expired = || Error::Conflict("an idempotency key was taken and has expired".into());
-        return replay.map(Created::Replayed).ok_or_else(expired);
+        let expired = || Error::Conflict("an idempotency key was reserved and has expired".into());
+        return replay.map(CreateOutcome::Replayed).ok_or_else(expired);
     }
     let mut row = PostRow {
-        // From the sequence.
+        // Assigned by the sequence.
         id: PostId(0),
         user_id,
         photo_id,
@@ -238,7 +238,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<Created, Error> {
     if let Some(key) = &new.key {
         idempotency_keys::assign(tx, user_id, key, row.id).await?;
     }
-    Ok(Created::New(row.into()))
+    Ok(CreateOutcome::New(row.into()))
 }
 
 async fn find(tx: &mut Tx<'_>, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {
@@ -265,7 +265,7 @@ pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
     PostRow::read(row).map(Post::from)
 }
 
-/// Reads what [`SELECT_LIKED`] selects.
+/// Reads the columns of [`SELECT_LIKED`].
 pub(crate) fn read_liked_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
     Ok(Post { is_liked: row.bool(PostRow::COLUMNS.len())?, ..read_post(row)? })
 }

@@ -15,11 +15,11 @@ use crate::users::by_id;
 statements! {
     SET = "UPDATE users SET photo_id = $1 WHERE id = $2";
     CLEAR = "UPDATE users SET photo_id = NULL WHERE id = $1";
-    // Changes nothing, but locks the row: what is read of it afterwards holds until the commit.
+    // Changes nothing, but locks the row until the commit.
     LOCK = "UPDATE users SET photo_id = photo_id WHERE id = $1";
 }
 
-/// A user with their new photo.
+/// The result of replacing a profile photo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileChange {
     pub user: User,
@@ -28,7 +28,7 @@ pub struct ProfileChange {
 }
 
 impl Store {
-    /// Replaces a user's photo; `None` when the claim on the new one was abandoned.
+    /// Replaces a user's profile photo; `None` when the claim on the new photo was abandoned.
     pub async fn set_profile_photo(
         &self,
         user: UserId,
@@ -53,9 +53,9 @@ impl Store {
         .await
     }
 
-    /// Removes a user's photo, and returns the one whose files must be deleted, if there was one.
+    /// Removes a user's profile photo; returns the photo whose files must be deleted, if there was one.
     pub async fn delete_profile_photo(&self, user: UserId, now: Timestamp) -> Result<Option<PhotoId>, Error> {
-        self.write(LockKey::User(user), move |tx| {
+        self.write_freeing(LockKey::User(user), move |tx| {
             async move {
                 let Some(old) = lock_photo(tx, user).await? else { return Ok(None) };
                 tx.execute(CLEAR, &[user.into()]).await?;
@@ -69,8 +69,8 @@ impl Store {
     }
 }
 
-/// A user's photo, locked until the commit: two changes at once must not both replace the same one, because
-/// the other would never be deleted.
+/// A user's profile photo, with the user's row locked until the commit: if two concurrent changes replaced
+/// the same photo, one of the new photos would never be deleted.
 async fn lock_photo(tx: &mut Tx<'_>, user: UserId) -> Result<Option<PhotoId>, Error> {
     tx.execute(LOCK, &[user.into()]).await?;
     Ok(by_id(tx, user).await?.photo.map(|photo| photo.id))

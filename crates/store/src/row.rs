@@ -1,4 +1,4 @@
-//! A row of a result, read by position, from either database.
+//! A result row of either backend, read by column index.
 
 use model::{PhotoId, PostId, Timestamp, UserId};
 
@@ -44,7 +44,7 @@ impl Row<'_, '_> {
         }
     }
 
-    /// Bytes that need no allocation of their own.
+    /// Passes a column's bytes to `read` without copying them first.
     pub(crate) fn read_bytes<T>(&self, column: usize, read: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         match self {
             Self::Sqlite(row) => Ok(read(row.get_ref(column)?.as_blob().map_err(rusqlite::Error::from)?)),
@@ -52,7 +52,7 @@ impl Row<'_, '_> {
         }
     }
 
-    pub(crate) fn moment(&self, column: usize) -> Result<Timestamp, Error> {
+    pub(crate) fn timestamp(&self, column: usize) -> Result<Timestamp, Error> {
         Ok(Timestamp::from_micros(self.int(column)?))
     }
 

@@ -1,4 +1,4 @@
-//! Sessions: the user of a token, and when it was last used. Joining and logging in start one.
+//! Sessions: a token's user, and when the token was last used. Joining and logging in start one.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::table::{TableRow, table};
 use crate::tx::Tx;
-use crate::users::{self, NewUser, USER, USER_COLUMNS, read_user};
+use crate::users::{self, NewUser, USER_COLUMN_COUNT, USER_COLUMN_LIST, read_user};
 
 table! {
     /// A row of `sessions`.
@@ -25,7 +25,7 @@ table! {
 }
 
 statements! {
-    pub FIND = sql!("SELECT ", USER, ", s.last_used_at
+    pub FIND = sql!("SELECT ", USER_COLUMN_LIST, ", s.last_used_at
         FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN photos up ON up.id = u.photo_id
         WHERE s.token_hash = $1");
     TOUCH = "UPDATE sessions SET last_used_at = $1 WHERE token_hash = $2 AND last_used_at < $1";
@@ -46,7 +46,7 @@ pub struct Session {
 }
 
 impl Store {
-    /// Creates a user and their first session; `None` when the name is taken.
+    /// Creates a user and their first session; `None` when the username is taken.
     pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
         self.write(LockKey::Username(new.username.key()), move |tx| {
             async move {
@@ -71,7 +71,7 @@ impl Store {
                 tx.first(FIND, &[(&token).into()], |row| {
                     Ok(Session {
                         user: Arc::new(read_user(row, 0)?),
-                        last_used_at: row.moment(USER_COLUMNS)?,
+                        last_used_at: row.timestamp(USER_COLUMN_COUNT)?,
                     })
                 })
                 .await
@@ -81,7 +81,7 @@ impl Store {
         .await
     }
 
-    /// Records that a session was used.
+    /// Sets when a session was last used, unless a later time is stored already.
     pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
         self.write(token.into(), move |tx| {
             async move {
@@ -93,9 +93,9 @@ impl Store {
         .await
     }
 
-    /// Ends a session; whether there was one.
+    /// Deletes a session; returns whether it existed.
     pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
-        self.write(token.into(), move |tx| {
+        self.write_freeing(token.into(), move |tx| {
             async move {
                 tx.record_change(Change::Session(token));
                 Ok(tx.execute(END, &[(&token).into()]).await? > 0)
@@ -112,7 +112,7 @@ async fn insert(tx: &mut Tx<'_>, user_id: UserId, new: &NewSession) -> Result<()
     tx.execute(SessionRow::INSERT, &row.values()).await.map(drop)
 }
 
-/// Deletes sessions not used since `before`.
+/// Deletes sessions last used before `before`.
 pub(crate) async fn sweep(tx: &mut Tx<'_>, before: Timestamp) -> Result<usize, Error> {
     tx.execute(SWEEP, &[before.into()]).await
 }

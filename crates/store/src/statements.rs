@@ -1,9 +1,8 @@
-//! Declares statements as named constants that a test can enumerate.
-//!
-//! They stay in the subset of SQL that SQLite and PostgreSQL share: `$1` upward in order of first use, `ON
-//! CONFLICT`, `RETURNING`, 64-bit integers for times; no `NOW()`, no `ILIKE`.
+//! Declares SQL statements as named constants that a test can enumerate. They use the subset of SQL that
+//! SQLite and PostgreSQL share: `$1` upward in order of first use, `ON CONFLICT`, `RETURNING`, 64-bit
+//! integers for times; no `NOW()`, no `ILIKE`.
 
-/// Declares statements as constants, and `ALL` with their names for the tests.
+/// Declares statements as constants, and lists them with their names in `ALL` for the tests.
 macro_rules! statements {
     ($($(#[$doc:meta])* $visibility:vis $name:ident = $sql:expr;)*) => {
         $($(#[$doc])* $visibility const $name: &str = $sql;)*
@@ -19,7 +18,7 @@ macro_rules! sql {
         const JOINED: [u8; $crate::statements::length(PARTS)] = $crate::statements::join(PARTS);
         match std::str::from_utf8(&JOINED) {
             Ok(sql) => sql,
-            Err(_) => panic!("strings join to a string"),
+            Err(_) => panic!("joined UTF-8 strings are UTF-8"),
         }
     }};
 }

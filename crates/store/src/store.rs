@@ -1,15 +1,14 @@
-//! The handle on the database: which backend it is, and the ways to run work on it.
-//!
-//! The public methods of [`Store`] are in the files of their tables.
+//! The database handle: selects the backend, and runs transactions on it. The public methods of [`Store`] are
+//! in the files of their tables.
 
 use std::path::PathBuf;
 
-use crate::changes::Listener;
+use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
 use crate::lock_key::LockKey;
 use crate::postgres::{self, DatabaseUrl, Postgres};
 use crate::sqlite::{self, Sqlite};
-use crate::work::{RetryableWork, Work, once, retryable};
+use crate::work::{RetryableWork, Work, erase_once, erase_retryable};
 
 /// The schema version of exported rows: SQLite's.
 pub const SCHEMA_VERSION: u32 = sqlite::schema::VERSION;
@@ -18,8 +17,8 @@ pub const SCHEMA_VERSION: u32 = sqlite::schema::VERSION;
 pub enum Database {
     /// A SQLite file that belongs to this process.
     File(PathBuf),
-    /// A PostgreSQL server that other nodes use as well. The replica answers the reads for which it has
-    /// replayed everything that was committed before them.
+    /// A PostgreSQL server that other nodes use as well. A read runs on the replica once the replica has
+    /// replayed every commit before that read, else on the primary.
     Server { primary: DatabaseUrl, replica: Option<DatabaseUrl> },
 }
 
@@ -35,12 +34,12 @@ enum Backend {
 }
 
 impl Store {
-    /// Opens the database, creating or upgrading its schema where needed. `listener` hears of every change
-    /// that is committed through this handle. A file is opened on the calling thread.
+    /// Opens the database, creating or upgrading its schema where needed. `listener` is called with every
+    /// change committed through this handle. Opening a SQLite file blocks the calling thread.
     pub async fn open(
         database: &Database,
         read_connections: usize,
-        listener: Listener,
+        listener: ChangeListener,
     ) -> Result<Self, OpenError> {
         let backend = match database {
             Database::File(path) => Backend::Sqlite(Sqlite::open(path, read_connections, listener)?),
@@ -52,8 +51,8 @@ impl Store {
         Ok(Self { backend })
     }
 
-    /// Opens the database beside a service that may be writing to it. It must exist with the current schema:
-    /// nothing is created or upgraded, and every write fails.
+    /// Opens the database for reads only, while a service may be writing to it. The database must exist with
+    /// the current schema version: nothing is created or upgraded, and every write fails.
     pub async fn open_read_only(database: &Database) -> Result<Self, OpenError> {
         let backend = match database {
             Database::File(path) => Backend::Sqlite(Sqlite::open_read_only(path)?),
@@ -64,7 +63,7 @@ impl Store {
         Ok(Self { backend })
     }
 
-    /// The schema version of this database: each backend has migrations of its own.
+    /// The schema version of this database; each backend has its own migrations.
     pub fn schema_version(&self) -> u32 {
         match &self.backend {
             Backend::Sqlite(_) => sqlite::schema::VERSION,
@@ -72,7 +71,7 @@ impl Store {
         }
     }
 
-    /// Whether other nodes write to the same database. The listener does not hear of their commits.
+    /// Whether other nodes write to the same database. The listener is not called for their commits.
     pub fn is_shared(&self) -> bool {
         matches!(self.backend, Backend::Postgres(_))
     }
@@ -84,7 +83,15 @@ impl Store {
         }
     }
 
-    /// How many writes were rejected because the queue was full.
+    /// Whether the disk is so full that only writes which free space are accepted. Unknown for a server.
+    pub fn is_full(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.is_full(),
+            Backend::Postgres(_) => false,
+        }
+    }
+
+    /// Writes rejected because the queue was full.
     pub fn rejected_writes(&self) -> u64 {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.rejected_writes(),
@@ -92,9 +99,9 @@ impl Store {
         }
     }
 
-    // PostgreSQL's futures are boxed, so that SQLite's stay small.
+    // PostgreSQL's futures are boxed, which keeps SQLite's small.
 
-    /// Runs `work` in a transaction; it is committed when this returns `Ok`.
+    /// Runs `work` in a write transaction, which is committed when this returns `Ok`.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         lock_key: LockKey,
@@ -103,55 +110,67 @@ impl Store {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(work).await,
             Backend::Postgres(postgres) => {
-                let (work, result) = retryable(work);
+                let (work, result) = erase_retryable(work);
                 Box::pin(postgres.write(lock_key, work)).await?;
                 result.take()
             }
         }
     }
 
-    /// Runs `work` on what is committed.
+    /// Like [`Store::write`], for a write that frees space. On SQLite it also works when the disk is full.
+    pub(crate) async fn write_freeing<T: Send + 'static>(
+        &self,
+        lock_key: LockKey,
+        work: impl RetryableWork<T>,
+    ) -> Result<T, Error> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.write_freeing(work).await,
+            Backend::Postgres(_) => self.write(lock_key, work).await,
+        }
+    }
+
+    /// Runs a short read on the committed state.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(work).await,
             Backend::Postgres(postgres) => {
-                let (work, result) = retryable(work);
+                let (work, result) = erase_retryable(work);
                 Box::pin(postgres.read(work)).await?;
                 result.take()
             }
         }
     }
 
-    /// The same for work that may take long: it waits for its like and delays no other read.
+    /// Runs a long read. It queues behind other long reads only, and does not delay short ones.
     pub(crate) async fn read_long<T: Send + 'static>(&self, work: impl RetryableWork<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read_long(work).await,
             Backend::Postgres(postgres) => {
-                let (work, result) = retryable(work);
+                let (work, result) = erase_retryable(work);
                 Box::pin(postgres.read_long(work)).await?;
                 result.take()
             }
         }
     }
 
-    /// Runs `work` without a time limit; all its statements see one snapshot.
+    /// Runs a read without a time limit; all its statements see one snapshot.
     pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.snapshot(work).await,
             Backend::Postgres(postgres) => {
-                let (work, result) = once(work);
+                let (work, result) = erase_once(work);
                 Box::pin(postgres.snapshot(work)).await?;
                 result.take()
             }
         }
     }
 
-    /// Runs `work` without a time limit in a transaction of its own. It is not run again when it fails.
+    /// Runs a write without a time limit, alone in its transaction. It is not retried.
     pub(crate) async fn write_once<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(work).await,
             Backend::Postgres(postgres) => {
-                let (work, result) = once(work);
+                let (work, result) = erase_once(work);
                 Box::pin(postgres.write_once(work)).await?;
                 result.take()
             }

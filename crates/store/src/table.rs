@@ -1,5 +1,7 @@
-//! What a table's module declares once: its columns. The row type, the statements that name every column,
-//! reading and writing derive from them.
+//! Declares a table by its columns, once. The row type, the statements that name every column, and reading
+//! and writing a row are generated from them.
+
+use model::ValidationError;
 
 use crate::column::Column;
 use crate::error::Error;
@@ -10,35 +12,39 @@ use crate::value::Value;
 pub(crate) trait TableRow: Sized {
     const TABLE: &'static str;
     const COLUMNS: &'static [&'static str];
-    /// The columns for a statement that selects all of them.
-    const LIST: &'static str;
-    /// Selects the 500 rows behind a key.
+    /// The column names, separated by commas.
+    const COLUMN_LIST: &'static str;
+    /// The names of the columns of the primary key.
+    const KEY: &'static [&'static str];
+    /// Selects up to `EXPORT_PAGE` rows after a key, in the order of the primary key.
     const EXPORT: &'static str;
     const INSERT: &'static str;
-    /// Inserts all columns but the first, for an id from the sequence.
+    /// Inserts all columns but the first, the id, which the sequence assigns.
     const INSERT_NEW: &'static str;
     /// Selects the largest id of a table whose ids come from a sequence.
     const LARGEST_ID: Option<&'static str>;
 
-    /// Reads the columns, which are the first of the row.
+    /// Reads the columns from the start of a result row.
     fn read(row: &Row<'_, '_>) -> Result<Self, Error>;
 
     /// The parameters of `INSERT`.
     fn values(&self) -> Vec<Value<'_>>;
 
-    /// The parameters of `EXPORT` for the rows behind this one.
+    /// Checks the rule of each column; the error names the column.
+    fn validate(&self) -> Result<(), ValidationError>;
+
+    /// The parameters of `EXPORT` for the rows after this one.
     fn key(&self) -> Vec<Value<'_>>;
 
     /// The parameters of `EXPORT` for the first rows.
     fn least_key() -> Vec<Value<'static>>;
 }
 
-/// Rows that `EXPORT` selects at most.
+/// The `LIMIT` of `EXPORT`.
 pub(crate) const EXPORT_PAGE: usize = 500;
 
-/// Declares a table: the name of its row type, its own name, its primary key, `sequence` if ids come from one
-/// (then `id` is the first column), and its columns in the order in which they are selected, inserted and
-/// exported.
+/// Declares a table: its row type, its name, its primary key, `sequence` if a sequence assigns its ids (then
+/// `id` is the first column), and its columns in the order in which they are selected, inserted and exported.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -57,18 +63,19 @@ macro_rules! table {
         impl $crate::table::TableRow for $Row {
             const TABLE: &'static str = $table;
             const COLUMNS: &'static [&'static str] = &[stringify!($first), $(stringify!($column)),+];
-            const LIST: &'static str = $crate::table::list!($first $($column)+);
+            const COLUMN_LIST: &'static str = $crate::table::column_list!($first $($column)+);
+            const KEY: &'static [&'static str] = &[$(stringify!($key)),+];
             const EXPORT: &'static str = concat!(
-                "SELECT ", $crate::table::list!($first $($column)+), " FROM ", $table,
-                " WHERE (", $crate::table::list!($($key)+), ") > (", $crate::table::parameters!($($key)+), ")",
-                " ORDER BY ", $crate::table::list!($($key)+), " LIMIT 500",
+                "SELECT ", $crate::table::column_list!($first $($column)+), " FROM ", $table,
+                " WHERE (", $crate::table::column_list!($($key)+), ") > (", $crate::table::parameters!($($key)+), ")",
+                " ORDER BY ", $crate::table::column_list!($($key)+), " LIMIT 500",
             );
             const INSERT: &'static str = concat!(
-                "INSERT INTO ", $table, " (", $crate::table::list!($first $($column)+), ")",
+                "INSERT INTO ", $table, " (", $crate::table::column_list!($first $($column)+), ")",
                 " VALUES (", $crate::table::parameters!($first $($column)+), ")",
             );
             const INSERT_NEW: &'static str = concat!(
-                "INSERT INTO ", $table, " (", $crate::table::list!($($column)+), ")",
+                "INSERT INTO ", $table, " (", $crate::table::column_list!($($column)+), ")",
                 " VALUES (", $crate::table::parameters!($($column)+), ")",
             );
             const LARGEST_ID: Option<&'static str> = $crate::table::largest_id!($table $($sequence)?);
@@ -84,6 +91,12 @@ macro_rules! table {
             fn values(&self) -> Vec<$crate::value::Value<'_>> {
                 use $crate::column::Column;
                 vec![self.$first.value(), $(self.$column.value()),+]
+            }
+
+            fn validate(&self) -> Result<(), model::ValidationError> {
+                $crate::column::validate(stringify!($first), &self.$first)?;
+                $($crate::column::validate(stringify!($column), &self.$column)?;)+
+                Ok(())
             }
 
             fn key(&self) -> Vec<$crate::value::Value<'_>> {
@@ -114,13 +127,13 @@ macro_rules! table {
 }
 
 /// Column names, separated by commas.
-macro_rules! list {
+macro_rules! column_list {
     ($first:ident $($rest:ident)*) => {
         concat!(stringify!($first) $(, ", ", stringify!($rest))*)
     };
 }
 
-/// `$1, $2, …`, one for each name.
+/// `$1, $2, …`, one for each column.
 macro_rules! parameters {
     ($first:ident $($rest:ident)*) => {
         concat!("$1", $crate::table::parameters!(
@@ -143,15 +156,15 @@ macro_rules! largest_id {
     };
 }
 
-pub(crate) use {largest_id, list, parameters, table};
+pub(crate) use {column_list, largest_id, parameters, table};
 
-/// Reads the next column.
+/// Reads column `at` and advances `at`.
 pub(crate) fn next<T: Column>(row: &Row<'_, '_>, at: &mut usize) -> Result<T, Error> {
     *at += 1;
     T::read(row, *at - 1)
 }
 
-/// The least value of a column's type.
+/// The lower bound of a key column, by the type of the field that the accessor returns.
 pub(crate) fn least<R, T: Column>(_: fn(&R) -> &T) -> Value<'static> {
     T::LEAST
 }

@@ -1,9 +1,10 @@
-//! The tables of a backup, and how many rows they have. A new table is a new line in [`tables!`] below.
+//! The tables of an export, and their row counts. A new table is a new line in [`tables!`] below.
 //!
-//! Rows of `uploads` and `removals` are not exported: they are about files of one blob store.
+//! `uploads` and `removals` are not exported: their rows refer to files of one particular blob store.
 
 use std::fmt;
 
+use model::{ValidationError, validate_id};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::Error;
@@ -21,15 +22,15 @@ use crate::value::Value;
 
 macro_rules! tables {
     ($($name:ident: $Table:ident, $Variant:ident($Row:ident);)*) => {
-        /// In an order in which every row comes after those it refers to.
+        /// In the order of an export: a table comes after those that its foreign keys reference.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Table {
             $($Table,)*
-            /// The last ids of the sequences: those of deleted rows are not used again.
+            /// The last id of each sequence, so that an import does not reuse the ids of deleted rows.
             Sequences,
         }
 
-        /// A row of a backup, with all its columns. It is written without the name of its table.
+        /// An exported row with all its columns. It is serialized without the name of its table.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
         #[serde(untagged)]
         pub enum ExportRow {
@@ -40,7 +41,7 @@ macro_rules! tables {
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct TableCounts {
             $(pub $name: u64,)*
-            /// Photos that are being uploaded, and photos that are being deleted.
+            /// Photos whose upload, or whose deletion, is not finished.
             pub uploads: u64,
             pub removals: u64,
         }
@@ -55,7 +56,7 @@ macro_rules! tables {
                 }
             }
 
-            /// Reads a row of this table from a backup.
+            /// Deserializes an exported row of this table.
             pub fn deserialize<'de, D: Deserializer<'de>>(self, from: D) -> Result<ExportRow, D::Error> {
                 match self {
                     $(Self::$Table => $Row::deserialize(from).map(ExportRow::$Variant),)*
@@ -63,7 +64,7 @@ macro_rules! tables {
                 }
             }
 
-            /// `None` for the sequences, which are no table of the schema.
+            /// `None` for the sequences, which are not a table of the schema.
             pub(crate) fn spec(self) -> Option<&'static TableSpec> {
                 match self {
                     $(Self::$Table => Some(const { &TableSpec {
@@ -97,7 +98,23 @@ macro_rules! tables {
                 }
             }
 
-            /// The parameters of the table's `export` for the rows behind this one.
+            /// Checks every column by the rules of the model, which a row of another instance may break. The
+            /// error names the column.
+            pub fn validate(&self) -> Result<(), ValidationError> {
+                match self {
+                    $(Self::$Variant(row) => row.validate(),)*
+                    Self::Sequence(row) => row.validate(),
+                }
+            }
+
+            fn key_columns(&self) -> &'static [&'static str] {
+                match self {
+                    $(Self::$Variant(_) => $Row::KEY,)*
+                    Self::Sequence(_) => &["table"],
+                }
+            }
+
+            /// The parameters of the table's `export` for the rows after this one.
             pub(crate) fn key(&self) -> Vec<Value<'_>> {
                 match self {
                     $(Self::$Variant(row) => row.key(),)*
@@ -114,7 +131,7 @@ macro_rules! tables {
         }
 
         impl TableCounts {
-            /// Whether there is nothing to export.
+            /// Whether every exported table is empty.
             pub fn is_empty(&self) -> bool {
                 $(self.$name == 0)&&*
             }
@@ -125,7 +142,7 @@ macro_rules! tables {
                     let mut next = || counts.next().unwrap_or(Ok(0));
                     Ok(Self { $($name: next()?,)* uploads: next()?, removals: next()? })
                 });
-                counts.await?.ok_or_else(|| Error::Corrupt("a count returned no row".into()))
+                counts.await?.ok_or_else(|| Error::Corrupt("an aggregate query returned no row".into()))
             }
         }
     };
@@ -140,7 +157,7 @@ tables! {
     idempotency_keys: IdempotencyKeys, IdempotencyKey(IdempotencyKeyRow);
 }
 
-/// What export, import and the integrity checks need to know of a table.
+/// A table's statements and reader, for export, import and the integrity checks.
 pub(crate) struct TableSpec {
     pub(crate) name: &'static str,
     #[cfg(test)]
@@ -160,13 +177,40 @@ pub struct SequenceRow {
     pub last: i64,
 }
 
+impl SequenceRow {
+    fn validate(&self) -> Result<(), ValidationError> {
+        if !sequences().any(|(known, _)| known == self.table) {
+            return Err(ValidationError(format!("{:?} is not a table with a sequence", self.table)));
+        }
+        if self.last == 0 { Ok(()) } else { validate_id(self.last) }
+    }
+}
+
+impl ExportRow {
+    /// Whether an export has this row after `other`, a row of the same table.
+    pub fn is_after(&self, other: &Self) -> bool {
+        self.key() > other.key()
+    }
+}
+
+/// The primary key, such as `id 7`.
+impl fmt::Display for ExportRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (column, value)) in self.key_columns().iter().zip(self.key()).enumerate() {
+            let separator = if at == 0 { "" } else { ", " };
+            write!(f, "{separator}{column} {value}")?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// The tables whose ids come from a sequence, with the statement for the largest id.
+/// The tables whose ids a sequence assigns, with the statement that selects the largest id.
 pub(crate) fn sequences() -> impl Iterator<Item = (&'static str, &'static str)> {
     Table::ALL.into_iter().filter_map(Table::spec).filter_map(|table| Some((table.name, table.largest_id?)))
 }

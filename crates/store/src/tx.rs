@@ -1,7 +1,5 @@
-//! The query methods that the statements of every table run on, whichever database is behind them.
-//!
-//! They are `async` because PostgreSQL answers across a network. On SQLite they never wait, so its threads
-//! run a transaction's work in one poll.
+//! The query methods of a transaction, for both backends. They are `async` because PostgreSQL answers over a
+//! network; on SQLite they never wait, so its threads run a transaction's work in one poll.
 
 use model::Timestamp;
 
@@ -10,10 +8,10 @@ use crate::error::Error;
 use crate::postgres::tx::PostgresTx;
 use crate::row::Row;
 use crate::sqlite::tx::SqliteTx;
-use crate::value::{Bound, Value};
+use crate::value::{BoundStatement, Value};
 
-/// A borrowed transaction. It has no control methods: the backend that began the transaction keeps its
-/// handle, and ends it.
+/// A borrowed transaction. It has no control methods: only the backend that began it can commit it or roll it
+/// back.
 #[derive(Debug)]
 pub(crate) enum Tx<'c> {
     Sqlite(&'c mut SqliteTx),
@@ -21,7 +19,7 @@ pub(crate) enum Tx<'c> {
 }
 
 impl Tx<'_> {
-    /// Records a change for the listener, which is called when the transaction is committed.
+    /// Records a change, which the listener gets when the transaction is committed.
     pub(crate) fn record_change(&mut self, change: Change) {
         match self {
             Self::Sqlite(tx) => tx.record_change(change),
@@ -29,9 +27,9 @@ impl Tx<'_> {
         }
     }
 
-    // PostgreSQL's futures are boxed, so that SQLite's stay small.
+    // PostgreSQL's futures are boxed, which keeps SQLite's small.
 
-    /// Runs a statement; returns how many rows it touched.
+    /// Runs a statement; returns the number of affected rows.
     pub(crate) async fn execute(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<usize, Error> {
         match self {
             Self::Sqlite(tx) => tx.execute((sql, params)),
@@ -40,7 +38,7 @@ impl Tx<'_> {
     }
 
     /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the
-    /// commit, once for all deltas of the same row: other nodes wait for the row's lock no longer than the
+    /// commit, once for all deltas of the row, so that other nodes wait for the row lock no longer than the
     /// commit takes.
     pub(crate) async fn add(&mut self, sql: &'static str, delta: i64, row: i64) -> Result<(), Error> {
         match self {
@@ -52,7 +50,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Runs a statement once for each of `rows`; returns how many rows it touched in all.
+    /// Runs a statement once with each of `rows` as parameters; returns the number of affected rows.
     pub(crate) async fn execute_each(
         &mut self,
         sql: &'static str,
@@ -80,7 +78,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Every row.
+    /// All rows.
     pub(crate) async fn all<T>(
         &mut self,
         sql: &'static str,
@@ -96,24 +94,24 @@ impl Tx<'_> {
         }
     }
 
-    /// The first rows, no more than `limit`, and whether there are more of them.
+    /// At most `limit` rows, and whether there are more.
     pub(crate) async fn page<T>(
         &mut self,
         limit: usize,
-        query: Bound<'_>,
+        query: BoundStatement<'_>,
         mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<(Vec<T>, bool), Error> {
         match self {
             Self::Sqlite(tx) => tx.page(limit, query, read),
             Self::Postgres(tx) => {
                 let rows = Box::pin(tx.rows(query)).await?;
-                let found = rows.iter().take(limit).map(|row| read(&Row::Postgres(row)));
-                Ok((found.collect::<Result<_, Error>>()?, rows.len() > limit))
+                let page = rows.iter().take(limit).map(|row| read(&Row::Postgres(row)));
+                Ok((page.collect::<Result<_, Error>>()?, rows.len() > limit))
             }
         }
     }
 
-    /// The last id of a table's sequence, whether or not its row still exists.
+    /// The last id that a table's sequence assigned, even if that row is deleted; 0 if none.
     pub(crate) async fn last_id(&mut self, table: &str) -> Result<i64, Error> {
         let last = match self {
             Self::Sqlite(tx) => tx.last_id(table)?,
@@ -122,7 +120,7 @@ impl Tx<'_> {
         Ok(last.unwrap_or(0))
     }
 
-    /// Makes `last + 1` the next id of a table's sequence.
+    /// Sets a table's sequence so that `last + 1` is the next id.
     pub(crate) async fn set_sequence(&mut self, table: &str, last: i64) -> Result<(), Error> {
         match self {
             Self::Sqlite(tx) => tx.set_sequence(table, last),
@@ -130,16 +128,16 @@ impl Tx<'_> {
         }
     }
 
-    /// What the database itself finds wrong with its files and references, where it can tell.
+    /// The errors that SQLite's integrity and foreign-key checks report.
     pub(crate) async fn integrity_errors(&mut self) -> Result<Vec<String>, Error> {
         match self {
             Self::Sqlite(tx) => tx.integrity_errors(),
-            // PostgreSQL checks pages when it reads them and references when they are written.
+            // PostgreSQL verifies pages when it reads them and foreign keys when they are written.
             Self::Postgres(_) => Ok(Vec::new()),
         }
     }
 
-    /// The database server's time; `None` where the database runs in this process.
+    /// The database server's time; `None` on SQLite, which runs in this process.
     pub(crate) async fn clock(&mut self) -> Result<Option<Timestamp>, Error> {
         match self {
             Self::Sqlite(_) => Ok(None),

@@ -1,10 +1,10 @@
-//! Users: found by name or id, and the credentials that a login is checked against.
+//! Users, selected by name or id, and the credentials that a login is checked against.
 
 use futures_util::FutureExt;
 use model::{PhotoId, Timestamp, User, UserId, Username};
 
 use crate::error::Error;
-use crate::photos::{PROFILE_PHOTO, read_optional_photo};
+use crate::photos::{PROFILE_PHOTO_COLUMNS, read_optional_photo};
 use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
@@ -24,28 +24,29 @@ table! {
     }
 }
 
-/// The columns of a [`User`], from tables named `u` and `up`.
-pub(crate) const USER: &str = sql!("u.id, u.username, u.created_at, ", PROFILE_PHOTO);
+/// The columns that [`read_user`] reads, of the tables that [`FROM_USERS`] joins.
+pub(crate) const USER_COLUMN_LIST: &str = sql!("u.id, u.username, u.created_at, ", PROFILE_PHOTO_COLUMNS);
 
-/// How many columns that are.
-pub(crate) const USER_COLUMNS: usize = 8;
+/// The number of columns in [`USER_COLUMN_LIST`].
+pub(crate) const USER_COLUMN_COUNT: usize = 8;
 
-const FROM: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
+const FROM_USERS: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
 
 statements! {
     INSERT = sql!(UserRow::INSERT_NEW, " ON CONFLICT (username_key) DO NOTHING RETURNING id");
-    FIND = sql!("SELECT ", USER, FROM, "WHERE u.username_key = $1");
-    BY_ID = sql!("SELECT ", USER, FROM, "WHERE u.id = $1");
-    // A page has at most as many authors as posts, and they are selected so many at a time.
-    pub AUTHORS = sql!("SELECT ", USER, FROM, "WHERE u.id IN
+    FIND = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.username_key = $1");
+    BY_ID = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.id = $1");
+    // `AUTHORS_AT_ONCE` parameters: one statement covers the authors of a default page of the feed.
+    pub AUTHORS = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.id IN
         ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)");
-    CREDENTIALS = sql!("SELECT ", USER, ", u.password_hash", FROM, "WHERE u.username_key = $1");
+    CREDENTIALS =
+        sql!("SELECT ", USER_COLUMN_LIST, ", u.password_hash", FROM_USERS, "WHERE u.username_key = $1");
 }
 
-/// How many users [`AUTHORS`] selects.
+/// The number of ids that [`AUTHORS`] takes.
 const AUTHORS_AT_ONCE: usize = 20;
 
-/// Stands for no user where a statement needs one: ids begin at 1.
+/// The id for "no user" where a statement needs a parameter; real ids begin at 1.
 pub(crate) const ANONYMOUS: UserId = UserId(0);
 
 #[derive(Debug, Clone)]
@@ -55,7 +56,7 @@ pub struct NewUser {
     pub created_at: Timestamp,
 }
 
-/// A user and their password's hash.
+/// A user and the hash of their password.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     pub user: User,
@@ -63,7 +64,7 @@ pub struct Credentials {
 }
 
 impl Store {
-    /// The user of this name, whatever its case.
+    /// The user with this name, compared without case.
     pub async fn user(&self, username: &Username) -> Result<Option<User>, Error> {
         let key = username.key();
         self.read(move |tx| {
@@ -87,7 +88,7 @@ impl Store {
         self.read(move |tx| {
             async move {
                 tx.first(CREDENTIALS, &[key.as_str().into()], |row| {
-                    Ok(Credentials { user: read_user(row, 0)?, password_hash: row.text(USER_COLUMNS)? })
+                    Ok(Credentials { user: read_user(row, 0)?, password_hash: row.text(USER_COLUMN_COUNT)? })
                 })
                 .await
             }
@@ -97,10 +98,10 @@ impl Store {
     }
 }
 
-/// `None` when the name is taken.
+/// Inserts a user; `None` when the username is taken.
 pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>, Error> {
     let row = UserRow {
-        // From the sequence.
+        // Assigned by the sequence.
         id: UserId(0),
         username_key: new.username.key(),
         username: new.username,
@@ -112,7 +113,7 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>
     Ok(id.map(|id| User { id, username: row.username, photo: None, created_at: row.created_at }))
 }
 
-/// Users are never deleted, so a missing one is corruption.
+/// The user with this id. Users are never deleted, so a missing one is an error.
 pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
     let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
     user.ok_or_else(|| Error::Corrupt(format!("user {id} does not exist")))
@@ -120,9 +121,9 @@ pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
 
 async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
     let mut users = Vec::with_capacity(ids.len());
-    for some in ids.chunks(AUTHORS_AT_ONCE) {
+    for chunk in ids.chunks(AUTHORS_AT_ONCE) {
         let mut values = [Value::from(ANONYMOUS); AUTHORS_AT_ONCE];
-        for (value, id) in values.iter_mut().zip(some) {
+        for (value, id) in values.iter_mut().zip(chunk) {
             *value = (*id).into();
         }
         users.extend(tx.all(AUTHORS, &values, |row| read_user(row, 0)).await?);
@@ -130,12 +131,12 @@ async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
     Ok(users)
 }
 
-/// Reads [`USER`], beginning at `column`.
+/// Reads [`USER_COLUMN_LIST`], beginning at `column`.
 pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error> {
     Ok(User {
         id: row.user_id(column)?,
-        username: Username::stored(row.text(column + 1)?),
-        created_at: row.moment(column + 2)?,
+        username: Username::from_stored(row.text(column + 1)?),
+        created_at: row.timestamp(column + 2)?,
         photo: read_optional_photo(row, column + 3)?.map(Box::new),
     })
 }

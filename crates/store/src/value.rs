@@ -1,11 +1,14 @@
-//! A parameter of a statement, for either database.
+//! A statement parameter, for both backends.
+
+use std::fmt;
 
 use model::{PhotoId, PostId, Timestamp, TokenHash, UserId};
 
 /// A statement and its parameters.
-pub(crate) type Bound<'a> = (&'static str, &'a [Value<'a>]);
+pub(crate) type BoundStatement<'a> = (&'static str, &'a [Value<'a>]);
 
-#[derive(Debug, Clone, Copy)]
+/// Ordered as both databases order the values of one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Value<'a> {
     Null,
     Int(i64),
@@ -13,6 +16,18 @@ pub(crate) enum Value<'a> {
     Bytes(&'a [u8]),
     /// A photo's id.
     Uuid(&'a [u8; 16]),
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("NULL"),
+            Self::Int(value) => value.fmt(f),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+            Self::Uuid(bytes) => PhotoId::from_bytes(**bytes).fmt(f),
+        }
+    }
 }
 
 impl From<i64> for Value<'_> {
@@ -46,8 +61,8 @@ impl From<PostId> for Value<'_> {
 }
 
 impl From<Timestamp> for Value<'_> {
-    fn from(moment: Timestamp) -> Self {
-        Self::Int(moment.micros())
+    fn from(time: Timestamp) -> Self {
+        Self::Int(time.micros())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A transaction's work, and how a backend runs it.
+//! The closure that runs inside a transaction, and how each backend runs it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -14,7 +14,7 @@ use crate::postgres::tx::PostgresTx;
 use crate::sqlite::tx::SqliteTx;
 use crate::tx::Tx;
 
-/// A transaction's work: called with the transaction, done when the future is.
+/// The work of a transaction: called with the open transaction, done when its future completes.
 pub(crate) trait Work<T>:
     for<'t> FnOnce(&'t mut Tx<'t>) -> BoxFuture<'t, Result<T, Error>> + Send + 'static
 {
@@ -24,22 +24,22 @@ impl<T, F> Work<T> for F where
 {
 }
 
-/// Work that can be run again from the start: a database across a network may lose it half done.
+/// Work that can be run again from the start, after PostgreSQL rolled it back or the connection was lost.
 pub(crate) trait RetryableWork<T>: Work<T> + Clone {}
 impl<T, F: Work<T> + Clone> RetryableWork<T> for F {}
 
-/// Work without the type of its result, so that what queues, retries and times it out is compiled once and
-/// not again for every query.
+/// Work without the type of its result, so that queueing, retries and timeouts are compiled once instead of
+/// for every query.
 pub(crate) trait ErasedWork: Send {
-    /// Keeps the result in a [`Slot`].
+    /// Puts the result into a [`ResultSlot`].
     fn run<'t>(&'t mut self, tx: &'t mut Tx<'t>) -> BoxFuture<'t, Result<(), Error>>;
 }
 
-/// Where the result is kept until its caller, who knows the type, takes it.
-pub(crate) struct Slot<T>(Arc<Mutex<Option<T>>>);
+/// Passes a result of type `T` past [`ErasedWork`] to the caller.
+pub(crate) struct ResultSlot<T>(Arc<Mutex<Option<T>>>);
 
-impl<T> Slot<T> {
-    /// The slot twice: for the work, and for the caller.
+impl<T> ResultSlot<T> {
+    /// Two handles to one slot: for the work, and for the caller.
     pub(crate) fn pair() -> (Self, Self) {
         let slot = Arc::new(Mutex::new(None));
         (Self(slot.clone()), Self(slot))
@@ -49,32 +49,34 @@ impl<T> Slot<T> {
         *self.0.lock() = Some(result);
     }
 
-    /// Work that succeeded has put its result here.
+    /// The result; [`Error::Closed`] unless the work has succeeded.
     pub(crate) fn take(&self) -> Result<T, Error> {
         self.0.lock().take().ok_or(Error::Closed)
     }
 }
 
-/// Work that can be run again: the result of the last run counts.
-pub(crate) fn retryable<T: Send + 'static>(work: impl RetryableWork<T>) -> (Box<dyn ErasedWork>, Slot<T>) {
-    let (slot, result) = Slot::pair();
-    (Box::new(Keeping { work: move || Some(work.clone()), slot }), result)
+/// Erases work that may run several times; the caller gets the result of the last run.
+pub(crate) fn erase_retryable<T: Send + 'static>(
+    work: impl RetryableWork<T>,
+) -> (Box<dyn ErasedWork>, ResultSlot<T>) {
+    let (slot, result) = ResultSlot::pair();
+    (Box::new(SlotWork { work: move || Some(work.clone()), slot }), result)
 }
 
-/// Work that is run once.
-pub(crate) fn once<T: Send + 'static>(work: impl Work<T>) -> (Box<dyn ErasedWork>, Slot<T>) {
-    let (slot, result) = Slot::pair();
+/// Erases work that runs once.
+pub(crate) fn erase_once<T: Send + 'static>(work: impl Work<T>) -> (Box<dyn ErasedWork>, ResultSlot<T>) {
+    let (slot, result) = ResultSlot::pair();
     let mut work = Some(work);
-    (Box::new(Keeping { work: move || work.take(), slot }), result)
+    (Box::new(SlotWork { work: move || work.take(), slot }), result)
 }
 
-struct Keeping<T, N> {
-    /// The work for the next run, if there may be one.
+struct SlotWork<T, N> {
+    /// Returns the work for the next run; `None` if it has run and cannot be run again.
     work: N,
-    slot: Slot<T>,
+    slot: ResultSlot<T>,
 }
 
-impl<T: Send, W: Work<T>, N: FnMut() -> Option<W> + Send> ErasedWork for Keeping<T, N> {
+impl<T: Send, W: Work<T>, N: FnMut() -> Option<W> + Send> ErasedWork for SlotWork<T, N> {
     fn run<'t>(&'t mut self, tx: &'t mut Tx<'t>) -> BoxFuture<'t, Result<(), Error>> {
         let (work, slot) = ((self.work)(), &self.slot);
         async move {
@@ -85,7 +87,7 @@ impl<T: Send, W: Work<T>, N: FnMut() -> Option<W> + Send> ErasedWork for Keeping
     }
 }
 
-/// Runs work on SQLite to its end. A panic is an error, so that it does not end the thread.
+/// Runs work on SQLite. A panic becomes an error, so that it does not end the thread.
 pub(crate) fn run_on_sqlite<T>(handle: &mut SqliteTx, work: impl Work<T>) -> Result<T, Error> {
     let run = || {
         let mut tx = Tx::Sqlite(handle);
@@ -94,7 +96,7 @@ pub(crate) fn run_on_sqlite<T>(handle: &mut SqliteTx, work: impl Work<T>) -> Res
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Error::Panicked))
 }
 
-/// Runs work on PostgreSQL, likewise.
+/// Runs work on PostgreSQL. A panic becomes an error, so that it does not end the task.
 pub(crate) async fn run_on_postgres(handle: &mut PostgresTx, work: &mut dyn ErasedWork) -> Result<(), Error> {
     let run = async {
         let mut tx = Tx::Postgres(handle);
@@ -103,7 +105,7 @@ pub(crate) async fn run_on_postgres(handle: &mut PostgresTx, work: &mut dyn Eras
     AssertUnwindSafe(run).catch_unwind().await.unwrap_or(Err(Error::Panicked))
 }
 
-/// Polls a future that never waits.
+/// Polls a future that is ready at once.
 fn ready<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,14 +1,20 @@
-// People who use the API directly, to prepare what a browser is going to find.
+// Users who call the API directly, to set up the data of a test.
 
 import assert from "node:assert/strict";
 
 export const PASSWORD = "correct horse battery";
 
 /**
- * @typedef {{ id: number, message?: string, like_count: number, is_liked: boolean, photo: { id: string }, user: { username: string } }} Post
+ * @typedef {object} Post
+ * @property {number} id
+ * @property {string} [message]
+ * @property {number} like_count
+ * @property {boolean} is_liked
+ * @property {{ id: string }} photo
+ * @property {{ username: string }} user
  */
 
-export class Person {
+export class ApiUser {
   /** @param {string} base @param {string} username @param {string} token @param {string} cookie */
   constructor(base, username, token, cookie) {
     this.base = base;
@@ -19,17 +25,17 @@ export class Person {
 
   /** @param {string} base @param {string} username */
   static async join(base, username) {
-    const answer = await fetch(`${base}/join/username`, {
+    const response = await fetch(`${base}/join/username`, {
       method: "POST",
       body: new URLSearchParams({ username, password: PASSWORD }),
     });
-    assert.equal(answer.status, 201, await answer.text());
-    return new Person(base, username, answer.headers.get("x-auth-token") ?? "", answer.headers.getSetCookie()[0]);
+    assert.equal(response.status, 201, await response.text());
+    return new ApiUser(base, username, response.headers.get("x-auth-token") ?? "", response.headers.getSetCookie()[0]);
   }
 
   /**
    * @param {Buffer} photo
-   * @param {{ message?: string, alt?: string }} [words]
+   * @param {{ message?: string, alt?: string }} [text]
    * @returns {Promise<Post>}
    */
   async post(photo, { message, alt } = {}) {
@@ -41,7 +47,7 @@ export class Person {
   }
 
   /** @param {number} id @returns {Promise<Post>} */
-  look(id) {
+  getPost(id) {
     return this.call("GET", `/posts/${id}`, 200);
   }
 
@@ -55,8 +61,8 @@ export class Person {
     return this.call("DELETE", `/posts/${id}`, 200);
   }
 
-  /** What a browser of this person carries. Attributes that only matter across sites are left to the server's own tests. */
-  session() {
+  /** The session cookie for a browser context. Its cross-site attributes are tested in `e2e/tests`. */
+  sessionCookie() {
     const [pair] = this.cookie.split(";");
     const [name, ...value] = pair.split("=");
     return { name, value: value.join("="), url: this.base, httpOnly: true, sameSite: /** @type {const} */ ("Lax") };
@@ -64,20 +70,20 @@ export class Person {
 
   /** @param {string} method @param {string} path @param {number} status @param {FormData} [body] */
   async call(method, path, status, body) {
-    const answer = await fetch(this.base + path, { method, body, headers: { authorization: `Bearer ${this.token}` } });
-    const text = await answer.text();
-    assert.equal(answer.status, status, `${method} ${path}: ${text}`);
+    const response = await fetch(this.base + path, { method, body, headers: { authorization: `Bearer ${this.token}` } });
+    const text = await response.text();
+    assert.equal(response.status, status, `${method} ${path}: ${text}`);
     return JSON.parse(text);
   }
 }
 
-/** All posts there are, newest first, as anybody sees them. @param {string} base @returns {Promise<Post[]>} */
+/** All posts, newest first, as a guest sees them. @param {string} base @returns {Promise<Post[]>} */
 export async function feed(base) {
   const posts = [];
   for (let next = `${base}/feed?limit=100`; next; ) {
-    const answer = await fetch(next);
-    assert.equal(answer.status, 200, next);
-    const page = /** @type {{ data: Post[], paging: { next?: string } }} */ (await answer.json());
+    const response = await fetch(next);
+    assert.equal(response.status, 200, next);
+    const page = /** @type {{ data: Post[], paging: { next?: string } }} */ (await response.json());
     posts.push(...page.data);
     next = page.paging.next ?? "";
   }

@@ -1,4 +1,4 @@
-// Holds a page against WCAG 2.2 AA and axe's best practices.
+// Accessibility checks: WCAG 2.2 AA and axe's best practices.
 
 import assert from "node:assert/strict";
 
@@ -6,12 +6,15 @@ import axe from "axe-core";
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** @param {import("playwright-core").Page} page @param {{ only?: string[] }} [options] some rules instead of all */
+/**
+ * @param {import("playwright-core").Page} page
+ * @param {{ only?: string[] }} [options] these rules instead of all
+ */
 export async function assertAccessible(page, { only } = {}) {
-  // As an expression from outside, so that the page's own policy has no say in it.
+  // Evaluated through the debugger, which the page's content security policy does not restrict.
   await page.evaluate(axe.source);
   const violations = await page.evaluate(async (runOnly) => {
-    // @ts-expect-error the line above brought it
+    // @ts-expect-error `window.axe` comes from the line above
     const results = await window.axe.run(document, { runOnly, resultTypes: ["violations"] });
     return results.violations.map((/** @type {any} */ { id, help, nodes }) => ({
       id,

@@ -1,17 +1,17 @@
-// Real Chromium, as a phone or a desktop, with every page under watch.
+// Chromium by Playwright, as a phone or a desktop. Every page records its errors.
 
 import { after } from "node:test";
 
-import { chromium as engine } from "playwright-core";
+import { chromium as playwright } from "playwright-core";
 
-import { chromium } from "./places.js";
-import { tolerate, watch } from "./watch.js";
+import { allowError, recordErrors } from "./page-errors.js";
+import { chromium } from "./paths.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {import("playwright-core").Browser} Browser */
 
-/** For every Chromium we start. The last one lets nothing leave this machine, whatever a page asks for. */
-export const FLAGS = [
+/** For every Chromium that the tests start. The last flag blocks all hosts but this machine. */
+export const CHROMIUM_FLAGS = [
   "--headless",
   "--no-sandbox",
   "--disable-gpu",
@@ -26,7 +26,6 @@ export const FLAGS = [
 const PHONE_AGENT =
   "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Mobile Safari/537.36";
 
-/** The screens stories are told on. */
 export const DEVICES = {
   phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true, userAgent: PHONE_AGENT },
   desktop: { viewport: { width: 1280, height: 900 } },
@@ -37,34 +36,34 @@ export const DEVICES = {
 };
 
 /**
- * @typedef {object} Way how somebody comes to the service
+ * @typedef {object} PageOptions
  * @property {keyof typeof DEVICES} [device]
  * @property {"light" | "dark"} [scheme]
  * @property {string} [locale]
  * @property {boolean} [javaScript]
- * @property {boolean} [worker] whether a service worker may register; off when a story answers requests itself
- * @property {boolean} [still] asks for reduced motion
- * @property {import("./api.js").Person} [as] whose session the browser has
+ * @property {boolean} [serviceWorker] whether one may register; off when a test fulfils requests itself
+ * @property {boolean} [reducedMotion]
+ * @property {import("./api.js").ApiUser} [as] whose session the browser has
  */
 
 /** @type {Promise<Browser> | undefined} */
 let running;
 after(async () => (await running)?.close());
 
-/** One Chromium for a whole file of stories, with an empty profile that goes with it. */
+/** One Chromium per test file, with a temporary profile. */
 export function browser() {
-  running ??= engine.launch({ executablePath: chromium(), args: FLAGS });
+  running ??= playwright.launch({ executablePath: chromium(), args: CHROMIUM_FLAGS });
   return running;
 }
 
 /**
- * A page in a browser of its own: no cookies, no cache, no worker from anybody else.
+ * A page in a browser context of its own: no cookies, cache or service worker from other tests.
  * @param {string} base
- * @param {Way} [way]
+ * @param {PageOptions} [options]
  * @returns {Promise<Page>}
  */
-export async function open(base, way = {}) {
-  const { device = "phone", scheme = "light", locale = "en-GB", javaScript = true, worker = true, still = false, as } = way;
+export async function open(base, options = {}) {
+  const { device = "phone", scheme = "light", locale = "en-GB", javaScript = true, serviceWorker = true, reducedMotion = false, as } = options;
   const context = await (await browser()).newContext({
     ...DEVICES[device],
     baseURL: base,
@@ -72,21 +71,25 @@ export async function open(base, way = {}) {
     locale,
     timezoneId: "Europe/Berlin",
     javaScriptEnabled: javaScript,
-    serviceWorkers: worker ? "allow" : "block",
-    reducedMotion: still ? "reduce" : "no-preference",
+    serviceWorkers: serviceWorker ? "allow" : "block",
+    reducedMotion: reducedMotion ? "reduce" : "no-preference",
   });
-  // Generous: the machine may be busy with other things than us.
+  // Long, because the machine may be busy with other suites.
   context.setDefaultTimeout(20_000);
-  if (as) await context.addCookies([as.session()]);
+  if (as) await context.addCookies([as.sessionCookie()]);
   const page = await context.newPage();
-  watch(page, base, `${device}-${scheme}`);
-  // That is how Chromium says that it does not run them.
-  if (!javaScript) tolerate(page, /^failed: GET .*\.js csp$/);
+  recordErrors(page, base, `${device}-${scheme}`);
+  // With JavaScript disabled Chromium reports every script as blocked.
+  if (!javaScript) allowError(page, /^failed: GET .*\.js csp$/);
   return page;
 }
 
-/** Makes the wire slow, in bytes per second and milliseconds. @param {Page} page */
-export async function slow(page, { down = 50_000, up = 20_000, latency = 300 } = {}) {
+/**
+ * Throttles the network, in bytes per second and milliseconds.
+ * @param {Page} page
+ * @returns {Promise<() => Promise<void>>} ends the throttling
+ */
+export async function throttle(page, { down = 50_000, up = 20_000, latency = 300 } = {}) {
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
   await session.send("Network.emulateNetworkConditions", {

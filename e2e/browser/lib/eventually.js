@@ -1,26 +1,26 @@
-// Waits for conditions, never for time.
+// Polling: waits for a condition instead of a fixed time.
 
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
-/** A wait that ran out. */
-export class Vain extends Error {
-  name = Vain.name;
+/** A condition did not become true in time. */
+export class PollTimeout extends Error {
+  name = PollTimeout.name;
 }
 
 /**
- * Asks again until the answer is true enough, and gives it back.
+ * Polls until the result is truthy, and returns it.
  * @template T
- * @param {string} what what is waited for, for the message when it never comes
+ * @param {string} condition for the error message
  * @param {() => T | Promise<T>} probe
- * @param {number} [patience] in milliseconds
+ * @param {number} [timeout] in milliseconds
  * @returns {Promise<NonNullable<T>>}
  */
-export async function eventually(what, probe, patience = 20_000) {
-  const end = Date.now() + patience;
+export async function eventually(condition, probe, timeout = 20_000) {
+  const deadline = Date.now() + timeout;
   for (;;) {
-    const answer = await probe();
-    if (answer) return answer;
-    if (Date.now() > end) throw new Vain(`waited ${patience} ms in vain until ${what}`);
-    await pause(25);
+    const result = await probe();
+    if (result) return result;
+    if (Date.now() > deadline) throw new PollTimeout(`timed out after ${timeout} ms waiting until ${condition}`);
+    await sleep(25);
   }
 }

@@ -1,45 +1,45 @@
-// What can be said of a layout without looking at it.
+// Layout checks: horizontal overflow and layout shifts.
 
 import assert from "node:assert/strict";
 
 /** @typedef {import("playwright-core").Page} Page */
 
-/** Reading must never need scrolling sideways. @param {Page} page */
+/** No page scrolls horizontally. @param {Page} page */
 export async function assertFits(page) {
-  const { wide, screen, culprits } = await page.evaluate(() => {
-    const screen = document.documentElement.clientWidth;
-    const wide = document.documentElement.scrollWidth;
-    const culprits = [...document.body.querySelectorAll("*")].filter((element) => {
+  const { pageWidth, screenWidth, overflowing } = await page.evaluate(() => {
+    const screenWidth = document.documentElement.clientWidth;
+    const pageWidth = document.documentElement.scrollWidth;
+    const overflowing = [...document.body.querySelectorAll("*")].filter((element) => {
       const { right, width } = element.getBoundingClientRect();
-      return width > 0 && right > screen + 1;
+      return width > 0 && right > screenWidth + 1;
     });
-    const named = culprits.map((element) => `<${element.localName} class="${element.getAttribute("class") ?? ""}" id="${element.id}">`);
-    return { wide, screen, culprits: named.slice(0, 10) };
+    const tags = overflowing.map((element) => `<${element.localName} class="${element.getAttribute("class") ?? ""}" id="${element.id}">`);
+    return { pageWidth, screenWidth, overflowing: tags.slice(0, 10) };
   });
-  assert.ok(wide <= screen, `${page.url()} is ${wide} pixels wide on a screen of ${screen}; look at ${culprits.join(", ")}`);
+  assert.ok(pageWidth <= screenWidth, `${page.url()} is ${pageWidth} pixels wide on a screen of ${screenWidth}; overflowing elements: ${overflowing.join(", ")}`);
 }
 
 /**
- * Counts from the next page on how much of what one reads moves by itself (the cumulative layout shift).
+ * Records the cumulative layout shift from the next navigation on.
  * @param {Page} page
- * @returns {Promise<() => Promise<{ score: number, moved: string[] }>>} what moved so far
+ * @returns {Promise<() => Promise<{ score: number, moved: string[] }>>} the score so far, and what moved
  */
-export async function shifts(page) {
+export async function trackLayoutShifts(page) {
   await page.addInitScript(() => {
     /** @type {{ score: number, moved: string[] }} */
-    const sofar = { score: 0, moved: [] };
-    Object.assign(window, { shifts: sofar });
+    const total = { score: 0, moved: [] };
+    Object.assign(window, { layoutShifts: total });
     new PerformanceObserver((list) => {
       for (const entry of /** @type {any[]} */ (list.getEntries())) {
         if (entry.hadRecentInput) continue;
-        sofar.score += entry.value;
-        sofar.moved.push(...entry.sources.map((/** @type {any} */ { node }) => `${entry.value.toFixed(4)} ${node?.outerHTML?.slice(0, 120) ?? node?.nodeName}`));
+        total.score += entry.value;
+        total.moved.push(...entry.sources.map((/** @type {any} */ { node }) => `${entry.value.toFixed(4)} ${node?.outerHTML?.slice(0, 120) ?? node?.nodeName}`));
       }
     }).observe({ type: "layout-shift", buffered: true });
   });
-  // Two frames later everything that was laid out has been reported.
+  // After two frames the observer has received every shift so far.
   return () => page.evaluate(async () => {
-    await new Promise((frame) => requestAnimationFrame(() => requestAnimationFrame(frame)));
-    return /** @type {any} */ (window).shifts;
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    return /** @type {any} */ (window).layoutShifts;
   });
 }

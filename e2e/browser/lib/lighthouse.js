@@ -1,37 +1,38 @@
-// Lighthouse on one address, as a phone.
+// Lighthouse audits of one URL, as a phone.
 
 import * as chromeLauncher from "chrome-launcher";
 import lighthouse from "lighthouse";
 
-import { FLAGS } from "./browser.js";
-import { chromium } from "./places.js";
+import { CHROMIUM_FLAGS } from "./browser.js";
+import { chromium } from "./paths.js";
 
 export const CATEGORIES = ["performance", "accessibility", "best-practices", "seo"];
 
 /**
- * @typedef {object} Verdict
+ * @typedef {object} AuditResult
  * @property {Record<string, number>} scores 0 to 1, by category
- * @property {string[]} complaints every audit that cost something, by category
+ * @property {string[]} failures every audit below the full score, by category
  */
 
-/** @param {string} url @returns {Promise<Verdict>} */
-export async function verdict(url) {
-  // A trace can get lost on a busy machine. Then there was no measurement, and it is made anew; a bad one counts.
+/** @param {string} url @returns {Promise<AuditResult>} */
+export async function audit(url) {
+  // Lighthouse can lose its trace on a busy machine; then it is run again. A low score is never retried.
   for (let attempt = 1; ; attempt++) {
     try {
-      return await measure(url);
+      return await runLighthouse(url);
     } catch (error) {
-      if (attempt === 3 || !(error instanceof Unmeasured)) throw error;
+      if (attempt === 3 || !(error instanceof LighthouseError)) throw error;
     }
   }
 }
 
-class Unmeasured extends Error {}
+/** Lighthouse failed to measure. */
+class LighthouseError extends Error {}
 
-/** @param {string} url @returns {Promise<Verdict>} */
-async function measure(url) {
-  const chrome = await chromeLauncher.launch({ chromePath: chromium(), chromeFlags: FLAGS, logLevel: "error" });
-  // Whatever ends this process, no browser stays behind.
+/** @param {string} url @returns {Promise<AuditResult>} */
+async function runLighthouse(url) {
+  const chrome = await chromeLauncher.launch({ chromePath: chromium(), chromeFlags: CHROMIUM_FLAGS, logLevel: "error" });
+  // Also when the test process exits early.
   const kill = () => chrome.kill();
   process.once("exit", kill);
   try {
@@ -42,16 +43,16 @@ async function measure(url) {
       onlyCategories: CATEGORIES,
       disableFullPageScreenshot: true,
     });
-    if (!result) throw new Error(`Lighthouse had nothing to say about ${url}`);
+    if (!result) throw new Error(`Lighthouse returned no result for ${url}`);
     const { categories, audits, runtimeError } = result.lhr;
-    if (runtimeError) throw new Unmeasured(`Lighthouse failed on ${url}: ${runtimeError.message}`);
+    if (runtimeError) throw new LighthouseError(`Lighthouse failed on ${url}: ${runtimeError.message}`);
     const scores = Object.fromEntries(Object.values(categories).map(({ id, score }) => [id, score ?? 0]));
-    const complaints = Object.values(categories).flatMap(({ id, auditRefs }) =>
+    const failures = Object.values(categories).flatMap(({ id, auditRefs }) =>
       auditRefs
         .filter(({ id, weight }) => weight > 0 && audits[id].score !== null && audits[id].score < 1)
         .map((ref) => `${id}/${ref.id}: ${audits[ref.id].title} ${details(audits[ref.id])}`),
     );
-    return { scores, complaints };
+    return { scores, failures };
   } finally {
     process.off("exit", kill);
     kill();

@@ -1,4 +1,4 @@
-// The service under test: the real binary with its own port and folder.
+// The service under test: the real binary with its own port and data folder.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -9,15 +9,15 @@ import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
 
-import { program } from "./places.js";
+import { binary } from "./paths.js";
 
-/** How long the binary may take to announce itself or to end, on a machine busy with browsers. */
-const PATIENCE = 30_000;
+/** For startup and shutdown, on a machine busy with browsers. */
+const TIMEOUT_MS = 30_000;
 
-/** Whatever ends this process, no service and no folder stays behind. @type {Set<Service>} */
-const alive = new Set();
+/** Services to kill, and folders to remove, when this process exits early. @type {Set<Service>} */
+const running = new Set();
 process.on("exit", () => {
-  for (const service of alive) {
+  for (const service of running) {
     service.process?.kill("SIGKILL");
     rmSync(service.folder, { recursive: true, force: true });
   }
@@ -26,7 +26,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () =>
 
 export class Service {
   folder = mkdtempSync(path.join(os.tmpdir(), "pinhole-browser-"));
-  /** Every line of the log since the first start. @type {string[]} */
+  /** The log lines since the first start. @type {string[]} */
   log = [];
   /** `http://127.0.0.1:40123`, the same after every start. @type {string} */
   base = "";
@@ -36,30 +36,30 @@ export class Service {
   /** @param {string[]} [flags] more flags for `serve` */
   static async start(flags = []) {
     const service = new Service();
-    alive.add(service);
-    await service.up(flags);
+    running.add(service);
+    await service.launch(flags);
     return service;
   }
 
-  /** Starts it on its folder, the second time also on its old port. @param {string[]} [flags] */
-  async up(flags = []) {
+  /** Starts the binary; a restart uses the same folder and port. @param {string[]} [flags] */
+  async launch(flags = []) {
     const listen = this.base ? new URL(this.base).host : "127.0.0.1:0";
-    // Settings of whoever runs the tests are none of the service's.
+    // The settings of the developer's environment must not reach the service.
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PINHOLE_")));
     const child = spawn(
-      program(),
+      binary(),
       ["serve", "--listen", listen, "--data-dir", path.join(this.folder, "data"), "--rate-limits", "off", "--log-format", "json", ...flags],
       { env, stdio: ["ignore", "ignore", "pipe"] },
     );
     this.process = child;
     this.base = await new Promise((resolve, reject) => {
-      const give = (/** @type {string} */ why) => reject(new Error(`${why}:\n${this.tail()}`));
-      const timer = setTimeout(() => give("the service did not announce its address"), PATIENCE);
+      const fail = (/** @type {string} */ reason) => reject(new Error(`${reason}:\n${this.tail()}`));
+      const timer = setTimeout(() => fail("the service did not log its address"), TIMEOUT_MS);
       child.once("error", reject);
-      child.once("exit", (code) => give(`the service ended with ${code} instead of starting`));
+      child.once("exit", (code) => fail(`the service exited with ${code} instead of starting`));
       readline.createInterface({ input: child.stderr }).on("line", (line) => {
         this.log.push(line);
-        const event = parsed(line);
+        const event = parseEvent(line);
         if (event?.message !== "ready") return;
         clearTimeout(timer);
         resolve(event.address.replace(/\/$/, ""));
@@ -67,28 +67,28 @@ export class Service {
     });
   }
 
-  /** Asks it to end, as an operator does, and holds it to an orderly end. The folder stays. */
-  async down() {
+  /** Stops the binary by SIGTERM and expects a graceful shutdown. The folder stays. */
+  async stop() {
     const child = this.process;
     if (!child) return;
     this.process = undefined;
-    const ended = child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined;
+    const exited = child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined;
     child.kill("SIGTERM");
-    const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE);
-    if (ended) await ended;
+    const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
+    if (exited) await exited;
     clearTimeout(timer);
-    assert.equal(child.exitCode, 0, `the service ended with ${child.exitCode ?? child.signalCode}:\n${this.tail()}`);
+    assert.equal(child.exitCode, 0, `the service exited with ${child.exitCode ?? child.signalCode}:\n${this.tail()}`);
   }
 
-  /** The end of a story: ended in order, folder gone, and no error in the log. */
-  async end() {
+  /** At the end of a test: stops the service, removes its folder, and expects no error in the log. */
+  async dispose() {
     try {
-      await this.down();
+      await this.stop();
     } finally {
       await rm(this.folder, { recursive: true, force: true });
-      alive.delete(this);
+      running.delete(this);
     }
-    const errors = this.log.filter((line) => parsed(line)?.level === "ERROR");
+    const errors = this.log.filter((line) => parseEvent(line)?.level === "ERROR");
     assert.deepEqual(errors, [], "the service logged errors");
   }
 
@@ -98,11 +98,11 @@ export class Service {
 }
 
 /** @param {string} line */
-function parsed(line) {
+function parseEvent(line) {
   try {
     return JSON.parse(line);
   } catch {
-    // A panic's backtrace is not JSON, and matters only in the tail.
+    // The backtrace of a panic is not JSON; it is only shown in the log's tail.
     return undefined;
   }
 }

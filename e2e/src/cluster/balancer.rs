@@ -1,4 +1,4 @@
-//! nginx in front of several servers that do the same, in turn.
+//! nginx as a round-robin load balancer.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -7,30 +7,30 @@ use std::time::Duration;
 
 use crate::eventually;
 
-use super::house::{free_port, on_loopback};
-use super::{Daemon, House};
+use super::host::{free_port, loopback};
+use super::{Daemon, TempHome};
 
-/// The header in which the balancer tells whom it asked: all of them, if one failed in the middle.
-pub const ASKED: &str = "x-asked";
+/// The response header with the upstream address, or with all addresses tried if an upstream failed.
+pub const UPSTREAM_HEADER: &str = "x-upstream-addr";
 
 pub struct Balancer {
     base: String,
     address: SocketAddr,
     _process: Daemon,
-    _house: House,
+    _home: TempHome,
 }
 
 impl Balancer {
-    /// In front of nodes of ours. Whoever dies in the middle of a request is replaced by the next one, unless
-    /// the request is a POST: that may have been done. A node that says 503 knows what it says.
-    pub fn of_nodes(nodes: &[SocketAddr]) -> Self {
+    /// Balances nodes of the service. A request whose node dies is sent to the next one, except a POST, which
+    /// the node may have executed. A node's 503 is passed on.
+    pub fn for_nodes(nodes: &[SocketAddr]) -> Self {
         Self::start(nodes, "proxy_next_upstream error timeout; proxy_read_timeout 90s;")
     }
 
-    /// In front of the doors of a photo store, where every request may be repeated.
-    pub fn of_doors(doors: &[SocketAddr]) -> Self {
+    /// Balances S3 gateways of one store, where every request may be retried.
+    pub fn for_s3_gateways(gateways: &[SocketAddr]) -> Self {
         let next = "error timeout http_500 http_502 http_503 http_504 non_idempotent";
-        Self::start(doors, &format!("proxy_next_upstream {next}; proxy_read_timeout 10s;"))
+        Self::start(gateways, &format!("proxy_next_upstream {next}; proxy_read_timeout 10s;"))
     }
 
     /// `http://127.0.0.1:20123`, without a slash at the end.
@@ -43,24 +43,25 @@ impl Balancer {
     }
 
     fn start(servers: &[SocketAddr], rules: &str) -> Self {
-        let house = House::new();
-        let address = on_loopback(free_port());
-        let file = house.path().join("nginx.conf");
+        let home = TempHome::new();
+        let address = loopback(free_port());
+        let file = home.path().join("nginx.conf");
         std::fs::write(&file, configuration(address, servers, rules)).unwrap();
         let program = std::env::var_os("PINHOLE_TEST_NGINX")
             .map_or_else(|| PathBuf::from("/usr/sbin/nginx"), Into::into);
         let mut command = Command::new(program);
-        command.args(["-e", "stderr", "-p"]).arg(house.path()).arg("-c").arg(&file);
+        command.args(["-e", "stderr", "-p"]).arg(home.path()).arg("-c").arg(&file);
         let mut process = Daemon::start("nginx", &command);
-        eventually("nginx answers", Duration::from_secs(30), || {
-            process.assert_runs();
+        eventually("nginx accepts connections", Duration::from_secs(30), || {
+            process.assert_running();
             TcpStream::connect(address).ok()
         });
-        Self { base: format!("http://{address}"), address, _process: process, _house: house }
+        Self { base: format!("http://{address}"), address, _process: process, _home: home }
     }
 }
 
-/// One process, so that its end is the end of it. Paths are relative to its folder.
+/// Runs nginx as a single process, so that killing it leaves no workers. Paths are relative to the `-p`
+/// folder.
 fn configuration(address: SocketAddr, servers: &[SocketAddr], rules: &str) -> String {
     let servers: String = servers.iter().map(|server| format!("server {server}; ")).collect();
     format!(
@@ -88,7 +89,7 @@ http {{
             proxy_set_header Connection \"\";
             proxy_set_header Host $http_host;
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-            add_header X-Asked $upstream_addr always;
+            add_header X-Upstream-Addr $upstream_addr always;
         }}
     }}
 }}

@@ -1,12 +1,13 @@
-//! A place for photos that several nodes share.
+//! An S3 bucket that several nodes share.
 
 use std::net::SocketAddr;
 
 use crate::unique;
 
-use super::house::promised;
+use super::host::required_env;
 
-/// A bucket as a node is told of it. Keys and region are those in the environment of the test.
+/// A bucket as flags and environment variables of a node. Keys and region not set here are those of the
+/// test's own environment.
 #[derive(Debug, Clone)]
 pub struct Bucket {
     url: String,
@@ -14,10 +15,10 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A prefix of this story's own in the store that the test script has started.
+    /// A prefix that no other test uses, in the store that the test script has started.
     pub fn fresh() -> Self {
-        let bucket = promised("PINHOLE_TEST_S3_URL");
-        Self { url: format!("{}/{}", bucket.trim_end_matches('/'), unique("story")), variables: Vec::new() }
+        let bucket = required_env("PINHOLE_TEST_S3_URL");
+        Self { url: format!("{}/{}", bucket.trim_end_matches('/'), unique("test")), variables: Vec::new() }
     }
 
     pub(super) fn new(url: String, variables: &[(&str, &str)]) -> Self {
@@ -33,17 +34,18 @@ impl Bucket {
         &self.variables
     }
 
-    /// Where the store listens.
+    /// The address of the S3 endpoint.
     pub fn address(&self) -> SocketAddr {
-        let endpoint = std::env::var("AWS_ENDPOINT_URL_S3").unwrap_or_else(|_| promised("AWS_ENDPOINT_URL"));
+        let endpoint =
+            std::env::var("AWS_ENDPOINT_URL_S3").unwrap_or_else(|_| required_env("AWS_ENDPOINT_URL"));
         let url = reqwest::Url::parse(&endpoint).unwrap();
         url.socket_addrs(|| None).unwrap()[0]
     }
 
-    /// The same bucket by another way.
+    /// The same bucket through another endpoint, such as a proxy.
     pub fn through(&self, address: SocketAddr) -> Self {
         let names = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
-        let ways = names.map(|name| (name.to_owned(), format!("http://{address}")));
-        Self { url: self.url.clone(), variables: [&self.variables[..], &ways].concat() }
+        let endpoints = names.map(|name| (name.to_owned(), format!("http://{address}")));
+        Self { url: self.url.clone(), variables: [&self.variables[..], &endpoints].concat() }
     }
 }

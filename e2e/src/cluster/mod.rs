@@ -1,23 +1,23 @@
-//! The parts of a service on many machines, really started: databases, photo stores, the balancer, and a
-//! network that can be made worse.
+//! The servers of a clustered service, started as real processes: databases, photo stores, the balancer, and
+//! a proxy that injects network faults.
 
 mod balancer;
 mod bucket;
-mod house;
-mod papers;
+mod host;
 mod postgres;
 mod proxy;
 mod schema;
-mod trio;
+mod seaweedfs;
+mod tls_certificate;
 
 pub use crate::daemon::Daemon;
-pub use balancer::{ASKED, Balancer};
+pub use balancer::{Balancer, UPSTREAM_HEADER};
 pub use bucket::Bucket;
-pub use house::House;
-pub(crate) use house::promised;
-pub use papers::Papers;
-pub use postgres::{Pair, Postgres};
-pub use proxy::{Proxy, Weather};
+pub use host::TempHome;
+pub(crate) use host::required_env;
+pub use postgres::{PASSWORD, Postgres, PostgresPair};
+pub use proxy::{NetworkCondition, Proxy};
 pub use schema::fresh_database;
 pub(crate) use schema::{database_in, psql};
-pub use trio::Trio;
+pub use seaweedfs::SeaweedCluster;
+pub use tls_certificate::TlsCertificate;

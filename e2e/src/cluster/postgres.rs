@@ -1,4 +1,5 @@
-//! PostgreSQL on this machine, alone or as a synchronous pair. It waits for its disk, as it would in earnest.
+//! A PostgreSQL server for one test, standalone or with a synchronous standby. `fsync` stays on, as in
+//! production.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,115 +11,141 @@ use rustix::process::Signal;
 
 use crate::eventually;
 
-use super::house::{free_port, on_loopback, run};
-use super::papers::Papers;
-use super::{Daemon, House};
+use super::host::{free_port, loopback, run};
+use super::tls_certificate::TlsCertificate;
+use super::{Daemon, TempHome};
 
-const START: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The password of the roles that have one.
+pub const PASSWORD: &str = "s3cret";
+
+/// `pinhole` needs TLS; the other roles are named after what is particular to them.
+const HBA: &str = "\
+hostssl   all pinhole     127.0.0.1/32 trust
+hostnossl all unencrypted 127.0.0.1/32 trust
+host      all either      127.0.0.1/32 trust
+host      all scram       127.0.0.1/32 scram-sha-256
+host      all md5         127.0.0.1/32 md5
+host      all cleartext   127.0.0.1/32 password
+";
 
 pub struct Postgres {
     name: &'static str,
     port: u16,
-    /// Its certificate and key, if it has any.
-    papers: Option<Papers>,
+    /// With a certificate the server offers TLS.
+    certificate: Option<TlsCertificate>,
     process: Option<Daemon>,
-    house: Arc<House>,
+    home: Arc<TempHome>,
 }
 
-/// A primary, and a standby without which it acknowledges nothing.
-pub struct Pair {
+/// A primary with synchronous replication: it acknowledges no commit before the standby has it.
+pub struct PostgresPair {
     pub primary: Postgres,
     pub standby: Postgres,
 }
 
 impl Postgres {
     /// A server with an empty database.
-    pub fn alone() -> Self {
-        let mut server = Self::new("one", Arc::new(House::for_ordinary_people()));
+    pub fn standalone() -> Self {
+        let mut server = Self::new("one", Arc::new(TempHome::unprivileged()));
         let initdb = ["--username=pinhole", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
         run(server.tool("initdb").args(initdb).arg("-D").arg(server.data()));
         server.start();
-        server.ask("CREATE DATABASE pinhole");
+        server.query("CREATE DATABASE pinhole");
         server
     }
 
-    /// The same, which can prove with a certificate that it is `localhost`, and speaks with nobody
-    /// unencrypted.
-    pub fn encrypted() -> Self {
-        let mut server = Self::alone();
+    /// A standalone server with a certificate for `localhost`. Each role shows another rule of `HBA`.
+    pub fn with_tls() -> Self {
+        let mut server = Self::standalone();
+        for (role, password_encryption) in [
+            ("unencrypted", "scram-sha-256"),
+            ("either", "scram-sha-256"),
+            ("scram", "scram-sha-256"),
+            ("md5", "md5"),
+            ("cleartext", "scram-sha-256"),
+        ] {
+            server.query(&format!(
+                "SET password_encryption = '{password_encryption}';
+                 CREATE ROLE {role} SUPERUSER LOGIN PASSWORD '{PASSWORD}'"
+            ));
+        }
         server.stop();
-        server.papers = Some(Papers::made_in(&server.house));
-        std::fs::write(server.data().join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n").unwrap();
+        server.certificate = Some(TlsCertificate::self_signed_in(&server.home));
+        std::fs::write(server.data().join("pg_hba.conf"), HBA).unwrap();
         server.start();
         server
     }
 
-    fn new(name: &'static str, house: Arc<House>) -> Self {
-        Self { name, port: free_port(), papers: None, process: None, house }
+    fn new(name: &'static str, home: Arc<TempHome>) -> Self {
+        Self { name, port: free_port(), certificate: None, process: None, home }
     }
 
-    /// The authority that vouches for it.
-    pub fn authority(&self) -> &Path {
-        &self.papers.as_ref().expect("it is encrypted").certificate
+    /// The root certificate that clients verify the server with.
+    pub fn root_certificate(&self) -> &Path {
+        &self.certificate.as_ref().expect("the server uses TLS").cert_file
     }
 
     pub fn address(&self) -> SocketAddr {
-        on_loopback(self.port)
+        loopback(self.port)
     }
 
     pub fn url(&self) -> String {
         url(&[self.address()])
     }
 
-    /// Starts it, for the first time or again, and waits until it takes connections.
+    /// Starts or restarts the server and waits until it accepts connections.
     pub fn start(&mut self) {
-        eventually("PostgreSQL takes connections", START, || {
-            // After a kill -9 what is left of it may still hold the memory; then a new one gives up at once.
-            if self.process.as_mut().is_none_or(Daemon::has_ended) {
-                self.process = Some(Daemon::start(&format!("PostgreSQL {}", self.name), &self.server()));
+        eventually("PostgreSQL accepts connections", START_TIMEOUT, || {
+            // After kill -9, orphaned backends may still hold the shared memory: then a new server exits at
+            // once.
+            if self.process.as_mut().is_none_or(Daemon::has_exited) {
+                self.process =
+                    Some(Daemon::start(&format!("PostgreSQL {}", self.name), &self.server_command()));
             }
-            let asked = self.tool("pg_isready").args(self.login()).stdout(Stdio::null()).status();
-            asked.unwrap().success().then_some(())
+            let status = self.tool("pg_isready").args(self.connection_args()).stdout(Stdio::null()).status();
+            status.unwrap().success().then_some(())
         });
     }
 
-    /// Orderly, but without waiting for anybody ("fast").
+    /// A "fast" shutdown: clean, without waiting for clients to disconnect.
     pub fn stop(&mut self) {
-        self.running().end(Signal::INT);
+        self.take_process().stop(Signal::INT);
     }
 
-    /// As after a crash, without a word to the disk ("immediate").
-    pub fn stop_at_once(&mut self) {
-        self.running().end(Signal::QUIT);
+    /// An "immediate" shutdown: no checkpoint, so the next start runs crash recovery.
+    pub fn stop_immediate(&mut self) {
+        self.take_process().stop(Signal::QUIT);
     }
 
     /// `kill -9`.
     pub fn kill(&mut self) {
-        self.running().kill();
+        self.take_process().kill();
     }
 
-    /// A standby becomes a server that takes writes, by itself.
+    /// Promotes a standby to a primary without a standby of its own.
     pub fn promote(&self) {
         run(self.tool("pg_ctl").args(["promote", "-w", "-D"]).arg(self.data()));
-        // It must not wait for a standby of its own that nobody has made yet.
-        self.follow("");
+        // The copied setting names a synchronous standby that does not exist; commits would wait for it.
+        self.set_synchronous_standby("");
     }
 
-    /// What a statement answers.
+    /// Executes a statement and returns psql's output.
     #[track_caller]
-    pub fn ask(&self, statement: &str) -> String {
+    pub fn query(&self, statement: &str) -> String {
         let mut psql = self.tool("psql");
-        psql.args(self.login()).args(["-d", "postgres", "-XqAtc", statement]);
+        psql.args(self.connection_args()).args(["-d", "postgres", "-XqAtc", statement]);
         run(&mut psql).trim().to_owned()
     }
 
-    /// Nothing is acknowledged any more before the standby called so has it.
-    fn follow(&self, standby: &str) {
-        self.ask(&format!("ALTER SYSTEM SET synchronous_standby_names = '{standby}'"));
-        self.ask("SELECT pg_reload_conf()");
+    /// From now on commits wait for the standby with this name; an empty name turns that off.
+    fn set_synchronous_standby(&self, standby: &str) {
+        self.query(&format!("ALTER SYSTEM SET synchronous_standby_names = '{standby}'"));
+        self.query("SELECT pg_reload_conf()");
     }
 
-    fn server(&self) -> Command {
+    fn server_command(&self) -> Command {
         let mut server = self.tool("postgres");
         server.arg("-D").arg(self.data()).args([
             "-c",
@@ -127,52 +154,57 @@ impl Postgres {
             "listen_addresses=127.0.0.1",
             "-c",
             "unix_socket_directories=",
-            // What a standby is called where it is waited for.
+            // The name of a standby in `synchronous_standby_names`.
             "-c",
             &format!("cluster_name={}", self.name),
             "-c",
             "shared_buffers=32MB",
         ]);
-        if let Some(Papers { certificate, key }) = &self.papers {
+        if let Some(TlsCertificate { cert_file, key_file }) = &self.certificate {
             server.args(["-c", "ssl=on"]);
-            server.args(["-c", &format!("ssl_cert_file={}", certificate.display())]);
-            server.args(["-c", &format!("ssl_key_file={}", key.display())]);
+            server.args(["-c", &format!("ssl_cert_file={}", cert_file.display())]);
+            server.args(["-c", &format!("ssl_key_file={}", key_file.display())]);
         }
         server
     }
 
-    fn login(&self) -> [String; 6] {
+    fn connection_args(&self) -> [String; 6] {
         ["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "pinhole"].map(str::to_owned)
     }
 
     fn tool(&self, name: &str) -> Command {
-        self.house.ordinary_command(&programs().join(name))
+        self.home.unprivileged_command(&bin_dir().join(name))
     }
 
     fn data(&self) -> PathBuf {
-        self.house.path().join(self.name)
+        self.home.path().join(self.name)
     }
 
-    fn running(&mut self) -> Daemon {
-        self.process.take().expect("it was started")
+    fn take_process(&mut self) -> Daemon {
+        self.process.take().expect("the server was started")
     }
 }
 
-impl Pair {
+impl PostgresPair {
     pub fn start() -> Self {
-        let primary = Postgres::alone();
-        let mut standby = Postgres::new("two", primary.house.clone());
+        let primary = Postgres::standalone();
+        let mut standby = Postgres::new("two", primary.home.clone());
         let copy = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"];
-        run(primary.tool("pg_basebackup").args(primary.login()).args(copy).arg("-D").arg(standby.data()));
+        run(primary
+            .tool("pg_basebackup")
+            .args(primary.connection_args())
+            .args(copy)
+            .arg("-D")
+            .arg(standby.data()));
         standby.start();
-        primary.follow(standby.name);
-        eventually("the standby is waited for", START, || {
-            (primary.ask("SELECT sync_state FROM pg_stat_replication") == "sync").then_some(())
+        primary.set_synchronous_standby(standby.name);
+        eventually("replication is synchronous", START_TIMEOUT, || {
+            (primary.query("SELECT sync_state FROM pg_stat_replication") == "sync").then_some(())
         });
         Self { primary, standby }
     }
 
-    /// Both, so that whoever takes writes is found.
+    /// Names both servers, so that the driver finds the one that accepts writes.
     pub fn url(&self) -> String {
         url(&[self.primary.address(), self.standby.address()])
     }
@@ -183,8 +215,8 @@ fn url(servers: &[SocketAddr]) -> String {
     format!("postgres://pinhole@{}/pinhole?sslmode=disable", servers.join(","))
 }
 
-/// Where PostgreSQL's programs are: as `scripts/postgres` looks for them.
-pub(super) fn programs() -> PathBuf {
+/// The folder of PostgreSQL's programs, found the same way as in `scripts/postgres`.
+pub(super) fn bin_dir() -> PathBuf {
     if let Some(folder) = std::env::var_os("PINHOLE_TEST_POSTGRES_BIN") {
         return folder.into();
     }

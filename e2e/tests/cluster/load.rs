@@ -1,141 +1,146 @@
-//! People who write all the time, whatever happens, and a finger on their pulse.
+//! Workers that write during a fault, and a monitor that counts their acknowledged and failed writes.
 
 use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use e2e::ledger::{Deed, Unanswered, Worker};
-use e2e::{Client, at_once, eventually, unique};
+use e2e::oracle::{UnknownOutcome, Worker, WriteKind};
+use e2e::{Client, concurrently, eventually, unique};
 
-/// Enough to meet each other in every queue; few, because each costs a password hash.
+/// Enough to queue behind each other; few, because each join costs a password hash.
 const WORKERS: usize = 6;
 
-/// What must come true comes true within this time, however busy the machine is.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The timeout of every wait, generous for a busy machine.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// After a write that failed, as a polite client does.
-const PAUSE: Duration = Duration::from_millis(50);
+/// A worker's pause after a failed write.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// People who have just joined, each with a post that all may like.
-pub(crate) fn crew(base: &str) -> Vec<Worker> {
-    at_once(WORKERS, |_| {
-        let person = Client::anonymous(base).join(&unique("worker"));
-        let mut worker = Worker::new(person, fastrand::u64(..));
-        worker.upload().expect("nothing is wrong yet");
+/// Workers that have just joined, each with a post that all may like.
+pub(crate) fn start_workers(base: &str) -> Vec<Worker> {
+    concurrently(WORKERS, |_| {
+        let client = Client::anonymous(base).join(&unique("worker"));
+        let mut worker = Worker::new(client, fastrand::u64(..));
+        worker.upload().expect("the service is healthy before the fault");
         worker
     })
 }
 
-/// What those who write have seen so far.
-pub(crate) struct Pulse {
-    /// What counts as a write in this story; all, if nothing is said.
-    counted: Option<Deed>,
+/// Counts the outcomes of the workers' writes.
+pub(crate) struct LoadMonitor {
+    /// The kind of write that counts as acknowledged; `None` counts every kind.
+    counted: Option<WriteKind>,
     acknowledged: Mutex<Vec<Instant>>,
-    refused: AtomicUsize,
+    rejected: AtomicUsize,
     unanswered: AtomicUsize,
     is_over: AtomicBool,
-    /// Somebody was told what cannot be.
-    is_broken: AtomicBool,
+    /// A worker has panicked on a wrong response.
+    has_failed: AtomicBool,
 }
 
-/// Everybody writes while the story is told. Afterwards the gap is told.
-pub(crate) fn under_load(fault: &str, crew: &mut [Worker], story: impl FnOnce(&Pulse)) {
-    watch(None, fault, crew, story);
+/// Runs `scenario` while all workers write, then prints the write gap.
+pub(crate) fn under_load(fault: &str, workers: &mut [Worker], scenario: impl FnOnce(&LoadMonitor)) {
+    run_under_load(None, fault, workers, scenario);
 }
 
-/// The same where only uploads tell how the service is.
-pub(crate) fn under_uploads(fault: &str, crew: &mut [Worker], story: impl FnOnce(&Pulse)) {
-    watch(Some(Deed::Photo), fault, crew, story);
+/// Like `under_load`, but only uploads count as acknowledged writes.
+pub(crate) fn under_upload_load(fault: &str, workers: &mut [Worker], scenario: impl FnOnce(&LoadMonitor)) {
+    run_under_load(Some(WriteKind::Upload), fault, workers, scenario);
 }
 
-fn watch(counted: Option<Deed>, fault: &str, crew: &mut [Worker], story: impl FnOnce(&Pulse)) {
-    let common: Vec<i64> = crew.iter().flat_map(Worker::living).collect();
-    let pulse = Pulse {
+fn run_under_load(
+    counted: Option<WriteKind>,
+    fault: &str,
+    workers: &mut [Worker],
+    scenario: impl FnOnce(&LoadMonitor),
+) {
+    let shared: Vec<i64> = workers.iter().flat_map(Worker::writable_posts).collect();
+    let monitor = LoadMonitor {
         counted,
         acknowledged: Mutex::default(),
-        refused: AtomicUsize::new(0),
+        rejected: AtomicUsize::new(0),
         unanswered: AtomicUsize::new(0),
         is_over: AtomicBool::new(false),
-        is_broken: AtomicBool::new(false),
+        has_failed: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
-        for worker in crew {
-            let (pulse, common) = (&pulse, &common);
-            scope.spawn(move || pulse.of(worker, common));
+        for worker in workers {
+            let (monitor, shared) = (&monitor, &shared);
+            scope.spawn(move || monitor.write_until_over(worker, shared));
         }
-        // However the story ends, those who write are sent home.
-        let _end = Raised(&pulse.is_over);
-        story(&pulse);
+        // The workers stop even when the scenario panics.
+        let _over = SetOnDrop(&monitor.is_over);
+        scenario(&monitor);
     });
-    pulse.tell(fault);
+    monitor.print_write_gap(fault);
 }
 
-impl Pulse {
-    fn of(&self, worker: &mut Worker, common: &[i64]) {
-        let broken = Raised(&self.is_broken);
+impl LoadMonitor {
+    fn write_until_over(&self, worker: &mut Worker, shared: &[i64]) {
+        let failed = SetOnDrop(&self.has_failed);
         while !self.is_over.load(Ordering::Relaxed) {
-            let count = match worker.write(common) {
-                Ok(deed) => {
-                    if self.counted.is_none_or(|counted| counted == deed) {
+            let count = match worker.write(shared) {
+                Ok(kind) => {
+                    if self.counted.is_none_or(|counted| counted == kind) {
                         self.acknowledged.lock().unwrap().push(Instant::now());
                     }
                     continue;
                 }
-                Err(Unanswered::Unavailable(_)) => &self.refused,
-                Err(Unanswered::Dead(_) | Unanswered::Lost(_)) => &self.unanswered,
+                Err(UnknownOutcome::Unavailable(_)) => &self.rejected,
+                Err(UnknownOutcome::ConnectionLost(_) | UnknownOutcome::BadGateway(_)) => &self.unanswered,
             };
             count.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_DELAY);
         }
-        std::mem::forget(broken);
+        std::mem::forget(failed);
     }
 
-    /// Waits until so many more writes are acknowledged: the service is well, or well again.
+    /// Waits until `more` further writes are acknowledged: the service works, or works again.
     #[track_caller]
-    pub(crate) fn beats(&self, more: usize) {
+    pub(crate) fn wait_for_writes(&self, more: usize) {
         let count = || self.acknowledged.lock().unwrap().len();
-        let enough = count() + more;
-        self.wait("writes are acknowledged", || count() >= enough);
+        let target = count() + more;
+        self.wait("writes are acknowledged", || count() >= target);
     }
 
-    /// Waits until somebody is told that the service cannot: 503, in words and not by a dead line.
+    /// Waits until a worker gets a 503, as opposed to a lost connection.
     #[track_caller]
-    pub(crate) fn refusal(&self) {
-        let before = self.refused.load(Ordering::Relaxed);
-        self.wait("a write is refused", || self.refused.load(Ordering::Relaxed) > before);
+    pub(crate) fn wait_for_rejection(&self) {
+        let before = self.rejected.load(Ordering::Relaxed);
+        self.wait("a write is rejected", || self.rejected.load(Ordering::Relaxed) > before);
     }
 
     #[track_caller]
     fn wait(&self, what: &str, is_true: impl Fn() -> bool) {
-        eventually(what, PATIENCE, || {
-            assert!(!self.is_broken.load(Ordering::Relaxed), "somebody was told what cannot be");
+        eventually(what, WAIT_TIMEOUT, || {
+            assert!(!self.has_failed.load(Ordering::Relaxed), "a worker has panicked on a wrong response");
             is_true().then_some(())
         });
     }
 
-    fn tell(&self, fault: &str) {
+    fn print_write_gap(&self, fault: &str) {
         let times = self.acknowledged.lock().unwrap();
         let mut sorted = times.clone();
         sorted.sort_unstable();
         let gap = sorted.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default();
-        let (refused, unanswered) =
-            (self.refused.load(Ordering::Relaxed), self.unanswered.load(Ordering::Relaxed));
-        // Past the test runner, which shows what passing tests say to nobody.
-        let told = writeln!(
+        let (rejected, unanswered) =
+            (self.rejected.load(Ordering::Relaxed), self.unanswered.load(Ordering::Relaxed));
+        // Not eprintln!: the test runner captures the output of passing tests.
+        let written = writeln!(
             std::io::stderr(),
-            "write gap after {fault}: {:.3} s ({} acknowledged, {refused} refused, {unanswered} unanswered)",
+            "write gap after {fault}: {:.3} s ({} acknowledged, {rejected} rejected, {unanswered} unanswered)",
             gap.as_secs_f64(),
             times.len(),
         );
-        told.expect("somebody reads along");
+        written.expect("stderr is open");
     }
 }
 
-/// A flag that goes up when whoever holds this is gone.
-struct Raised<'f>(&'f AtomicBool);
+/// Sets the flag when it is dropped, also during a panic.
+struct SetOnDrop<'f>(&'f AtomicBool);
 
-impl Drop for Raised<'_> {
+impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

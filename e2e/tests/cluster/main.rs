@@ -1,14 +1,14 @@
-//! The service on many machines, all of them real and all on this one: what holds between nodes, and what is
-//! left when one of the parts fails under load. Each fault tells its write gap, the longest time without an
-//! acknowledged write.
+//! The service on several nodes, with real databases, photo stores and balancers on this machine: consistency
+//! between nodes, and faults of each component under load. Every fault test prints its write gap, the longest
+//! time without an acknowledged write.
 
-#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
-mod databases;
-mod encryption;
+mod consistency;
+mod database_failure;
+mod fixture;
 mod load;
-mod many;
-mod networks;
-mod nodes;
-mod stage;
-mod stores;
+mod network_faults;
+mod node_failure;
+mod store_failure;
+mod tls;

@@ -3,42 +3,44 @@
 use std::time::{Duration, Instant};
 
 use e2e::shape::assert_user;
-use e2e::{Form, PASSWORD, Service, unique};
+use e2e::{FormData, PASSWORD, Service, unique};
 use serde_json::Value;
 
 #[test]
-fn who_joins_is_a_user_and_can_log_in_again() {
-    let anyone = Service::shared().anyone();
+fn joining_creates_a_user_who_can_log_in() {
+    let anonymous = Service::shared().anonymous();
     let name = unique("Ada");
 
-    let joined = anyone.post("/join/username", Form::account(&name, PASSWORD)).expect(201);
+    let joined = anonymous.post("/join/username", FormData::account(&name, PASSWORD)).expect(201);
     let user = joined.json();
     assert_user(&user);
     assert_eq!(user["username"], *name);
     assert_eq!(user["photo"], Value::Null);
 
-    let login = anyone.post("/login/username", Form::account(&name, PASSWORD)).expect(200);
+    let login = anonymous.post("/login/username", FormData::account(&name, PASSWORD)).expect(200);
     assert_eq!(login.json(), user);
-    let me = anyone.login(&name).get("/me").expect(200);
+    let me = anonymous.login(&name).get("/me").expect(200);
     assert_eq!(me.json(), user);
 }
 
 #[test]
-fn names_are_plain_letters_digits_and_five_signs() {
-    let anyone = Service::shared().anyone();
-    let join = |name: &str| anyone.post("/join/username", Form::account(name, PASSWORD));
+fn usernames_have_1_to_64_ascii_letters_digits_and_five_signs() {
+    let anonymous = Service::shared().anonymous();
+    let join = |name: &str| anonymous.post("/join/username", FormData::account(name, PASSWORD));
 
     let padded = |length: usize| format!("{:x<length$}", unique("n"));
     for name in [unique("a_b.c-d@e+F9"), unique("0"), unique("_"), padded(64)] {
         assert_eq!(join(&name).expect(201).json()["username"], *name);
     }
-    // One letter is enough; somebody may have come first.
+    // One character is enough; an earlier run may have taken the name.
     let shortest = join("q");
     assert!([201, 409].contains(&shortest.status), "{shortest}");
 
     let too_long = padded(65);
     for name in [
         "",
+        ".",
+        "..",
         &too_long,
         "a b",
         " ada",
@@ -56,33 +58,44 @@ fn names_are_plain_letters_digits_and_five_signs() {
         "ada\u{200b}",
         "😀",
     ] {
-        join(name).refused_for(400, Some("username"));
+        join(name).expect_error_for(400, Some("username"));
     }
 }
 
 #[test]
-fn a_name_is_taken_whatever_its_case_and_shown_as_it_was_written() {
-    let anyone = Service::shared().anyone();
+fn usernames_are_case_insensitive_and_case_preserving() {
+    let anonymous = Service::shared().anonymous();
     let name = unique("GraceHopper");
-    let user = anyone.join(&name).get("/me").expect(200).json();
+    let user = anonymous.join(&name).get("/me").expect(200).json();
     assert_eq!(user["username"], *name);
 
     for spelling in [name.clone(), name.to_lowercase(), name.to_uppercase()] {
-        anyone
-            .post("/join/username", Form::account(&spelling, "another password"))
-            .refused_for(409, Some("username"));
-        let login = anyone.post("/login/username", Form::account(&spelling, PASSWORD)).expect(200);
+        anonymous
+            .post("/join/username", FormData::account(&spelling, "another password"))
+            .expect_error_for(409, Some("username"));
+        let login = anonymous.post("/login/username", FormData::account(&spelling, PASSWORD)).expect(200);
         assert_eq!(login.json(), user, "logged in as {spelling}");
     }
 }
 
 #[test]
-fn passwords_have_six_to_256_bytes() {
-    let anyone = Service::shared().anyone();
+fn the_name_of_an_administrator_without_an_account_is_reserved() {
+    let service = Service::start(&["--admins", "root,Carol"]);
+    for name in ["root", "ROOT", "carol"] {
+        let response = service.anonymous().post("/join/username", FormData::account(name, PASSWORD));
+        let response = response.expect_error_for(409, Some("username"));
+        assert!(response.json()["error"]["message"].as_str().unwrap().contains("reserved"), "{response}");
+    }
+    service.anonymous().join("roots");
+}
+
+#[test]
+fn passwords_have_eight_to_256_bytes() {
+    let anonymous = Service::shared().anonymous();
     for (password, status) in [
-        ("x".repeat(5), 400),
-        ("x".repeat(6), 201),
-        ("é".repeat(3), 201),
+        ("x".repeat(7), 400),
+        ("x1y2z3.!".into(), 201),
+        ("é".repeat(4), 201),
         ("x".repeat(256), 201),
         ("x".repeat(257), 400),
         ("é".repeat(129), 400),
@@ -91,68 +104,93 @@ fn passwords_have_six_to_256_bytes() {
         (String::new(), 400),
     ] {
         let name = unique("pass");
-        let answer = anyone.post("/join/username", Form::account(&name, &password));
+        let response = anonymous.post("/join/username", FormData::account(&name, &password));
         match status {
             201 => {
-                answer.expect(201);
-                anyone.post("/login/username", Form::account(&name, &password)).expect(200);
-                anyone
-                    .post("/login/username", Form::account(&name, password.trim_end()))
+                response.expect(201);
+                anonymous.post("/login/username", FormData::account(&name, &password)).expect(200);
+                anonymous
+                    .post("/login/username", FormData::account(&name, password.trim_end()))
                     .expect(if password.ends_with(' ') { 400 } else { 200 });
             }
             _ => {
-                answer.refused_for(400, Some("password"));
-                // Nobody was made: the name is free.
-                anyone.join(&name);
+                response.expect_error_for(400, Some("password"));
+                // The rejected join created no user, so the name is still free.
+                anonymous.join(&name);
             }
         }
     }
 }
 
 #[test]
-fn an_operator_may_ask_for_longer_passwords() {
+fn min_password_sets_the_minimum_length() {
     let service = Service::start(&["--min-password", "12"]);
-    let join = |password| service.anyone().post("/join/username", Form::account("ada", password));
-    join("eleven char").refused_for(400, Some("password"));
+    let join = |password| service.anonymous().post("/join/username", FormData::account("ada", password));
+    join("eleven char").expect_error_for(400, Some("password"));
     join("twelve chars").expect(201);
 }
 
 #[test]
-fn a_missing_parameter_is_named() {
+fn a_new_password_is_neither_common_nor_the_username() {
+    let service = Service::start(&[]);
+    let join = |name: &str, password: &str| {
+        service.anonymous().post("/join/username", FormData::account(name, password))
+    };
+    for password in ["password", "PassWord1", "iloveyou", "Ada.Lovelace", "ada.lovelace"] {
+        let refused = join("Ada.Lovelace", password).expect_error_for(400, Some("password"));
+        assert!(refused.json()["error"]["message"].as_str().unwrap().contains("choose another"), "{refused}");
+    }
+    join("Ada.Lovelace", "not so common").expect(201);
+
+    // A password from before the rule still logs in.
+    let (relaxed, dir) = (&["--common-passwords", "on", "--min-password", "3"], tempfile::tempdir().unwrap());
+    let before = Service::start_in(dir.path(), relaxed);
+    for (name, password) in [("bob", "bob"), ("carol", "password")] {
+        before.anonymous().post("/join/username", FormData::account(name, password)).expect(201);
+    }
+    before.kill();
+    let strict = Service::start_in(dir.path(), &[]);
+    for (name, password) in [("bob", "bob"), ("carol", "password")] {
+        strict.anonymous().post("/login/username", FormData::account(name, password)).expect(200);
+    }
+}
+
+#[test]
+fn the_error_for_a_missing_parameter_names_it() {
     let service = Service::shared();
-    let known = service.newcomer("known");
+    let known = service.new_user("known");
     for path in ["/join/username", "/login/username"] {
-        let send = |form: Form| service.anyone().post(path, form);
-        send(Form::new().text("password", PASSWORD)).refused_for(400, Some("username"));
-        send(Form::new().text("username", known.username())).refused_for(400, Some("password"));
-        let both = send(Form::new()).refused(400).json();
+        let send = |form: FormData| service.anonymous().post(path, form);
+        send(FormData::new().text("password", PASSWORD)).expect_error_for(400, Some("username"));
+        send(FormData::new().text("username", known.username())).expect_error_for(400, Some("password"));
+        let both = send(FormData::new()).expect_error(400).json();
         assert!(["username", "password"].contains(&both["error"]["field"].as_str().unwrap()), "{both}");
     }
 }
 
 #[test]
-fn login_does_not_tell_whether_the_name_or_the_password_was_wrong() {
+fn login_does_not_reveal_whether_a_username_exists() {
     let service = Service::shared();
-    let known = service.newcomer("known");
+    let known = service.new_user("known");
     let login = |name: &str, password: &str| {
         let began = Instant::now();
-        let answer = service.anyone().post("/login/username", Form::account(name, password)).refused(400);
-        (answer, began.elapsed())
+        let response =
+            service.anonymous().post("/login/username", FormData::account(name, password)).expect_error(400);
+        (response, began.elapsed())
     };
 
     let mut fastest = [Duration::MAX; 2];
     for _ in 0..8 {
-        let (unknown, unknown_took) = login(&unique("nobody"), "wrong password");
+        let (unknown, unknown_took) = login(&unique("unknown"), "wrong password");
         let (wrong, wrong_took) = login(known.username(), "wrong password");
         assert_eq!(unknown.bytes, wrong.bytes);
         assert_eq!(unknown.header("x-error-code"), wrong.header("x-error-code"));
         assert!(unknown.header("x-auth-token").is_none() && unknown.header("set-cookie").is_none());
         fastest = [fastest[0].min(unknown_took), fastest[1].min(wrong_took)];
     }
-    // The fastest of each is the work itself, whatever else the machine did. Without a hash for unknown
-    // names theirs would be a small fraction.
+    // The minimum of each filters out other load. Without a hash for unknown names theirs would be far lower.
     assert!(fastest[0] * 2 > fastest[1], "unknown name {:?}, wrong password {:?}", fastest[0], fastest[1]);
 
-    // Nor is a name that cannot exist anything else than wrong.
+    // An invalid username gets the same error as an unknown one.
     login("no such name!", "wrong password");
 }

@@ -1,6 +1,6 @@
-//! What the service says about itself: its description, its pages, its health.
+//! The OpenAPI document, the docs page, and the health endpoints.
 
-use e2e::{Form, Service, picture};
+use e2e::{FormData, Service, picture};
 use serde_json::Value;
 
 /// The contract's operations and the statuses it names for each.
@@ -26,62 +26,63 @@ const OPERATIONS: [(&str, &str, &[&str]); 18] = [
 ];
 
 #[test]
-fn the_description_knows_every_operation_and_status() {
-    let description = Service::shared().anyone().get("/openapi.json").expect(200).json();
-    assert!(description["openapi"].as_str().unwrap().starts_with("3."), "{}", description["openapi"]);
+fn openapi_documents_every_operation_and_status() {
+    let document = Service::shared().anonymous().get("/openapi.json").expect(200).json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3."), "{}", document["openapi"]);
     for (path, method, statuses) in OPERATIONS {
-        let operation = &description["paths"][path][method];
-        assert!(operation.is_object(), "{method} {path} is not described");
+        let operation = &document["paths"][path][method];
+        assert!(operation.is_object(), "{method} {path} is not documented");
         for status in statuses {
-            assert!(operation["responses"][status].is_object(), "{method} {path} does not tell of {status}");
+            assert!(operation["responses"][status].is_object(), "{method} {path} does not document {status}");
         }
     }
     let image =
-        description["paths"].as_object().unwrap().keys().find(|path| path.starts_with("/photos/{photo_id}/"));
-    assert!(image.is_some(), "the image is not described");
+        document["paths"].as_object().unwrap().keys().find(|path| path.starts_with("/photos/{photo_id}/"));
+    assert!(image.is_some(), "the image is not documented");
 }
 
 #[test]
-fn the_description_names_nothing_that_is_not_there() {
+fn every_operation_in_openapi_exists() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let post = ada.share(&picture::tiny(), "");
-    let description = service.anyone().get("/openapi.json").expect(200).json();
+    let document = service.anonymous().get("/openapi.json").expect(200).json();
     let mut tried = 0;
-    for (path, methods) in description["paths"].as_object().unwrap() {
+    for (path, methods) in document["paths"].as_object().unwrap() {
         let methods = methods.as_object().unwrap().keys();
         for method in methods.filter(|key| ["get", "put", "post", "patch", "delete"].contains(&key.as_str()))
         {
-            // Asked by nobody: real operations answer 2xx, 400 or 401, but never that they do not exist.
-            let answer = service.anyone().request(&method.to_uppercase(), &filled(path, &post)).send();
-            assert!(![404, 405].contains(&answer.status) && answer.status < 500, "{answer}");
+            // Without a session, an operation that exists returns 2xx, 400 or 401, never 404 or 405.
+            let response =
+                service.anonymous().request(&method.to_uppercase(), &with_parameters(path, &post)).send();
+            assert!(![404, 405].contains(&response.status) && response.status < 500, "{response}");
             tried += 1;
         }
     }
     assert!(tried >= OPERATIONS.len(), "{tried} operations");
-    ada.put(&format!("/posts/{}", post["id"]), Form::message("still there")).expect(200);
+    ada.put(&format!("/posts/{}", post["id"]), FormData::message("still there")).expect(200);
 }
 
 #[test]
-fn people_can_read_the_description() {
-    let anyone = Service::shared().anyone();
-    let mut answer = anyone.get("/docs");
-    if let Some(location) = answer.header("location") {
-        answer = anyone.get(location);
+fn the_docs_page_is_html() {
+    let anonymous = Service::shared().anonymous();
+    let mut response = anonymous.get("/docs");
+    if let Some(location) = response.header("location") {
+        response = anonymous.get(location);
     }
-    let answer = answer.expect(200);
-    assert!(answer.header("content-type").unwrap().starts_with("text/html"), "{answer}");
-    assert!(!answer.bytes.is_empty());
+    let response = response.expect(200);
+    assert!(response.header("content-type").unwrap().starts_with("text/html"), "{response}");
+    assert!(!response.bytes.is_empty());
 }
 
 #[test]
-fn the_service_tells_that_it_lives_and_is_ready() {
+fn livez_and_readyz_return_200() {
     for path in ["/livez", "/readyz"] {
-        Service::shared().anyone().get(path).expect(200);
+        Service::shared().anonymous().get(path).expect(200);
     }
 }
 
-fn filled(path: &str, post: &Value) -> String {
+fn with_parameters(path: &str, post: &Value) -> String {
     path.replace("{post_id}", &post["id"].to_string())
         .replace("{photo_id}", post["photo"]["id"].as_str().unwrap())
         .replace("{username}", post["user"]["username"].as_str().unwrap())

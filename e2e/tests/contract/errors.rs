@@ -1,42 +1,45 @@
-//! What an error looks like, whichever layer makes it; HEAD; and the id every request has.
+//! The error object of every layer, HEAD, equivalent request targets, and request ids.
 
 use std::time::Duration;
 
-use e2e::{Body, Form, PASSWORD, Service, Wire, eventually, picture};
+use e2e::{Body, FormData, PASSWORD, RawConnection, Service, eventually, picture};
 
 #[test]
-fn every_error_is_the_same_object_with_its_code() {
+fn every_error_has_the_error_object_and_its_code() {
     let service = Service::shared();
-    let (ada, bob, anyone) = (service.newcomer("ada"), service.newcomer("bob"), service.anyone());
-    let path = format!("/posts/{}", ada.share_tiny("mine"));
+    let (ada, bob, anonymous) = (service.new_user("ada"), service.new_user("bob"), service.anonymous());
+    let path = format!("/posts/{}", ada.share_tiny("own"));
     let likes = format!("{path}/likes");
-    let oversized = Form::account(&"x".repeat(300 * 1024), PASSWORD);
+    let oversized = FormData::account(&"x".repeat(300 * 1024), PASSWORD);
     let json = Body::new("application/json", "{}");
 
-    // `refused` looks at the object, its two members, the code and the request id.
-    for (code, answer) in [
-        ("not_found", anyone.get("/nowhere").refused(404)),
-        ("not_found", anyone.get("/posts/0").refused(404)),
-        ("not_found", anyone.get("/users/nobody.here").refused(404)),
-        ("method_not_allowed", anyone.delete("/feed").refused(405)),
-        ("unauthorized", anyone.get("/me").refused(401)),
-        ("forbidden", bob.delete(&path).refused(403)),
-        ("invalid_parameter", anyone.get("/feed?limit=0").refused(400)),
-        ("invalid_parameter", ada.put("/me/photo", Body::none()).refused(400)),
-        ("invalid_parameter", anyone.post("/login/username", Body::none()).refused(400)),
-        ("conflict", bob.delete(&likes).refused(409)),
-        ("conflict", anyone.post("/join/username", Form::account(ada.username(), PASSWORD)).refused(409)),
-        ("unsupported_media_type", anyone.post("/login/username", json).refused(415)),
-        ("payload_too_large", anyone.post("/login/username", oversized).refused(413)),
+    // `expect_error` checks the object, its two users, the code and the request id.
+    for (code, response) in [
+        ("not_found", anonymous.get("/nowhere").expect_error(404)),
+        ("not_found", anonymous.get("/posts/0").expect_error(404)),
+        ("not_found", anonymous.get("/users/no.such.user").expect_error(404)),
+        ("method_not_allowed", anonymous.delete("/feed").expect_error(405)),
+        ("unauthorized", anonymous.get("/me").expect_error(401)),
+        ("forbidden", bob.delete(&path).expect_error(403)),
+        ("invalid_parameter", anonymous.get("/feed?limit=0").expect_error(400)),
+        ("invalid_parameter", ada.put("/me/photo", Body::none()).expect_error(400)),
+        ("invalid_parameter", anonymous.post("/login/username", Body::none()).expect_error(400)),
+        ("conflict", bob.delete(&likes).expect_error(409)),
+        (
+            "conflict",
+            anonymous.post("/join/username", FormData::account(ada.username(), PASSWORD)).expect_error(409),
+        ),
+        ("unsupported_media_type", anonymous.post("/login/username", json).expect_error(415)),
+        ("payload_too_large", anonymous.post("/login/username", oversized).expect_error(413)),
     ] {
-        assert_eq!(answer.header("x-error-code"), Some(code), "{answer}");
+        assert_eq!(response.header("x-error-code"), Some(code), "{response}");
     }
 }
 
 #[test]
-fn a_wrong_method_is_told_the_right_ones() {
+fn a_405_lists_the_allowed_methods() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let post = ada.share(&picture::tiny(), "");
     let id = &post["id"];
     let photo = post["photo"]["id"].as_str().unwrap();
@@ -57,19 +60,19 @@ fn a_wrong_method_is_told_the_right_ones() {
         ("/readyz".into(), "POST", vec!["GET", "HEAD"]),
         ("/openapi.json".into(), "POST", vec!["GET", "HEAD"]),
     ] {
-        for person in [&ada, &service.anyone()] {
-            let answer = person.request(wrong, &path).send().refused_for(405, None);
-            let header = answer.header("allow").unwrap_or_else(|| panic!("no Allow: {answer}"));
-            let mut told: Vec<&str> = header.split(',').map(str::trim).collect();
-            told.sort_unstable();
-            assert_eq!(told, allowed, "{wrong} {path}");
+        for client in [&ada, &service.anonymous()] {
+            let response = client.request(wrong, &path).send().expect_error_for(405, None);
+            let header = response.header("allow").unwrap_or_else(|| panic!("no Allow: {response}"));
+            let mut listed: Vec<&str> = header.split(',').map(str::trim).collect();
+            listed.sort_unstable();
+            assert_eq!(listed, allowed, "{wrong} {path}");
         }
     }
 }
 
 #[test]
-fn unknown_paths_are_not_found_whatever_the_method() {
-    let ada = Service::shared().newcomer("ada");
+fn unknown_paths_return_404_for_every_method() {
+    let ada = Service::shared().new_user("ada");
     for path in [
         "/nowhere",
         "/posts/1/comments",
@@ -85,15 +88,15 @@ fn unknown_paths_are_not_found_whatever_the_method() {
         "/me/photo/8x8",
     ] {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
-            ada.request(method, path).send().refused_for(404, None);
+            ada.request(method, path).send().expect_error_for(404, None);
         }
     }
 }
 
 #[test]
-fn head_answers_as_get_does_without_the_body() {
+fn head_returns_the_headers_of_get_without_a_body() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let post = ada.share(&picture::tiny(), "");
     let id = &post["id"];
     let photo = post["photo"]["id"].as_str().unwrap();
@@ -104,7 +107,7 @@ fn head_answers_as_get_does_without_the_body() {
         ("/me".into(), 200),
         (format!("/users/{}", ada.username()), 200),
         (format!("/users/{}/posts", ada.username()), 200),
-        ("/users/nobody.here".into(), 404),
+        ("/users/no.such.user".into(), 404),
         ("/livez".into(), 200),
         ("/readyz".into(), 200),
         ("/openapi.json".into(), 200),
@@ -113,45 +116,46 @@ fn head_answers_as_get_does_without_the_body() {
         ("/nowhere".into(), 404),
         ("/posts".into(), 405),
     ] {
-        // The same id for both, since it may stand in the words of an error.
+        // The same request id for both, since an error message may contain it.
         let rest = format!(
             "{path} HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\nX-Request-Id: {}\r\nAuthorization: Bearer {}",
             uuid(),
             ada.token()
         );
-        let get = Wire::ask(service, &format!("GET {rest}"), b"");
-        let mut wire = Wire::connect(service);
-        wire.send(format!("HEAD {rest}\r\n\r\n")).unwrap();
-        let head = wire.receive(true).unwrap();
+        let get = RawConnection::exchange(service, &format!("GET {rest}"), b"");
+        let mut connection = RawConnection::connect(service);
+        connection.send(format!("HEAD {rest}\r\n\r\n")).unwrap();
+        let head = connection.receive(true).unwrap();
         assert_eq!((get.status, head.status), (status, status), "{path}");
-        assert_eq!(telling(&head), telling(&get), "{path}");
+        assert_eq!(stable_headers(&head), stable_headers(&get), "{path}");
         assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
-        assert_eq!(wire.rest(), b"", "{path} sent a body");
+        assert_eq!(connection.read_to_end(), b"", "{path} sent a body");
     }
-    // The feed moves while others post, so its length may not be compared.
-    let mut wire = Wire::connect(service);
-    wire.send("HEAD /feed HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\n\r\n").unwrap();
-    let head = wire.receive(true).unwrap();
+    // Other tests post meanwhile, so the length of the feed cannot be compared.
+    let mut connection = RawConnection::connect(service);
+    connection.send("HEAD /feed HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\n\r\n").unwrap();
+    let head = connection.receive(true).unwrap();
     assert_eq!((head.status, head.header("content-type")), (200, Some("application/json")));
     assert!(head.header("content-length").is_some_and(|length| length != "0"));
-    assert_eq!(wire.rest(), b"");
+    assert_eq!(connection.read_to_end(), b"");
 }
 
 #[test]
-fn an_answer_does_not_depend_on_how_the_request_is_written() {
+fn equivalent_request_targets_get_the_same_response() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let post = ada.share(&picture::tiny(), "written");
     let (id, photo) = (post["id"].to_string(), post["photo"]["id"].as_str().unwrap());
     ada.post(&format!("/posts/{id}/likes"), Body::none()).expect(201);
     let escaped = |text: &str| text.bytes().map(|b| format!("%{b:02x}")).collect::<String>();
     let request_id = uuid();
-    let ask = |target: &str, more: &str, body: &[u8]| {
+    let get = |target: &str, more: &str, body: &[u8]| {
         let token = ada.token();
         let head =
             format!("GET {target} HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\nX-Request-Id: {request_id}");
-        let reply = Wire::ask(service, &format!("{head}\r\nAuthorization: Bearer {token}{more}"), body);
-        (reply.status, telling(&reply), reply.body)
+        let response =
+            RawConnection::exchange(service, &format!("{head}\r\nAuthorization: Bearer {token}{more}"), body);
+        (response.status, stable_headers(&response), response.body)
     };
     for (path, other, more, status) in [
         (format!("/posts/{id}"), format!("/posts/{}", escaped(&id)), "", 200),
@@ -161,35 +165,35 @@ fn an_answer_does_not_depend_on_how_the_request_is_written() {
         ("/posts/x".into(), "/posts/%78".into(), "", 404),
         ("/posts/99999999999".into(), "/posts/9999999999%39".into(), "", 404),
     ] {
-        let plain = ask(&path, more, b"");
+        let plain = get(&path, more, b"");
         assert_eq!(plain.0, status, "{path}");
-        assert_eq!(ask(&other, more, b""), plain, "{other}");
-        assert_eq!(ask(&format!("http://e2e{path}"), more, b""), plain, "{path} in absolute form");
-        assert_eq!(ask(&path, &format!("{more}\r\nContent-Length: 4"), b"body"), plain, "{path} with a body");
+        assert_eq!(get(&other, more, b""), plain, "{other}");
+        assert_eq!(get(&format!("http://e2e{path}"), more, b""), plain, "{path} in absolute form");
+        assert_eq!(get(&path, &format!("{more}\r\nContent-Length: 4"), b"body"), plain, "{path} with a body");
     }
     for nowhere in
         ["/feed/", "/posts/", &format!("/posts/{id}/"), "/photos", &format!("/photos/{photo}/8x8/")]
     {
-        assert_eq!(ask(nowhere, "", b"").0, 404, "{nowhere}");
+        assert_eq!(get(nowhere, "", b"").0, 404, "{nowhere}");
     }
 }
 
 #[test]
-fn nor_does_a_like() {
+fn equivalent_request_targets_of_likes_get_the_same_response() {
     let service = Service::shared();
-    let id = service.newcomer("ada").share_tiny("liked in many ways").to_string();
+    let id = service.new_user("ada").share_tiny("liked by equivalent targets").to_string();
     let missing = "99999999999".to_owned();
     let escaped = |text: &str| text.bytes().map(|b| format!("%{b:02x}")).collect::<String>();
     let request_id = uuid();
-    type Way<'a> = &'a dyn Fn(&str) -> String;
-    let ways: [(Way, &[u8]); 4] = [
+    type Target<'a> = &'a dyn Fn(&str) -> String;
+    let targets: [(Target, &[u8]); 4] = [
         (&|id| format!("/posts/{id}/likes"), b""),
         (&|id| format!("/posts/{}/likes", escaped(id)), b""),
         (&|id| format!("http://e2e/posts/{id}/likes"), b""),
         (&|id| format!("/posts/{id}/likes"), b"a body"),
     ];
-    // Each has a way of their own, and all of them do the same.
-    let people: Vec<_> = ways.iter().map(|_| service.newcomer("bob").token().to_owned()).collect();
+    // One user per form of the target, and all do the same.
+    let users: Vec<_> = targets.iter().map(|_| service.new_user("bob").token().to_owned()).collect();
     for (method, id, is_signed_in, status) in [
         ("DELETE", &id, true, 409),
         ("POST", &id, true, 201),
@@ -200,76 +204,76 @@ fn nor_does_a_like() {
         ("POST", &id, false, 401),
         ("DELETE", &id, false, 401),
     ] {
-        let answers = ways.iter().zip(&people).map(|((way, body), token)| {
-            let token = if is_signed_in { token } else { "nobody's" };
+        let responses = targets.iter().zip(&users).map(|((target, body), token)| {
+            let token = if is_signed_in { token } else { "invalid" };
             let head = format!(
                 "{method} {} HTTP/1.1\r\nHost: e2e\r\nConnection: close\r\nX-Request-Id: {request_id}\r\n\
                  Authorization: Bearer {token}\r\nContent-Length: {}",
-                way(id),
+                target(id),
                 body.len()
             );
-            let reply = Wire::ask(service, &head, body);
-            (reply.status, telling(&reply), reply.body)
+            let response = RawConnection::exchange(service, &head, body);
+            (response.status, stable_headers(&response), response.body)
         });
-        let answers: Vec<_> = answers.collect();
-        assert_eq!(answers[0].0, status, "{method} {id}");
-        assert!(answers.iter().all(|answer| *answer == answers[0]), "{method} {id}: {answers:#?}");
+        let responses: Vec<_> = responses.collect();
+        assert_eq!(responses[0].0, status, "{method} {id}");
+        assert!(responses.iter().all(|response| *response == responses[0]), "{method} {id}: {responses:#?}");
     }
 }
 
 #[test]
-fn whoever_has_said_everything_still_gets_an_answer() {
+fn a_client_that_shuts_down_its_sending_half_still_gets_a_response() {
     let service = Service::shared();
-    let mut wire = Wire::connect(service);
-    // A password takes a while, so the end of what is sent is seen long before the answer is ready.
-    let form = "username=nobody.here&password=correct+horse+battery";
+    let mut connection = RawConnection::connect(service);
+    // A password hash takes a while, so the service sees EOF long before the response is ready.
+    let form = "username=no.such.user&password=correct+horse+battery";
     let head =
         "POST /login/username HTTP/1.1\r\nHost: e2e\r\nContent-Type: application/x-www-form-urlencoded";
-    wire.send(format!("{head}\r\nContent-Length: {}\r\n\r\n{form}", form.len())).unwrap();
-    wire.stop_sending();
-    assert_eq!(wire.receive(false).map(|reply| reply.status), Some(400));
+    connection.send(format!("{head}\r\nContent-Length: {}\r\n\r\n{form}", form.len())).unwrap();
+    connection.shutdown_write();
+    assert_eq!(connection.receive(false).map(|response| response.status), Some(400));
 }
 
-/// The head of an answer, less what differs every second.
-fn telling(reply: &e2e::Reply) -> Vec<(String, String)> {
-    let mut headers = reply.headers.clone();
+/// The headers of a response without `Date`.
+fn stable_headers(response: &e2e::RawResponse) -> Vec<(String, String)> {
+    let mut headers = response.headers.clone();
     headers.retain(|(name, _)| name != "date");
     headers.sort();
     headers
 }
 
 #[test]
-fn every_request_has_an_id_its_own_or_ours() {
-    let anyone = Service::shared().anyone();
-    let told = |id: &[u8]| {
-        let answer = anyone.request("GET", "/livez").header("X-Request-Id", id).send().expect(200);
-        answer.headers["x-request-id"].as_bytes().to_vec()
+fn every_response_has_the_clients_request_id_or_a_new_one() {
+    let anonymous = Service::shared().anonymous();
+    let returned_id = |id: &[u8]| {
+        let response = anonymous.request("GET", "/livez").header("X-Request-Id", id).send().expect(200);
+        response.headers["x-request-id"].as_bytes().to_vec()
     };
-    let mine = uuid();
-    assert_eq!(told(mine.as_bytes()), mine.as_bytes(), "a well formed id is kept");
+    let own = uuid();
+    assert_eq!(returned_id(own.as_bytes()), own.as_bytes(), "a well-formed id is returned unchanged");
 
     let too_long = "x".repeat(4_000);
     for broken in ["", "two words", "<script>", "a\"b", "{\"a\":1}", "tab\tbed", "ümlaut", &too_long] {
-        let made = told(broken.as_bytes());
-        assert!(made != broken.as_bytes() && !made.is_empty(), "{broken} was kept");
+        let generated = returned_id(broken.as_bytes());
+        assert!(generated != broken.as_bytes() && !generated.is_empty(), "{broken} was returned unchanged");
     }
     let made: Vec<_> =
-        (0..3).map(|_| anyone.get("/livez").expect(200).headers["x-request-id"].clone()).collect();
+        (0..3).map(|_| anonymous.get("/livez").expect(200).headers["x-request-id"].clone()).collect();
     assert!(made[0] != made[1] && made[1] != made[2] && made[0] != made[2], "{made:?}");
-    for answer in [anyone.get("/nowhere"), anyone.get("/me"), anyone.delete("/feed")] {
-        assert!(answer.headers.contains_key("x-request-id"), "{answer}");
+    for response in [anonymous.get("/nowhere"), anonymous.get("/me"), anonymous.delete("/feed")] {
+        assert!(response.headers.contains_key("x-request-id"), "{response}");
     }
 }
 
 #[test]
-fn the_request_id_is_in_the_log_and_secrets_are_not() {
+fn the_log_has_request_ids_and_no_secrets() {
     let service = Service::start(&[]);
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("logged"));
-    let (written, refused) = (uuid(), uuid());
-    ada.request("PUT", &path).header("X-Request-Id", &written).send().expect(200);
-    service.anyone().request("GET", "/me").header("X-Request-Id", &refused).send().refused(401);
-    for id in [written, refused] {
+    let (accepted, rejected) = (uuid(), uuid());
+    ada.request("PUT", &path).header("X-Request-Id", &accepted).send().expect(200);
+    service.anonymous().request("GET", "/me").header("X-Request-Id", &rejected).send().expect_error(401);
+    for id in [accepted, rejected] {
         eventually("the request is logged with its id", Duration::from_secs(10), || {
             service.log().iter().any(|line| line.contains(&id)).then_some(())
         });

@@ -1,42 +1,44 @@
-//! Parameters in both encodings, wherever a form is taken.
+//! Form parsing in both encodings, on every endpoint that takes a form.
 
-use e2e::{Body, Encoding, Form, PASSWORD, Service, browser, picture, unique};
+use e2e::{Body, Encoding, FormData, PASSWORD, Service, client_builder, picture, unique};
 
-const LARGEST: usize = 256 * 1024;
+const MAX_FORM: usize = 256 * 1024;
 
 #[test]
-fn every_form_may_come_in_either_encoding() {
-    let anyone = Service::shared().anyone();
+fn every_endpoint_accepts_both_encodings() {
+    let anonymous = Service::shared().anonymous();
     for encoding in Encoding::BOTH {
-        let account = Form::account(&unique("ada"), PASSWORD).encoded(encoding);
-        anyone.post("/join/username", &account).expect(201);
-        let token = anyone.post("/login/username", &account).expect(200).token();
-        let ada = anyone.holding("", e2e::Carrier::Bearer, &token);
+        let account = FormData::account(&unique("ada"), PASSWORD).encoded(encoding);
+        anonymous.post("/join/username", &account).expect(201);
+        let token = anonymous.post("/login/username", &account).expect(200).token();
+        let ada = anonymous.with_session("", e2e::AuthMethod::Bearer, &token);
 
-        // Without a photo the form is understood and found wanting.
-        ada.post("/posts", Form::message("no photo").encoded(encoding)).refused_for(400, Some("photo"));
-        ada.put("/me/photo", Form::message("no photo").encoded(encoding)).refused_for(400, Some("photo"));
+        // A form without a photo is parsed, and rejected for the missing field.
+        ada.post("/posts", FormData::message("no photo").encoded(encoding))
+            .expect_error_for(400, Some("photo"));
+        ada.put("/me/photo", FormData::message("no photo").encoded(encoding))
+            .expect_error_for(400, Some("photo"));
         let path = format!("/posts/{}", ada.share_tiny("before"));
         for method in ["PUT", "PATCH"] {
             let text = format!("{method} as {encoding:?}");
-            let form = Form::message(&text).text("alt", &text).encoded(encoding);
+            let form = FormData::message(&text).text("alt", &text).encoded(encoding);
             let post = ada.request(method, &path).body(form).send().expect(200).json();
             assert_eq!((&post["message"], &post["photo"]["alt"]), (&text.clone().into(), &text.into()));
         }
-        // A picture this small fits into either.
-        let small = Form::photo(&picture::tiny()).text("alt", "small").encoded(encoding);
+        // A picture this small is accepted in either encoding.
+        let small = FormData::photo(&picture::tiny()).text("alt", "small").encoded(encoding);
         assert_eq!(ada.post("/posts", &small).expect(201).json()["photo"]["alt"], "small");
         assert_eq!(ada.put("/me/photo", &small).expect(200).json()["photo"]["alt"], "small");
     }
 }
 
 #[test]
-fn a_foreign_librarys_multipart_is_understood() {
+fn multipart_written_by_reqwest_is_parsed() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let photo = reqwest::blocking::multipart::Part::bytes(picture::tiny()).file_name("tiny.png");
     let form = reqwest::blocking::multipart::Form::new().text("message", "größer\r\n").part("photo", photo);
-    let request = browser().build().unwrap().post(format!("{}/posts", service.base()));
+    let request = client_builder().build().unwrap().post(format!("{}/posts", service.base()));
     let response = request.bearer_auth(ada.token()).multipart(form).send().unwrap();
     assert_eq!(response.status(), 201);
     let post: serde_json::Value = serde_json::from_slice(&response.bytes().unwrap()).unwrap();
@@ -44,39 +46,39 @@ fn a_foreign_librarys_multipart_is_understood() {
 }
 
 #[test]
-fn unknown_parameters_are_ignored_and_of_repeated_ones_the_first_counts() {
-    let ada = Service::shared().newcomer("ada");
+fn unknown_parameters_are_ignored_and_the_first_of_repeated_ones_counts() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("before"));
     for encoding in Encoding::BOTH {
-        let form = Form::new().text("colour", "red").text("message", "first").text("message", "second");
+        let form = FormData::new().text("colour", "red").text("message", "first").text("message", "second");
         let form = form.text("", "nameless").encoded(encoding);
         assert_eq!(ada.put(&path, form).expect(200).json()["message"], "first", "{encoding:?}");
     }
-    let form = Form::new().file("portrait", b"no picture").file("photo", &picture::tiny());
+    let form = FormData::new().file("avatar", b"no picture").file("photo", &picture::tiny());
     ada.post("/posts", form.text("colour", "red").file("photo", b"no picture")).expect(201);
 }
 
 #[test]
-fn no_body_is_no_parameters() {
-    let ada = Service::shared().newcomer("ada");
+fn an_empty_body_is_a_form_without_parameters() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("unchanged"));
     for body in
         [Body::none(), Body::new("application/x-www-form-urlencoded", ""), Body::new("application/json", "")]
     {
         for method in ["PUT", "PATCH"] {
-            let answer = ada.request(method, &path).body(body.clone()).send().expect(200);
-            assert_eq!(answer.json()["message"], "unchanged", "{body:?}");
+            let response = ada.request(method, &path).body(body.clone()).send().expect(200);
+            assert_eq!(response.json()["message"], "unchanged", "{body:?}");
         }
-        ada.post("/posts", body.clone()).refused_for(400, Some("photo"));
-        ada.put("/me/photo", body.clone()).refused_for(400, Some("photo"));
-        ada.post("/join/username", body.clone()).refused(400);
-        ada.post("/login/username", body).refused(400);
+        ada.post("/posts", body.clone()).expect_error_for(400, Some("photo"));
+        ada.put("/me/photo", body.clone()).expect_error_for(400, Some("photo"));
+        ada.post("/join/username", body.clone()).expect_error(400);
+        ada.post("/login/username", body).expect_error(400);
     }
 }
 
 #[test]
-fn the_content_type_is_read_as_http_writes_it() {
-    let ada = Service::shared().newcomer("ada");
+fn content_type_parameters_and_case_are_parsed() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("before"));
     let part = |boundary: &str| {
         format!(
@@ -93,15 +95,15 @@ fn the_content_type_is_read_as_http_writes_it() {
             part("----WebKitFormBoundary7MA4YWxk"),
         ),
     ] {
-        ada.put(&path, Form::message("between")).expect(200);
-        let answer = ada.put(&path, Body::new(kind, bytes)).expect(200);
-        assert_eq!(answer.json()["message"], "a b+c", "{kind}");
+        ada.put(&path, FormData::message("between")).expect(200);
+        let response = ada.put(&path, Body::new(kind, bytes)).expect(200);
+        assert_eq!(response.json()["message"], "a b+c", "{kind}");
     }
 }
 
 #[test]
-fn a_body_of_any_other_type_is_refused() {
-    let ada = Service::shared().newcomer("ada");
+fn other_content_types_return_415() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("unchanged"));
     for kind in ["application/json", "text/plain", "image/png", "multipart/mixed; boundary=b", "nonsense"] {
         for (method, path) in [
@@ -113,51 +115,51 @@ fn a_body_of_any_other_type_is_refused() {
             ("PATCH", &path),
         ] {
             let body = Body::new(kind, "{\"message\": \"x\"}");
-            ada.request(method, path).body(body).send().refused_for(415, None);
+            ada.request(method, path).body(body).send().expect_error_for(415, None);
         }
     }
     assert_eq!(ada.get(&path).expect(200).json()["message"], "unchanged");
 }
 
 #[test]
-fn broken_multipart_is_refused() {
-    let ada = Service::shared().newcomer("ada");
+fn malformed_multipart_is_rejected() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("unchanged"));
-    let whole = "--b\r\nContent-Disposition: form-data; name=\"message\"\r\n\r\nx\r\n--b--\r\n";
-    let many = |count| (0..count).fold(Form::new(), |form, n| form.text(&format!("p{n}"), "x"));
-    let stuffed = |bytes| whole.replace("; name", &format!("; stuffing=\"{}\"; name", "x".repeat(bytes)));
+    let valid = "--b\r\nContent-Disposition: form-data; name=\"message\"\r\n\r\nx\r\n--b--\r\n";
+    let many = |count| (0..count).fold(FormData::new(), |form, n| form.text(&format!("p{n}"), "x"));
+    let padded = |bytes| valid.replace("; name", &format!("; padding=\"{}\"; name", "x".repeat(bytes)));
     let multipart = |text: &str| Body::new("multipart/form-data; boundary=b", text);
     for (what, body, status) in [
-        ("a whole one", multipart(whole), 200),
+        ("a valid one", multipart(valid), 200),
         ("64 parts", many(64).encoded(Encoding::Multipart).body(), 200),
-        ("15 KiB of part headers", multipart(&stuffed(15 * 1024)), 200),
+        ("15 KiB of part headers", multipart(&padded(15 * 1024)), 200),
         ("65 parts", many(65).encoded(Encoding::Multipart).body(), 400),
-        ("17 KiB of part headers", multipart(&stuffed(17 * 1024)), 400),
-        ("no boundary", Body::new("multipart/form-data", whole), 400),
-        ("an empty boundary", Body::new("multipart/form-data; boundary=", whole), 400),
-        ("another boundary", Body::new("multipart/form-data; boundary=c", whole), 400),
-        ("no final boundary", multipart(whole.trim_end_matches("--b--\r\n")), 400),
-        ("no end of part headers", multipart(&whole.replace("\r\n\r\n", "\r\n")), 400),
+        ("17 KiB of part headers", multipart(&padded(17 * 1024)), 400),
+        ("no boundary", Body::new("multipart/form-data", valid), 400),
+        ("an empty boundary", Body::new("multipart/form-data; boundary=", valid), 400),
+        ("another boundary", Body::new("multipart/form-data; boundary=c", valid), 400),
+        ("no final boundary", multipart(valid.trim_end_matches("--b--\r\n")), 400),
+        ("no end of part headers", multipart(&valid.replace("\r\n\r\n", "\r\n")), 400),
         ("no multipart at all", multipart("message=x"), 400),
     ] {
-        ada.put(&path, Form::message("unchanged")).expect(200);
-        let answer = ada.put(&path, body);
-        assert_eq!(answer.status, status, "{what}: {answer}");
+        ada.put(&path, FormData::message("unchanged")).expect(200);
+        let response = ada.put(&path, body);
+        assert_eq!(response.status, status, "{what}: {response}");
         if status == 400 {
-            answer.refused(400);
+            response.expect_error(400);
             assert_eq!(ada.get(&path).expect(200).json()["message"], "unchanged", "{what}");
         }
     }
 }
 
 #[test]
-fn forms_without_a_picture_have_at_most_256_kib() {
-    let ada = Service::shared().newcomer("ada");
+fn forms_without_a_photo_have_at_most_256_kib() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("before"));
-    let account = Form::account(ada.username(), PASSWORD);
-    let message = Form::message("x");
+    let account = FormData::account(ada.username(), PASSWORD);
+    let message = FormData::message("x");
     for encoding in Encoding::BOTH {
-        for (size, fits) in [(LARGEST, true), (LARGEST + 1, false)] {
+        for (size, fits) in [(MAX_FORM, true), (MAX_FORM + 1, false)] {
             for (method, path, form) in
                 [("POST", "/login/username", &account), ("PUT", &path, &message), ("PATCH", &path, &message)]
             {
@@ -165,11 +167,11 @@ fn forms_without_a_picture_have_at_most_256_kib() {
                 let text = String::from_utf8(body.bytes).unwrap();
                 let padding = "p".repeat(size + "PADDING".len() - text.len());
                 let body = Body { bytes: text.replace("PADDING", &padding).into(), ..body };
-                let answer = ada.request(method, path).body(body).send();
+                let response = ada.request(method, path).body(body).send();
                 if fits {
-                    answer.expect(200)
+                    response.expect(200)
                 } else {
-                    answer.refused_for(413, None)
+                    response.expect_error_for(413, None)
                 };
             }
         }
@@ -177,17 +179,17 @@ fn forms_without_a_picture_have_at_most_256_kib() {
 }
 
 #[test]
-fn what_follows_the_last_boundary_counts_too() {
-    let ada = Service::shared().newcomer("ada");
+fn the_epilogue_counts_against_the_size_limit() {
+    let ada = Service::shared().new_user("ada");
     let path = format!("/posts/{}", ada.share_tiny("before"));
-    for (size, fits) in [(LARGEST, true), (LARGEST + 1, false), (20 * LARGEST, false)] {
-        let mut body = Form::message("after").encoded(Encoding::Multipart).body();
+    for (size, fits) in [(MAX_FORM, true), (MAX_FORM + 1, false), (20 * MAX_FORM, false)] {
+        let mut body = FormData::message("after").encoded(Encoding::Multipart).body();
         body.bytes.resize(size, b'\n');
-        let answer = ada.put(&path, body);
+        let response = ada.put(&path, body);
         if fits {
-            answer.expect(200)
+            response.expect(200)
         } else {
-            answer.refused_for(413, None)
+            response.expect_error_for(413, None)
         };
     }
 }

@@ -1,6 +1,6 @@
-//! The contract, row by row, told by people who use the service.
+//! The HTTP contract of the API and the web pages, tested from outside.
 
-#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
 mod accounts;
 mod alt;

@@ -1,49 +1,60 @@
-//! Of several things wrong with one request, the first of 401, 404, 403, 400 and 409 is told.
+//! The precedence of errors: of several that apply, the first of 401, 404, 403, 400 and 409 is returned.
 
-use e2e::{Body, Client, Form, PASSWORD, Service, picture};
+use e2e::{Body, Client, FormData, PASSWORD, Service, picture};
 
 #[test]
-fn the_first_thing_wrong_is_the_one_told() {
+fn errors_have_a_fixed_precedence() {
     let service = Service::shared();
-    let (ada, bob, nobody) = (service.newcomer("ada"), service.newcomer("bob"), service.anyone());
-    let stale = service.anyone().login(ada.username());
-    stale.post("/logout", Body::none()).expect(200);
+    let (ada, bob, anonymous) = (service.new_user("ada"), service.new_user("bob"), service.anonymous());
+    let ended = service.anonymous().login(ada.username());
+    ended.post("/logout", Body::none()).expect(200);
 
     let post = ada.share(&picture::tiny(), "unchanged");
     let path = format!("/posts/{}", post["id"]);
     let likes = format!("{path}/likes");
-    let endless = || Form::message(&"x".repeat(5_001)).body();
-    let nothing = Body::none;
-    let taken = |password| Form::account(ada.username(), password).body();
-    let unlikely = "/photos/0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5b/0x7";
+    let too_long = || FormData::message(&"x".repeat(5_001)).body();
+    let no_body = Body::none;
+    let join_taken_name = |password| FormData::account(ada.username(), password).body();
+    let invalid_image = "/photos/0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5b/0x7";
 
     type Case<'a> = (&'a Client, &'a str, &'a str, Body, u16, &'a str);
     let cases: Vec<Case> = vec![
-        (&nobody, "PUT", "/posts/0", endless(), 401, "no caller, no post, too long"),
-        (&stale, "PUT", "/posts/0", endless(), 401, "stale caller, no post, too long"),
-        (&nobody, "PATCH", &path, endless(), 401, "no caller, not theirs, too long"),
-        (&nobody, "DELETE", "/posts/0", nothing(), 401, "no caller, no post"),
-        (&nobody, "POST", "/posts/0/likes", nothing(), 401, "no caller, no post"),
-        (&nobody, "DELETE", &likes, nothing(), 401, "no caller, not liked"),
-        (&nobody, "POST", "/posts", Form::photo(b"junk").body(), 401, "no caller, no picture"),
-        (&nobody, "POST", "/posts", Body::new("application/json", "{}"), 401, "no caller, no form"),
-        (&nobody, "PUT", "/me/photo", Form::photo(b"junk").body(), 401, "no caller, no picture"),
-        (&nobody, "GET", "/users/nobody.here/posts?limit=0", nothing(), 404, "no user, no limit"),
-        (&bob, "PUT", "/posts/0", endless(), 404, "no post, too long"),
-        (&bob, "PATCH", "/posts/junk", endless(), 404, "no post, too long"),
-        (&bob, "DELETE", "/posts/0/likes", nothing(), 404, "no post, not liked"),
-        (&nobody, "GET", unlikely, nothing(), 404, "no photo, no size"),
-        (&bob, "PUT", &path, endless(), 403, "not theirs, too long"),
-        (&bob, "PATCH", &path, endless(), 403, "not theirs, too long"),
-        (&ada, "PUT", &path, endless(), 400, "too long"),
-        (&nobody, "POST", "/join/username", taken("short"), 400, "password too short, name taken"),
-        (&nobody, "POST", "/join/username", taken(PASSWORD), 409, "name taken"),
-        (&bob, "DELETE", &likes, nothing(), 409, "not liked"),
+        (&anonymous, "PUT", "/posts/0", too_long(), 401, "no session, no post, too long"),
+        (&ended, "PUT", "/posts/0", too_long(), 401, "ended session, no post, too long"),
+        (&anonymous, "PATCH", &path, too_long(), 401, "no session, another user's post, too long"),
+        (&anonymous, "DELETE", "/posts/0", no_body(), 401, "no session, no post"),
+        (&anonymous, "POST", "/posts/0/likes", no_body(), 401, "no session, no post"),
+        (&anonymous, "DELETE", &likes, no_body(), 401, "no session, not liked"),
+        (&anonymous, "POST", "/posts", FormData::photo(b"junk").body(), 401, "no session, no picture"),
+        (&anonymous, "POST", "/posts", Body::new("application/json", "{}"), 401, "no session, no form"),
+        (&anonymous, "PUT", "/me/photo", FormData::photo(b"junk").body(), 401, "no session, no picture"),
+        (&anonymous, "GET", "/users/no.such.user/posts?limit=0", no_body(), 404, "no user, invalid limit"),
+        (&bob, "PUT", "/posts/0", too_long(), 404, "no post, too long"),
+        (&bob, "PATCH", "/posts/junk", too_long(), 404, "no post, too long"),
+        (&bob, "DELETE", "/posts/0/likes", no_body(), 404, "no post, not liked"),
+        (&anonymous, "GET", invalid_image, no_body(), 404, "no photo, invalid size"),
+        (&bob, "PUT", &path, too_long(), 403, "another user's post, too long"),
+        (&bob, "PATCH", &path, too_long(), 403, "another user's post, too long"),
+        (&ada, "PUT", &path, too_long(), 400, "too long"),
+        (
+            &anonymous,
+            "POST",
+            "/join/username",
+            join_taken_name("short"),
+            400,
+            "password too short, name taken",
+        ),
+        (&anonymous, "POST", "/join/username", join_taken_name(PASSWORD), 409, "name taken"),
+        (&bob, "DELETE", &likes, no_body(), 409, "not liked"),
     ];
-    for (person, method, path, body, status, wrong) in cases {
-        let answer = person.request(method, path).body(body).send();
-        assert_eq!(answer.status, status, "{wrong}: {answer}");
-        answer.refused(status);
+    for (client, method, path, body, status, wrong) in cases {
+        let response = client.request(method, path).body(body).send();
+        assert_eq!(response.status, status, "{wrong}: {response}");
+        response.expect_error(status);
     }
-    assert_eq!(service.anyone().get(&path).expect(200).json(), post, "nothing of it left a trace");
+    assert_eq!(
+        service.anonymous().get(&path).expect(200).json(),
+        post,
+        "a rejected request has changed the post"
+    );
 }

@@ -1,12 +1,12 @@
-//! Where `paging.next` points: the address of the service as its callers know it.
+//! The base URL of `paging.next`: the request's own, a trusted proxy's, or the configured public URL.
 
-use e2e::{Service, Wire};
+use e2e::{RawConnection, Service};
 
-/// Headers of a request, and how the address of the next page must begin.
+/// Headers of a request, and the expected beginning of `paging.next`.
 type Case = (&'static str, &'static str);
 
 #[test]
-fn without_a_configured_address_next_stays_where_the_request_came() {
+fn without_a_public_url_next_uses_the_host_header() {
     let service = feed_of_two(&[]);
     assert_next(
         &service,
@@ -14,7 +14,7 @@ fn without_a_configured_address_next_stays_where_the_request_came() {
             ("Host: photos.example", "http://photos.example/feed?"),
             ("Host: photos.example:8080", "http://photos.example:8080/feed?"),
             ("Host: [::1]:8080", "http://[::1]:8080/feed?"),
-            // A stranger's word about proxies counts for nothing.
+            // Forwarding headers of an untrusted client are ignored.
             ("Host: a.example\r\nX-Forwarded-Host: evil.example", "http://a.example/feed?"),
             ("Host: a.example\r\nX-Forwarded-Proto: https", "http://a.example/feed?"),
             ("Host: a.example\r\nForwarded: host=evil.example;proto=https", "http://a.example/feed?"),
@@ -27,7 +27,7 @@ fn without_a_configured_address_next_stays_where_the_request_came() {
 }
 
 #[test]
-fn a_trusted_proxy_tells_the_address_it_was_asked_for() {
+fn next_uses_the_forwarding_headers_of_a_trusted_proxy() {
     let service = feed_of_two(&["--trusted-proxies", "127.0.0.1"]);
     assert_next(
         &service,
@@ -38,13 +38,20 @@ fn a_trusted_proxy_tells_the_address_it_was_asked_for() {
                 "https://photos.example/feed?",
             ),
             ("Host: inner\r\nX-Forwarded-Proto: https", "https://inner/feed?"),
+            // The proxy appends its value to those of the client.
+            ("Host: inner\r\nX-Forwarded-Host: evil.example, photos.example", "http://photos.example/feed?"),
+            (
+                "Host: inner\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Host: photos.example",
+                "http://photos.example/feed?",
+            ),
+            ("Host: inner\r\nX-Forwarded-Proto: https, http", "http://inner/feed?"),
             ("Host: inner\r\nX-Forwarded-Host: photos.example:8443", "http://photos.example:8443/feed?"),
         ],
     );
-    // Trust is given to an address, not to whoever asks.
-    let elsewhere = feed_of_two(&["--trusted-proxies", "10.0.0.0/8"]);
+    // The headers of an address that is not trusted are ignored.
+    let untrusted = feed_of_two(&["--trusted-proxies", "10.0.0.0/8"]);
     assert_next(
-        &elsewhere,
+        &untrusted,
         &[(
             "Host: inner\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil.example",
             "http://inner/feed?",
@@ -53,7 +60,7 @@ fn a_trusted_proxy_tells_the_address_it_was_asked_for() {
 }
 
 #[test]
-fn the_configured_public_address_wins() {
+fn next_uses_the_public_url_if_configured() {
     for flags in [
         &["--public-url", "https://photos.example"][..],
         &["--public-url", "https://photos.example", "--trusted-proxies", "127.0.0.1"],
@@ -76,7 +83,7 @@ fn the_configured_public_address_wins() {
 
 fn feed_of_two(flags: &[&str]) -> Service {
     let service = Service::start(flags);
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     ada.share_tiny("older");
     ada.share_tiny("newer");
     service
@@ -85,10 +92,11 @@ fn feed_of_two(flags: &[&str]) -> Service {
 #[track_caller]
 fn assert_next(service: &Service, cases: &[Case]) {
     for (headers, beginning) in cases {
-        let reply = Wire::ask(service, &format!("GET /feed?limit=1 HTTP/1.1\r\n{headers}"), b"");
-        assert_eq!(reply.status, 200, "{headers}");
-        let page = reply.json();
+        let response =
+            RawConnection::exchange(service, &format!("GET /feed?limit=1 HTTP/1.1\r\n{headers}"), b"");
+        assert_eq!(response.status, 200, "{headers}");
+        let page = response.json();
         let next = page["paging"]["next"].as_str().unwrap();
-        assert!(next.starts_with(beginning), "{headers}\nled to {next}");
+        assert!(next.starts_with(beginning), "{headers}\nreturned {next}");
     }
 }

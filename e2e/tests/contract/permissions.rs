@@ -1,12 +1,12 @@
-//! Who may do what: every operation, every kind of caller, both ways to carry a session.
+//! Authorization: every operation, every kind of caller, both auth methods.
 
-use e2e::{Body, Carrier, Client, Form, Service, picture};
+use e2e::{AuthMethod, Body, Client, FormData, Service, picture};
 
-/// Statuses for: nobody, the author, another user, a session that was logged out, a made-up token.
-/// `{}` is a fresh post of the author's that nobody has liked.
+/// Statuses for: no session, the author, another user, a session that was logged out, an invalid token. `{}`
+/// is a new post of the author without likes.
 #[rustfmt::skip]
 const MATRIX: [(&str, &str, [u16; 5]); 16] = [
-    //                                nobody author other  ended made-up
+    //                                  anon author other  ended invalid
     ("GET",    "/feed",              [   200,   200,   200,  200,  200]),
     ("GET",    "/posts/{}",          [   200,   200,   200,  200,  200]),
     ("GET",    "/photos/{photo}/8x8",[   200,   200,   200,  200,  200]),
@@ -22,53 +22,57 @@ const MATRIX: [(&str, &str, [u16; 5]); 16] = [
     ("DELETE", "/posts/{}/likes",    [   401,   409,   409,  401,  401]),
     ("DELETE", "/posts/{}",          [   401,   200,   403,  401,  401]),
     ("DELETE", "/posts/0",           [   401,   404,   404,  401,  401]),
-    // Last, for it ends the sessions.
+    // Last, because it ends the sessions.
     ("POST",   "/logout",            [   401,   200,   200,  401,  401]),
 ];
 
 #[test]
-fn everyone_may_do_exactly_what_the_matrix_says() {
+fn every_caller_gets_the_status_of_the_matrix() {
     let service = Service::shared();
-    let nobody = service.anyone();
-    // A session besides those under test, which gives every cell its post.
-    let hand = service.newcomer("author");
-    for carrier in Carrier::BOTH {
-        let author = nobody.login(hand.username()).by(carrier);
-        let other = service.newcomer("other").by(carrier);
-        let ended = nobody.login(hand.username()).by(carrier);
+    let anonymous = service.anonymous();
+    // A further session of the author, which creates the post of every case.
+    let setup = service.new_user("author");
+    for auth in AuthMethod::BOTH {
+        let author = anonymous.login(setup.username()).with_auth(auth);
+        let other = service.new_user("other").with_auth(auth);
+        let ended = anonymous.login(setup.username()).with_auth(auth);
         ended.post("/logout", Body::none()).expect(200);
-        let made_up = nobody.holding("", carrier, &author.token().chars().rev().collect::<String>());
+        let invalid = anonymous.with_session("", auth, &author.token().chars().rev().collect::<String>());
         let callers: [(&str, &Client); 5] = [
-            ("nobody", &nobody),
+            ("no session", &anonymous),
             ("the author", &author),
             ("another user", &other),
             ("an ended session", &ended),
-            ("a made-up token", &made_up),
+            ("an invalid token", &invalid),
         ];
         for (method, path, statuses) in MATRIX {
             for ((caller, client), status) in callers.iter().zip(statuses) {
-                assert_cell(&hand, client, method, path, status, &format!("{caller} by {carrier:?}"));
+                assert_case(&setup, client, method, path, status, &format!("{caller} by {auth:?}"));
             }
         }
     }
 }
 
 #[track_caller]
-fn assert_cell(hand: &Client, client: &Client, method: &str, path: &str, status: u16, caller: &str) {
-    let before = hand.share(&picture::tiny(), "before");
+fn assert_case(setup: &Client, client: &Client, method: &str, path: &str, status: u16, caller: &str) {
+    let before = setup.share(&picture::tiny(), "before");
     let address = format!("/posts/{}", before["id"]);
     let photo = before["photo"]["id"].as_str().unwrap();
     let path = path.replace("{}", &before["id"].to_string()).replace("{photo}", photo);
-    let path = path.replace("{author}", hand.username());
+    let path = path.replace("{author}", setup.username());
     let body = match (method, path.as_str()) {
-        ("POST", "/posts") | ("PUT", "/me/photo") => Form::photo(&picture::tiny()).body(),
-        ("PUT" | "PATCH", _) => Form::message("after").body(),
+        ("POST", "/posts") | ("PUT", "/me/photo") => FormData::photo(&picture::tiny()).body(),
+        ("PUT" | "PATCH", _) => FormData::message("after").body(),
         _ => Body::none(),
     };
-    let answer = client.request(method, &path).body(body).send();
-    assert_eq!(answer.status, status, "{caller}: {answer}");
+    let response = client.request(method, &path).body(body).send();
+    assert_eq!(response.status, status, "{caller}: {response}");
     if status >= 400 {
-        answer.refused(status);
-        assert_eq!(hand.get(&address).expect(200).json(), before, "refused and done all the same: {caller}");
+        response.expect_error(status);
+        assert_eq!(
+            setup.get(&address).expect(200).json(),
+            before,
+            "the request was rejected but has changed the post: {caller}"
+        );
     }
 }

@@ -1,127 +1,153 @@
-//! How a session begins, travels and ends.
+//! Sessions: login, cookies and bearer tokens, logout.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use e2e::{Answer, Body, Carrier, Form, PASSWORD, Service, unique};
+use e2e::{AuthMethod, Body, FormData, PASSWORD, Response, Service, unique};
 
 #[test]
-fn joining_and_logging_in_start_a_session_told_twice() {
-    let anyone = Service::shared().anyone();
+fn join_and_login_return_the_token_as_header_and_cookie() {
+    let anonymous = Service::shared().anonymous();
     let name = unique("ada");
     for (path, status) in [("/join/username", 201), ("/login/username", 200)] {
-        let answer = anyone.post(path, Form::account(&name, PASSWORD)).expect(status);
-        assert_eq!(URL_SAFE_NO_PAD.decode(answer.token()).unwrap().len(), 32, "256 random bits");
-        let (value, attributes) = cookie(&answer, "pinhole_session");
-        assert_eq!(value, answer.token());
+        let response = anonymous.post(path, FormData::account(&name, PASSWORD)).expect(status);
+        assert_eq!(URL_SAFE_NO_PAD.decode(response.token()).unwrap().len(), 32, "256 random bits");
+        let (value, attributes) = cookie(&response, "pinhole_session");
+        assert_eq!(value, response.token());
         for attribute in ["httponly", "samesite=lax", "path=/"] {
             assert!(attributes.contains(&attribute.into()), "{attribute} is missing: {attributes:?}");
         }
         let forbidden = |attribute: &String| attribute == "secure" || attribute.starts_with("domain=");
         assert!(!attributes.iter().any(forbidden), "plain http, this host only: {attributes:?}");
-        for carrier in Carrier::BOTH {
-            let me = anyone.holding(&name, carrier, &answer.token()).get("/me").expect(200);
-            assert_eq!(me.json(), answer.json());
+        for auth in AuthMethod::BOTH {
+            let me = anonymous.with_session(&name, auth, &response.token()).get("/me").expect(200);
+            assert_eq!(me.json(), response.json());
         }
     }
 }
 
 #[test]
-fn behind_https_the_cookie_is_secure_and_bound_to_its_host() {
+fn with_an_https_public_url_the_cookie_is_secure_and_has_the_host_prefix() {
     let service = Service::start(&["--public-url", "https://photos.example"]);
-    let answer = service.anyone().post("/join/username", Form::account("ada", PASSWORD)).expect(201);
-    let (value, attributes) = cookie(&answer, "__Host-pinhole_session");
-    assert_eq!(value, answer.token());
+    let response = service.anonymous().post("/join/username", FormData::account("ada", PASSWORD)).expect(201);
+    let (value, attributes) = cookie(&response, "__Host-pinhole_session");
+    assert_eq!(value, response.token());
     for attribute in ["httponly", "samesite=lax", "path=/", "secure"] {
         assert!(attributes.contains(&attribute.into()), "{attribute} is missing: {attributes:?}");
     }
     assert!(!attributes.iter().any(|attribute| attribute.starts_with("domain=")), "{attributes:?}");
 
-    let me = |cookie: String| service.anyone().request("GET", "/me").header("Cookie", cookie).send();
+    let me = |cookie: String| service.anonymous().request("GET", "/me").header("Cookie", cookie).send();
     me(format!("theme=dark; __Host-pinhole_session={value}; lang=en")).expect(200);
-    // Without the prefix a sister domain could have planted it.
-    me(format!("pinhole_session={value}")).refused(401);
+    // A sibling domain can set a cookie without the __Host- prefix.
+    me(format!("pinhole_session={value}")).expect_error(401);
 }
 
 #[test]
-fn the_scheme_may_be_written_in_any_case() {
-    let ada = Service::shared().newcomer("ada");
+fn the_cookie_lives_as_long_as_an_unused_session_and_pages_renew_it() {
+    let service = Service::start(&["--session-idle", "2d"]);
+    let joined = service.anonymous().post("/join/username", FormData::account("ada", PASSWORD)).expect(201);
+    let (token, attributes) = cookie(&joined, "pinhole_session");
+    assert!(attributes.contains(&"max-age=172800".into()), "{attributes:?}");
+
+    let ada = service.anonymous().with_session("ada", AuthMethod::Cookie, &token);
+    assert_eq!(cookie(&ada.get("/").expect(200), "pinhole_session"), (token, attributes));
+    assert_eq!(ada.get("/feed").expect(200).header("set-cookie"), None, "the API sets no cookie");
+    ada.post("/logout", Body::none()).expect(200);
+    assert_eq!(ada.get("/").expect(200).header("set-cookie"), None, "an ended session is not renewed");
+}
+
+#[test]
+fn with_an_https_public_url_browsers_are_told_to_use_https_only() {
+    for (url, expected) in [("https://photos.example", Some("max-age=31536000")), ("http://a.example", None)]
+    {
+        let service = Service::start(&["--public-url", url]);
+        for path in ["/", "/feed", "/me", "/nowhere"] {
+            let response = service.anonymous().get(path);
+            assert_eq!(response.header("strict-transport-security"), expected, "{url}: {response}");
+        }
+    }
+}
+
+#[test]
+fn the_bearer_scheme_is_case_insensitive() {
+    let ada = Service::shared().new_user("ada");
     for scheme in ["Bearer", "bearer", "BEARER"] {
-        let request = Service::shared().anyone().request("GET", "/me");
+        let request = Service::shared().anonymous().request("GET", "/me");
         request.header("Authorization", format!("{scheme} {}", ada.token())).send().expect(200);
     }
 }
 
 #[test]
-fn the_cookies_of_others_do_not_get_in_the_way() {
+fn malformed_cookies_of_other_applications_are_ignored() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let cookies =
         [b"theme=caf\xe9; =; lone; pinhole_session=".as_slice(), ada.token().as_bytes(), b"; x=\"y\""]
             .concat();
-    service.anyone().request("GET", "/me").header("Cookie", cookies).send().expect(200);
+    service.anonymous().request("GET", "/me").header("Cookie", cookies).send().expect(200);
 }
 
 #[test]
-fn each_login_is_a_session_of_its_own() {
-    let anyone = Service::shared().anyone();
-    let first = anyone.join(&unique("ada"));
-    let second = anyone.login(first.username());
-    let third = anyone.login(first.username());
+fn logging_out_ends_only_the_session_of_the_request() {
+    let anonymous = Service::shared().anonymous();
+    let first = anonymous.join(&unique("ada"));
+    let second = anonymous.login(first.username());
+    let third = anonymous.login(first.username());
     assert_ne!(first.token(), second.token());
     assert_ne!(second.token(), third.token());
 
-    // Leaving ends the session it came with, however it came, and no other.
-    for (leaving, carrier) in [(&first, Carrier::Cookie), (&second, Carrier::Bearer)] {
-        let goodbye = leaving.by(carrier).post("/logout", Body::none()).expect(200);
-        assert_eq!(goodbye.json(), serde_json::json!({}));
-        for carrier in Carrier::BOTH {
-            leaving.by(carrier).get("/me").refused_for(401, None);
-            leaving.by(carrier).post("/logout", Body::none()).refused_for(401, None);
+    // For both auth methods.
+    for (client, auth) in [(&first, AuthMethod::Cookie), (&second, AuthMethod::Bearer)] {
+        let response = client.with_auth(auth).post("/logout", Body::none()).expect(200);
+        assert_eq!(response.json(), serde_json::json!({}));
+        for auth in AuthMethod::BOTH {
+            client.with_auth(auth).get("/me").expect_error_for(401, None);
+            client.with_auth(auth).post("/logout", Body::none()).expect_error_for(401, None);
         }
         third.get("/me").expect(200);
     }
-    anyone.post("/logout", Body::none()).refused_for(401, None);
+    anonymous.post("/logout", Body::none()).expect_error_for(401, None);
 }
 
 #[test]
-fn a_bad_credential_is_refused_where_one_is_needed_and_nobody_elsewhere() {
+fn an_invalid_token_returns_401_where_a_session_is_required_and_is_ignored_elsewhere() {
     let service = Service::shared();
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     let post = ada.share(&e2e::picture::tiny(), "liked by its author");
     ada.post(&format!("/posts/{}/likes", post["id"]), Body::none()).expect(201);
-    let left = service.anyone().login(ada.username());
-    left.post("/logout", Body::none()).expect(200);
+    let ended = service.anonymous().login(ada.username());
+    ended.post("/logout", Body::none()).expect(200);
 
-    let never_given = URL_SAFE_NO_PAD.encode([7; 32]);
-    for token in [left.token(), &never_given, "nonsense", "\"", "=", "null"] {
-        for carrier in Carrier::BOTH {
-            let stranger = service.anyone().holding("", carrier, token);
-            stranger.get("/me").refused_for(401, None);
-            let seen = stranger.get(&format!("/posts/{}", post["id"])).expect(200).json();
-            assert_eq!(seen["is_liked"], false, "{token} by {carrier:?}");
-            let feed = stranger.get("/feed").expect(200).json();
+    let never_issued = URL_SAFE_NO_PAD.encode([7; 32]);
+    for token in [ended.token(), &never_issued, "nonsense", "\"", "=", "null"] {
+        for auth in AuthMethod::BOTH {
+            let client = service.anonymous().with_session("", auth, token);
+            client.get("/me").expect_error_for(401, None);
+            let seen = client.get(&format!("/posts/{}", post["id"])).expect(200).json();
+            assert_eq!(seen["is_liked"], false, "{token} by {auth:?}");
+            let feed = client.get("/feed").expect(200).json();
             assert!(feed["data"].as_array().unwrap().iter().all(|post| post["is_liked"] == false));
-            stranger.get(&format!("/photos/{}/8x8", post["photo"]["id"].as_str().unwrap())).expect(200);
+            client.get(&format!("/photos/{}/8x8", post["photo"]["id"].as_str().unwrap())).expect(200);
         }
     }
-    let basic = service.anyone().request("GET", "/me").header("Authorization", "Basic YWRhOnB3");
-    basic.send().refused_for(401, None);
+    let basic = service.anonymous().request("GET", "/me").header("Authorization", "Basic YWRhOnB3");
+    basic.send().expect_error_for(401, None);
 }
 
 #[test]
-fn a_stolen_disk_gives_no_session_away() {
+fn tokens_and_passwords_are_not_stored_in_plain_text() {
     let service = Service::start(&[]);
-    let ada = service.newcomer("ada");
+    let ada = service.new_user("ada");
     ada.share_tiny("so that there is something on disk");
     service.assert_nowhere_on_disk(ada.token().as_bytes(), "the token");
     service.assert_nowhere_on_disk(&URL_SAFE_NO_PAD.decode(ada.token()).unwrap(), "the token's bytes");
     service.assert_nowhere_on_disk(PASSWORD.as_bytes(), "the password");
 }
 
-/// The value of a cookie the answer sets, and its attributes in lower case.
+/// The value of a cookie that the response sets, and its attributes in lower case.
 #[track_caller]
-fn cookie(answer: &Answer, name: &str) -> (String, Vec<String>) {
-    let header = answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer}"));
+fn cookie(response: &Response, name: &str) -> (String, Vec<String>) {
+    let header = response.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {response}"));
     let mut parts = header.split(';').map(str::trim);
     let (found, value) = parts.next().unwrap().split_once('=').unwrap();
     assert_eq!(found, name);

@@ -1,15 +1,15 @@
-//! Which pictures are taken, how large they may be, and when a body is not even looked at.
+//! Uploads: accepted formats, size and pixel limits, metadata stripping, authorization before the body.
 
 use e2e::picture::{self, BLUE, GREEN, RED, assert_colour};
-use e2e::{Answer, Body, Form, Service, Wire};
+use e2e::{Body, FormData, RawConnection, Response, Service};
 use image::{DynamicImage, ImageFormat};
 use serde_json::Value;
 
 #[test]
-fn every_format_shows_its_colours() {
-    let ada = Service::shared().newcomer("ada");
+fn every_supported_format_is_decoded() {
+    let ada = Service::shared().new_user("ada");
     let stripes = picture::stripes(96, 32);
-    let film = [stripes.clone(), picture::plain(96, 32, RED), picture::plain(96, 32, RED)];
+    let frames = [stripes.clone(), picture::plain(96, 32, RED), picture::plain(96, 32, RED)];
     let deep = DynamicImage::ImageRgb16(stripes.to_rgb16());
     for (what, bytes) in [
         ("JPEG", picture::jpeg(&stripes)),
@@ -17,7 +17,7 @@ fn every_format_shows_its_colours() {
         ("PNG with 16 bits", picture::png(&deep)),
         ("WebP", picture::encode(&stripes, ImageFormat::WebP)),
         ("GIF", picture::encode(&stripes, ImageFormat::Gif)),
-        ("GIF, of several frames the first", picture::animation(&film)),
+        ("the first frame of a GIF", picture::animation(&frames)),
         ("AVIF", picture::STRIPES_AVIF.to_vec()),
         ("HEIC", picture::STRIPES_HEIC.to_vec()),
     ] {
@@ -32,59 +32,63 @@ fn every_format_shows_its_colours() {
 }
 
 #[test]
-fn other_kinds_are_refused_with_the_formats_that_are_taken() {
-    let ada = Service::shared().newcomer("ada");
+fn the_error_for_an_unsupported_format_lists_the_supported_ones() {
+    let ada = Service::shared().new_user("ada");
     for file in
         [&b"BM6\0\0\0\0\0\0\0"[..], b"II*\0\x08\0\0\0", b"%PDF-1.7", b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom"]
     {
-        let refused = ada.post("/posts", Form::photo(file)).expect(400);
-        let error = &refused.json()["error"];
+        let rejected = ada.post("/posts", FormData::photo(file)).expect(400);
+        let error = &rejected.json()["error"];
         assert_eq!(error["field"], "photo");
-        let words = error["message"].as_str().unwrap();
+        let message = error["message"].as_str().unwrap();
         for format in ["JPEG", "PNG", "WebP", "GIF", "AVIF", "HEIC"] {
-            assert!(words.contains(format), "{words}");
+            assert!(message.contains(format), "{message}");
         }
     }
 }
 
 #[test]
-fn what_a_camera_knew_is_taken_out_and_its_owner_is_told() {
-    // Its own service, for a look into the folder.
+fn removed_metadata_is_named_in_x_removed_metadata() {
+    // A service of its own, whose data folder is searched.
     let service = Service::start(&[]);
-    let ada = service.newcomer("ada");
-    let (maker, home) = ("Camera No. 4711 of Ada", "the green door in Dorset Street");
-    let told = |picture: &[u8], key: &str| {
+    let ada = service.new_user("ada");
+    let (camera, area) = ("Camera No. 4711 of Ada", "the green door in Dorset Street");
+    let upload = |picture: &[u8], key: &str| {
         let request = ada.request("POST", "/posts").header("Idempotency-Key", key);
-        let answer = request.body(Form::photo(picture)).send().expect(201);
-        (answer.header("x-removed-metadata").map(str::to_owned), answer)
+        let response = request.body(FormData::photo(picture)).send().expect(201);
+        (response.header("x-removed-metadata").map(str::to_owned), response)
     };
     let stripes = picture::stripes(300, 100);
-    let exif = Some(picture::exif_with_place(maker, home));
+    let exif = Some(picture::exif_with_gps(camera, area));
     let snapshot = picture::with_metadata(&stripes, ImageFormat::Jpeg, exif, None);
     let contains =
         |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    assert!(contains(&snapshot, maker) && contains(&snapshot, home), "both were in the picture");
+    assert!(contains(&snapshot, camera) && contains(&snapshot, area), "the upload contains both");
 
-    let (removed, answer) = told(&snapshot, "snapshot");
-    assert_eq!(removed.as_deref(), Some("gps, exif"), "{answer}");
-    let (removed, again) = told(&snapshot, "snapshot");
-    assert_eq!((removed, again.header("idempotency-replayed")), (None, Some("true")), "nothing was read");
-    assert_eq!(again.json(), answer.json());
+    let (removed, response) = upload(&snapshot, "snapshot");
+    assert_eq!(removed.as_deref(), Some("gps, exif"), "{response}");
+    let (removed, again) = upload(&snapshot, "snapshot");
+    assert_eq!(
+        (removed, again.header("idempotency-replayed")),
+        (None, Some("true")),
+        "a replay reads no metadata"
+    );
+    assert_eq!(again.json(), response.json());
 
     let turned = picture::with_metadata(&stripes, ImageFormat::Jpeg, Some(picture::exif(6, "")), None);
-    assert_eq!(told(&turned, "turned").0.as_deref(), Some("exif"));
+    assert_eq!(upload(&turned, "turned").0.as_deref(), Some("exif"));
     for (format, bytes) in [("JPEG", picture::jpeg(&stripes)), ("PNG", picture::png(&stripes))] {
-        assert_eq!(told(&bytes, format).0, None, "a {format} of nothing but pixels");
+        assert_eq!(upload(&bytes, format).0, None, "a {format} without metadata");
     }
 
-    ada.get(&image_path(&answer.json(), 64)).expect(200);
-    service.assert_nowhere_on_disk(maker.as_bytes(), "the camera");
-    service.assert_nowhere_on_disk(home.as_bytes(), "the place");
+    ada.get(&image_path(&response.json(), 64)).expect(200);
+    service.assert_nowhere_on_disk(camera.as_bytes(), "the camera description");
+    service.assert_nowhere_on_disk(area.as_bytes(), "the GPS area");
 }
 
 #[test]
-fn the_bytes_tell_what_a_file_is_not_its_name_or_declared_type() {
-    let ada = Service::shared().newcomer("ada");
+fn the_format_is_detected_from_the_bytes_not_from_name_or_type() {
+    let ada = Service::shared().new_user("ada");
     let blue = picture::png(&picture::plain(8, 8, BLUE));
     for headers in [
         "; filename=\"photo.jpg\"\r\nContent-Type: image/jpeg",
@@ -94,67 +98,71 @@ fn the_bytes_tell_what_a_file_is_not_its_name_or_declared_type() {
         "; filename=\"x.png\"",
         "",
     ] {
-        let form = Form::new().file_with("photo", headers, &blue);
+        let form = FormData::new().file_with("photo", headers, &blue);
         let post = ada.post("/posts", form).expect(201).json();
         assert_colour(&ada.get(&image_path(&post, 8)).expect(200).picture(), (50, 50), BLUE, headers);
     }
-    let claims = "; filename=\"photo.png\"\r\nContent-Type: image/png";
-    let form = Form::new().file_with("photo", claims, b"<svg xmlns='http://www.w3.org/2000/svg'/>");
-    ada.post("/posts", form).refused_for(400, Some("photo"));
+    let png_headers = "; filename=\"photo.png\"\r\nContent-Type: image/png";
+    let form = FormData::new().file_with("photo", png_headers, b"<svg xmlns='http://www.w3.org/2000/svg'/>");
+    ada.post("/posts", form).expect_error_for(400, Some("photo"));
 }
 
 #[test]
-fn the_message_may_come_before_or_after_the_photo() {
-    let ada = Service::shared().newcomer("ada");
+fn the_message_may_precede_or_follow_the_photo() {
+    let ada = Service::shared().new_user("ada");
     let tiny = picture::tiny();
-    for form in [Form::message("words").file("photo", &tiny), Form::photo(&tiny).text("message", "words")] {
-        assert_eq!(ada.post("/posts", form).expect(201).json()["message"], "words");
+    for form in
+        [FormData::message("text").file("photo", &tiny), FormData::photo(&tiny).text("message", "text")]
+    {
+        assert_eq!(ada.post("/posts", form).expect(201).json()["message"], "text");
     }
 }
 
 #[test]
-fn a_file_may_be_as_large_as_the_limit_and_not_a_byte_larger() {
+fn max_upload_limits_the_file_size_to_the_byte() {
     let service = Service::start(&["--max-upload", "1MiB"]);
-    let ada = service.newcomer("ada");
-    for (size, taken) in [(1 << 20, true), ((1 << 20) + 1, false), (3 << 20, false)] {
-        let answer = ada.post("/posts", Form::photo(&jpeg_of(size)).text("message", "x".repeat(5_000)));
-        if taken {
-            answer.expect(201);
+    let ada = service.new_user("ada");
+    for (size, accepted) in [(1 << 20, true), ((1 << 20) + 1, false), (3 << 20, false)] {
+        let response = ada.post("/posts", FormData::photo(&jpeg_of(size)).text("message", "x".repeat(5_000)));
+        if accepted {
+            response.expect(201);
         } else {
-            assert_names(&answer.refused_for(400, Some("photo")), ["1", "1048576"]);
+            assert_message_names(&response.expect_error_for(400, Some("photo")), ["1", "1048576"]);
         }
     }
 }
 
 #[test]
-fn a_picture_may_have_as_many_pixels_as_the_limit_and_no_more() {
+fn max_megapixels_limits_the_pixels_exactly() {
     let service = Service::start(&["--max-megapixels", "5"]);
-    let ada = service.newcomer("ada");
-    for (width, height, taken) in [(2500, 2000, true), (2500, 2001, false), (1, 5_000_001, false)] {
-        // A tall PNG is the only format of these whose sides may be that long.
-        let answer = ada.post("/posts", Form::photo(&picture::png(&picture::plain(width, height, BLUE))));
-        if taken {
-            answer.expect(201);
+    let ada = service.new_user("ada");
+    for (width, height, accepted) in [(2500, 2000, true), (2500, 2001, false), (1, 5_000_001, false)] {
+        // PNG, because the other formats do not allow a side of 5,000,001 pixels.
+        let response =
+            ada.post("/posts", FormData::photo(&picture::png(&picture::plain(width, height, BLUE))));
+        if accepted {
+            response.expect(201);
         } else {
-            assert_names(&answer.refused_for(400, Some("photo")), ["5", "5000000"]);
+            assert_message_names(&response.expect_error_for(400, Some("photo")), ["5", "5000000"]);
         }
     }
 }
 
 #[test]
-fn by_default_32_mib_are_taken() {
-    let ada = Service::shared().newcomer("ada");
-    ada.post("/posts", Form::photo(&jpeg_of(32 << 20))).expect(201);
-    let refused = ada.post("/posts", Form::photo(&jpeg_of((32 << 20) + 1))).refused_for(400, Some("photo"));
-    assert_names(&refused, ["32", "33554432"]);
+fn the_default_upload_limit_is_32_mib() {
+    let ada = Service::shared().new_user("ada");
+    ada.post("/posts", FormData::photo(&jpeg_of(32 << 20))).expect(201);
+    let rejected =
+        ada.post("/posts", FormData::photo(&jpeg_of((32 << 20) + 1))).expect_error_for(400, Some("photo"));
+    assert_message_names(&rejected, ["32", "33554432"]);
 }
 
 #[test]
-fn an_unauthorized_upload_is_refused_before_its_body_is_read() {
+fn an_upload_without_a_session_is_rejected_before_its_body_is_read() {
     let service = Service::shared();
     let body = Body::new("multipart/form-data; boundary=b", "");
     for (method, path) in [("POST", "/posts"), ("PUT", "/me/photo")] {
-        let head = Wire::head_for(method, path, "nonsense", &body, 30_000_000);
+        let head = RawConnection::request_head(method, path, "nonsense", &body, 30_000_000);
         let chunked = head.replace("Content-Length: 30000000", "Transfer-Encoding: chunked");
         for head in [
             head.clone(),
@@ -164,33 +172,34 @@ fn an_unauthorized_upload_is_refused_before_its_body_is_read() {
             format!("{head}Idempotency-Key: \r\n"),
             chunked,
         ] {
-            // Not one byte of the body is ever sent: an answer shows that none was waited for.
-            let reply = Wire::ask(service, head.trim_end(), b"");
-            assert_eq!(reply.status, 401, "{head}");
-            e2e::shape::assert_error_object(&reply.json());
+            // No byte of the body is sent, so a response proves that the service does not wait for it.
+            let response = RawConnection::exchange(service, head.trim_end(), b"");
+            assert_eq!(response.status, 401, "{head}");
+            e2e::shape::assert_error_object(&response.json());
         }
     }
 }
 
-/// The words of an error name the limit, in one of its spellings.
+/// Asserts that the error message contains the limit, in one of two spellings.
 #[track_caller]
-pub(crate) fn assert_names(answer: &Answer, limit: [&str; 2]) {
-    let error = answer.json();
-    let words = error["error"]["message"].as_str().unwrap();
-    let named = words.split(|c: char| !c.is_ascii_digit()).any(|number| limit.contains(&number));
-    assert!(named, "the limit is not in the words: {words}");
+pub(crate) fn assert_message_names(response: &Response, limit: [&str; 2]) {
+    let error = response.json();
+    let message = error["error"]["message"].as_str().unwrap();
+    let named = message.split(|c: char| !c.is_ascii_digit()).any(|number| limit.contains(&number));
+    assert!(named, "the limit is not in the message: {message}");
 }
 
 pub(crate) fn image_path(post: &Value, side: u32) -> String {
     format!("/photos/{}/{side}x{side}", post["photo"]["id"].as_str().unwrap())
 }
 
-/// A small picture in a file of exactly this size, filled up with comments.
+/// A small JPEG padded with comment segments to exactly this size.
 pub(crate) fn jpeg_of(size: usize) -> Vec<u8> {
     let plain = picture::jpeg(&picture::plain(16, 16, BLUE));
     let (mut comments, mut missing) = (Vec::new(), size - plain.len());
     while missing > 0 {
-        // A comment has four bytes of its own and 65,533 of text at most; the last two share what is left.
+        // A comment segment has 4 bytes of overhead and at most 65,533 of text. A rest too short for a
+        // segment of its own is avoided by shortening the one before.
         let whole = if (65_538..65_550).contains(&missing) { 1_000 } else { missing.min(65_537) };
         comments.extend_from_slice(&[0xff, 0xfe]);
         comments.extend_from_slice(&u16::try_from(whole - 2).unwrap().to_be_bytes());

@@ -1,51 +1,51 @@
-//! Small files that claim, or unfold into, far more than they weigh.
+//! Decompression bombs: small files that declare or expand to far more pixels or bytes.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use e2e::picture::{self, png_chunk, png_with_chunk};
-use e2e::{Form, Service};
+use e2e::{FormData, Service};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::bystander::beside;
+use crate::probe::with_probe;
 
-/// What the whole service may ever hold, in MiB.
-const MEMORY: u64 = 512;
+/// The limit of the service's peak resident memory, in MiB.
+const MAX_MEMORY: u64 = 512;
 
 #[test]
-fn a_claim_of_too_many_pixels_is_refused_before_anything_is_decoded() {
+fn declared_dimensions_beyond_the_limit_are_rejected_without_decoding() {
     let service = Service::start(&[]);
-    let eve = service.newcomer("eve");
-    let claims = [
-        ("PNG", png_claiming(60_000, 60_000)),
-        ("PNG, as wide as a number goes", png_claiming(0x7fff_ffff, 1)),
-        ("PNG without pixels", png_claiming(0, 0)),
-        ("JPEG", jpeg_claiming(65_500, 65_500)),
-        ("JPEG without pixels", jpeg_claiming(0, 0)),
-        ("GIF", gif_claiming(65_535, 65_535)),
-        ("WebP, extended", webp_claiming_canvas(16_384, 16_384)),
-        ("WebP, lossless", webp_claiming_lossless(16_384, 16_384)),
-        ("WebP, lossy", webp_claiming_lossy(16_383, 16_383)),
-        ("AVIF", avif_claiming(60_000, 60_000)),
+    let eve = service.new_user("eve");
+    let files = [
+        ("PNG", png_with_dimensions(60_000, 60_000)),
+        ("PNG of the greatest width", png_with_dimensions(0x7fff_ffff, 1)),
+        ("PNG without pixels", png_with_dimensions(0, 0)),
+        ("JPEG", jpeg_with_dimensions(65_500, 65_500)),
+        ("JPEG without pixels", jpeg_with_dimensions(0, 0)),
+        ("GIF", gif_with_dimensions(65_535, 65_535)),
+        ("WebP, extended", webp_with_canvas(16_384, 16_384)),
+        ("WebP, lossless", webp_with_lossless(16_384, 16_384)),
+        ("WebP, lossy", webp_with_lossy(16_383, 16_383)),
+        ("AVIF", avif_with_dimensions(60_000, 60_000)),
     ];
-    beside(&service, || {
-        for (what, bytes) in claims {
+    with_probe(&service, || {
+        for (what, bytes) in files {
             let began = Instant::now();
-            let answer = eve.post("/posts", Form::photo(&bytes));
-            assert_eq!(answer.status, 400, "{what}: {answer}");
-            answer.refused_for(400, Some("photo"));
+            let response = eve.post("/posts", FormData::photo(&bytes));
+            assert_eq!(response.status, 400, "{what}: {response}");
+            response.expect_error_for(400, Some("photo"));
             assert!(began.elapsed() < Duration::from_secs(5), "{what} took {:?}", began.elapsed());
         }
     });
-    assert!(service.peak_memory() < MEMORY, "{} MiB", service.peak_memory());
+    assert!(service.peak_memory() < MAX_MEMORY, "{} MiB", service.peak_memory());
 }
 
 #[test]
-fn what_unfolds_without_end_is_not_unfolded() {
+fn compressed_chunks_that_expand_to_600_mib_do_not_exhaust_memory() {
     let service = Service::start(&[]);
-    let eve = service.newcomer("eve");
-    let zeros = endless_zeros();
+    let eve = service.new_user("eve");
+    let zeros = compressed_zeros();
     let tiny = picture::tiny();
     let idat_only = [&tiny[..8 + 25], &png_chunk(b"IDAT", &zeros), &png_chunk(b"IEND", b"")].concat();
     let cases = [
@@ -55,27 +55,27 @@ fn what_unfolds_without_end_is_not_unfolded() {
             png_with_chunk(&tiny, b"iTXt", &[b"Comment\0\x01\0\0\0", &zeros[..]].concat()),
         ),
         ("a colour profile", png_with_chunk(&tiny, b"iCCP", &[b"icc\0\0", &zeros[..]].concat())),
-        ("pixels behind the last", idat_only),
+        ("more pixel data than pixels", idat_only),
     ];
-    beside(&service, || {
+    with_probe(&service, || {
         for (what, bytes) in cases {
             let began = Instant::now();
-            let answer = eve.post("/posts", Form::photo(&bytes));
-            assert!([201, 400].contains(&answer.status), "{what}: {answer}");
+            let response = eve.post("/posts", FormData::photo(&bytes));
+            assert!([201, 400].contains(&response.status), "{what}: {response}");
             assert!(began.elapsed() < Duration::from_secs(10), "{what} took {:?}", began.elapsed());
         }
     });
-    assert!(service.peak_memory() < MEMORY, "{} MiB", service.peak_memory());
+    assert!(service.peak_memory() < MAX_MEMORY, "{} MiB", service.peak_memory());
 }
 
-/// 600 MiB of nothing, compressed: half a megabyte.
-fn endless_zeros() -> Vec<u8> {
+/// 600 MiB of zeros, compressed to half a megabyte.
+fn compressed_zeros() -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
     std::io::copy(&mut std::io::repeat(0).take(600 << 20), &mut encoder).unwrap();
     encoder.finish().unwrap()
 }
 
-fn png_claiming(width: u32, height: u32) -> Vec<u8> {
+fn png_with_dimensions(width: u32, height: u32) -> Vec<u8> {
     let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
     pixels.write_all(&[0; 1_000]).unwrap();
@@ -84,8 +84,8 @@ fn png_claiming(width: u32, height: u32) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n", &chunks.concat()[..]].concat()
 }
 
-/// A real JPEG with other numbers in its frame header.
-fn jpeg_claiming(width: u16, height: u16) -> Vec<u8> {
+/// A real JPEG with other dimensions in its frame header.
+fn jpeg_with_dimensions(width: u16, height: u16) -> Vec<u8> {
     let mut jpeg = picture::jpeg(&picture::plain(16, 16, picture::RED));
     let frame = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).expect("a baseline frame");
     jpeg[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
@@ -93,7 +93,7 @@ fn jpeg_claiming(width: u16, height: u16) -> Vec<u8> {
     jpeg
 }
 
-fn gif_claiming(width: u16, height: u16) -> Vec<u8> {
+fn gif_with_dimensions(width: u16, height: u16) -> Vec<u8> {
     let sides = [width.to_le_bytes(), height.to_le_bytes()].concat();
     let colours = [0, 0, 0, 255, 255, 255];
     let pixels = [2, 2, 0x44, 0x01, 0, b';'];
@@ -111,13 +111,13 @@ fn webp(chunks: &[(&[u8; 4], Vec<u8>)]) -> Vec<u8> {
     [b"RIFF", &(body.len() as u32).to_le_bytes()[..], &body].concat()
 }
 
-fn webp_claiming_canvas(width: u32, height: u32) -> Vec<u8> {
+fn webp_with_canvas(width: u32, height: u32) -> Vec<u8> {
     let side = |side: u32| (side - 1).to_le_bytes()[..3].to_vec();
     let canvas = [vec![0; 4], side(width), side(height)].concat();
     webp(&[(b"VP8X", canvas), (b"VP8L", lossless_header(width, height))])
 }
 
-fn webp_claiming_lossless(width: u32, height: u32) -> Vec<u8> {
+fn webp_with_lossless(width: u32, height: u32) -> Vec<u8> {
     webp(&[(b"VP8L", lossless_header(width, height))])
 }
 
@@ -126,15 +126,15 @@ fn lossless_header(width: u32, height: u32) -> Vec<u8> {
     [&[0x2f], &bits.to_le_bytes()[..], &[0; 64]].concat()
 }
 
-fn webp_claiming_lossy(width: u16, height: u16) -> Vec<u8> {
+fn webp_with_lossy(width: u16, height: u16) -> Vec<u8> {
     let start = [0x10, 0, 0, 0x9d, 0x01, 0x2a];
     webp(&[(b"VP8 ", [&start[..], &width.to_le_bytes(), &height.to_le_bytes(), &[0; 64]].concat())])
 }
 
-/// A real AVIF with other numbers in its image spatial extents.
-fn avif_claiming(width: u32, height: u32) -> Vec<u8> {
+/// A real AVIF with other dimensions in its `ispe` box.
+fn avif_with_dimensions(width: u32, height: u32) -> Vec<u8> {
     let mut avif = picture::STRIPES_AVIF.to_vec();
-    let extents = avif.windows(4).position(|name| name == b"ispe").expect("its extents") + 8;
+    let extents = avif.windows(4).position(|name| name == b"ispe").expect("an ispe box") + 8;
     avif[extents..extents + 4].copy_from_slice(&width.to_be_bytes());
     avif[extents + 4..extents + 8].copy_from_slice(&height.to_be_bytes());
     avif

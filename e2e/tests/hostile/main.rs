@@ -1,24 +1,25 @@
-//! Guests who do not behave. The service refuses them in its own words, and everyone else goes on.
+//! Hostile clients: the service rejects them with an error object, and other clients are not affected.
 
-#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
 mod bodies;
 mod bombs;
-mod bystander;
 mod fairness;
-mod load;
+mod floods;
+mod malformed_http;
 mod memory;
-mod names;
+mod overload;
 mod pictures;
-mod slowness;
-mod wires;
+mod probe;
+mod slow_clients;
+mod spoofing;
 
 use std::sync::LazyLock;
 
 use e2e::Service;
 
-/// The house all guests without special flags come to; never a foreign one.
-fn house() -> &'static Service {
-    static HOUSE: LazyLock<Service> = LazyLock::new(|| Service::lasting(&[]));
-    &HOUSE
+/// The service shared by all tests that need no special flags; never the one at `PINHOLE_E2E_URL`.
+fn shared_service() -> &'static Service {
+    static SERVICE: LazyLock<Service> = LazyLock::new(|| Service::start_static(&[]));
+    &SERVICE
 }

@@ -1,19 +1,19 @@
-//! Large pictures at once: the service holds only what it can.
+//! Peak memory during concurrent uploads of large pictures.
 
 use std::time::Duration;
 
-use e2e::{Form, Service, at_once, picture};
+use e2e::{FormData, Service, concurrently, picture};
 
-use crate::bystander::beside;
+use crate::probe::with_probe;
 
-/// What the whole service may ever hold, in MiB.
-const MEMORY: u64 = 512;
+/// The limit of the service's peak resident memory, in MiB.
+const MAX_MEMORY: u64 = 512;
 
 #[test]
-fn large_pictures_at_once_stay_within_bounds() {
+fn concurrent_large_uploads_stay_within_the_memory_limit() {
     let service = Service::start(&[]);
-    let ada = service.newcomer("ada");
-    // 24 megapixels of a camera, and as many as are allowed, in the ways that take most memory.
+    let ada = service.new_user("ada");
+    // 24 megapixels of a camera, and the pixel limit in the two formats that need the most memory.
     let camera = picture::photograph(6_000, 4_000);
     let large = picture::progressive(8_000, 8_000);
     let png = picture::png(&picture::plain(8_000, 8_000, picture::BLUE));
@@ -25,23 +25,24 @@ fn large_pictures_at_once_stay_within_bounds() {
     );
     let uploads = [&large, &png, &large, &png, &camera, &large, &png, &large];
 
-    let answers = beside(&service, || at_once(8, |n| ada.post("/posts", Form::photo(uploads[n]))));
+    let responses =
+        with_probe(&service, || concurrently(8, |n| ada.post("/posts", FormData::photo(uploads[n]))));
     let peak = service.peak_memory();
     println!("peak memory: {peak} MiB");
-    assert!(peak < MEMORY, "{peak} MiB");
-    for answer in &answers {
-        if answer.status == 503 {
-            answer.clone().refused_for(503, None);
-            assert!(answer.header("retry-after").is_some(), "{answer}");
+    assert!(peak < MAX_MEMORY, "{peak} MiB");
+    for response in &responses {
+        if response.status == 503 {
+            response.clone().expect_error_for(503, None);
+            assert!(response.header("retry-after").is_some(), "{response}");
         } else {
-            let post = answer.clone().expect(201).json();
+            let post = response.clone().expect(201).json();
             let image = format!("/photos/{}/512x512", post["photo"]["id"].as_str().unwrap());
-            e2e::eventually("the picture is shown", Duration::from_secs(30), || {
-                let shown = ada.get(&image);
-                assert!([200, 503].contains(&shown.status), "{shown}");
-                (shown.status == 200).then(|| assert_eq!(shown.picture().width(), 512))
+            e2e::eventually("the image is rendered", Duration::from_secs(30), || {
+                let image = ada.get(&image);
+                assert!([200, 503].contains(&image.status), "{image}");
+                (image.status == 200).then(|| assert_eq!(image.picture().width(), 512))
             });
         }
     }
-    assert!(answers.iter().any(|answer| answer.status == 201), "nobody got in");
+    assert!(responses.iter().any(|response| response.status == 201), "no upload was accepted");
 }

@@ -1,14 +1,14 @@
-//! What is no picture, half a picture, or a damaged one.
+//! Uploads that are not images, truncated images and corrupt images.
 
-use e2e::{Answer, Client, Form, picture};
+use e2e::{Client, FormData, Response, picture};
 use image::ImageFormat;
 
-use crate::bystander::beside;
-use crate::house;
+use crate::probe::with_probe;
+use crate::shared_service;
 
 #[test]
-fn what_is_no_picture_is_refused() {
-    let eve = house().newcomer("eve");
+fn files_that_are_not_images_are_rejected() {
+    let eve = shared_service().new_user("eve");
     let mut noise = vec![0; 10_000];
     fastrand::Rng::with_seed(1).fill(&mut noise);
     let empty_gif = b"GIF89a\x08\0\x08\0\0\0\0;";
@@ -39,46 +39,46 @@ fn what_is_no_picture_is_refused() {
         ("the first bytes of a WebP", b"RIFF\x04\0\0\0WEBP"),
         ("the first bytes of an AVIF", b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf"),
     ];
-    beside(house(), || {
+    with_probe(shared_service(), || {
         for (what, bytes) in cases {
-            let answer = eve.post("/posts", Form::photo(bytes));
-            assert_eq!(answer.status, 400, "{what}: {answer}");
-            answer.refused_for(400, Some("photo"));
+            let response = eve.post("/posts", FormData::photo(bytes));
+            assert_eq!(response.status, 400, "{what}: {response}");
+            response.expect_error_for(400, Some("photo"));
         }
     });
 }
 
 #[test]
-fn a_picture_cut_short_is_refused_or_shown_as_far_as_it_goes() {
-    let eve = house().newcomer("eve");
-    beside(house(), || {
+fn a_truncated_image_is_rejected_or_rendered() {
+    let eve = shared_service().new_user("eve");
+    with_probe(shared_service(), || {
         for (what, bytes) in formats() {
-            let head = eve.post("/posts", Form::photo(&bytes[..bytes.len().min(40)]));
+            let head = eve.post("/posts", FormData::photo(&bytes[..bytes.len().min(40)]));
             assert_eq!(head.status, 400, "the first bytes of a {what}: {head}");
-            head.refused_for(400, Some("photo"));
+            head.expect_error_for(400, Some("photo"));
             for tenths in [2, 5, 9] {
-                let answer = eve.post("/posts", Form::photo(&bytes[..bytes.len() * tenths / 10]));
-                assert_refused_or_shown(&eve, answer, &format!("{tenths} tenths of a {what}"));
+                let response = eve.post("/posts", FormData::photo(&bytes[..bytes.len() * tenths / 10]));
+                assert_rejected_or_rendered(&eve, response, &format!("{tenths} tenths of a {what}"));
             }
         }
     });
 }
 
 #[test]
-fn a_damaged_picture_is_refused_or_shown() {
-    let eve = house().newcomer("eve");
+fn a_corrupt_image_is_rejected_or_rendered() {
+    let eve = shared_service().new_user("eve");
     let seed = fastrand::u64(..);
     let mut rng = fastrand::Rng::with_seed(seed);
-    beside(house(), || {
+    with_probe(shared_service(), || {
         for (what, bytes) in formats() {
             for _ in 0..20 {
-                let mut damaged = bytes.clone();
+                let mut corrupt = bytes.clone();
                 for _ in 0..rng.usize(1..20) {
-                    let place = rng.usize(..damaged.len());
-                    damaged[place] = rng.u8(..);
+                    let position = rng.usize(..corrupt.len());
+                    corrupt[position] = rng.u8(..);
                 }
-                let answer = eve.post("/posts", Form::photo(&damaged));
-                assert_refused_or_shown(&eve, answer, &format!("a damaged {what} (seed {seed})"));
+                let response = eve.post("/posts", FormData::photo(&corrupt));
+                assert_rejected_or_rendered(&eve, response, &format!("a corrupt {what} (seed {seed})"));
             }
         }
     });
@@ -95,15 +95,15 @@ fn formats() -> [(&'static str, Vec<u8>); 5] {
     ]
 }
 
-/// Decoders differ in how much they forgive; a post without a picture is never the outcome.
+/// Decoders differ in what they tolerate, but every accepted post has an image.
 #[track_caller]
-fn assert_refused_or_shown(person: &Client, answer: Answer, what: &str) {
-    if answer.status == 201 {
-        let image = format!("/photos/{}/32x32", answer.json()["photo"]["id"].as_str().unwrap());
-        let shown = person.get(&image).expect(200).picture();
-        assert_eq!((shown.width(), shown.height()), (32, 32), "{what}");
+fn assert_rejected_or_rendered(client: &Client, response: Response, what: &str) {
+    if response.status == 201 {
+        let image = format!("/photos/{}/32x32", response.json()["photo"]["id"].as_str().unwrap());
+        let rendered = client.get(&image).expect(200).picture();
+        assert_eq!((rendered.width(), rendered.height()), (32, 32), "{what}");
     } else {
-        assert_eq!(answer.status, 400, "{what}: {answer}");
-        answer.refused_for(400, Some("photo"));
+        assert_eq!(response.status, 400, "{what}: {response}");
+        response.expect_error_for(400, Some("photo"));
     }
 }

@@ -1,4 +1,5 @@
-//! The doctor: finds every kind of damage that is made by hand, and mends what it says it mends.
+//! `pinhole doctor`: finds every kind of damage done here by hand, and `--fix` repairs what it reports as
+//! fixed.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,12 +10,12 @@ use e2e::Service;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::backup::refused;
-use crate::snapshot::{People, Snapshot, files};
-use crate::start::{assert_says, run};
+use crate::backup::pinhole_fails;
+use crate::snapshot::{Snapshot, Users, files};
+use crate::start::{assert_contains, run};
 
-/// What it finds, by check; settings come more than once.
-fn examined(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
+/// Runs `doctor --json`; returns whether the instance is healthy, and the findings. A check may have several.
+fn run_doctor(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
     let arguments = [&["doctor", "--json", "--data-dir", data_dir.to_str().unwrap()], flags].concat();
     let output = run(&arguments, &[]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
@@ -30,28 +31,28 @@ fn examined(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
 
 fn finding(findings: &[Value], check: &str) -> Value {
     let found = findings.iter().find(|finding| finding["check"] == check);
-    found.unwrap_or_else(|| panic!("{check} was not examined: {findings:?}")).clone()
+    found.unwrap_or_else(|| panic!("no finding of check {check}: {findings:?}")).clone()
 }
 
-struct Patient {
+struct Instance {
     folder: tempfile::TempDir,
-    people: People,
+    users: Users,
     before: Snapshot,
 }
 
-impl Patient {
-    /// A healthy one, asleep.
+impl Instance {
+    /// A healthy instance that is not running.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let service = Service::start_in(folder.path(), &[]);
-        let people = People::settle(&service);
-        let before = Snapshot::take(&service, &people);
+        let users = Users::create(&service);
+        let before = Snapshot::take(&service, &users);
         service.terminate();
-        service.assert_ends_well();
-        let patient = Self { folder, people, before };
-        let (healthy, findings) = examined(patient.path(), &[]);
+        service.assert_clean_exit();
+        let instance = Self { folder, users, before };
+        let (healthy, findings) = run_doctor(instance.path(), &[]);
         assert!(healthy, "{findings:?}");
-        patient
+        instance
     }
 
     fn path(&self) -> &Path {
@@ -68,90 +69,93 @@ impl Patient {
         conn.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Asserts that one check complains in these words, and none of the others.
+    /// Asserts that this check alone reports a problem, and that the report contains `expected`.
     #[track_caller]
-    fn assert_suffers(&self, check: &str, words: &[&str]) {
-        let (healthy, findings) = examined(self.path(), &[]);
+    fn assert_problem(&self, check: &str, expected: &[&str]) {
+        let (healthy, findings) = run_doctor(self.path(), &[]);
         assert!(!healthy, "{findings:?}");
         let bad: Vec<&Value> = findings.iter().filter(|finding| finding["level"] == "problem").collect();
         assert!(bad.len() == 1 && bad[0]["check"] == check, "{bad:?}");
-        assert_says(&bad[0].to_string(), words);
+        assert_contains(&bad[0].to_string(), expected);
         assert!(bad[0]["advice"].is_string(), "{bad:?}");
     }
 
     #[track_caller]
     fn assert_fixed(&self, check: &str) {
-        let (healthy, findings) = examined(self.path(), &["--fix"]);
+        let (healthy, findings) = run_doctor(self.path(), &["--fix"]);
         assert!(healthy && finding(&findings, check)["fixed"].is_string(), "{findings:?}");
-        let (healthy, findings) = examined(self.path(), &[]);
+        let (healthy, findings) = run_doctor(self.path(), &[]);
         assert!(healthy && finding(&findings, check)["level"] == "ok", "{findings:?}");
     }
 
     #[track_caller]
-    fn assert_recovered(&self) {
+    fn assert_intact(&self) {
         let service = Service::start_in(self.path(), &[]);
-        self.before.assert_lives_on_in(&service, &self.people);
+        self.before.assert_preserved_in(&service, &self.users);
     }
 }
 
-/// A folder of a photo that nobody knows, as old as that.
-fn stray(patient: &Patient, id: &str, age: Duration) -> PathBuf {
-    let place = patient.path().join("photos").join(&id[34..]).join(id);
-    fs::create_dir_all(&place).unwrap();
-    fs::write(place.join("8"), "not a picture").unwrap();
-    File::open(&place).unwrap().set_modified(SystemTime::now() - age).unwrap();
-    place
+/// Creates the folder of a photo without a database row, with a modification time `age` ago.
+fn create_orphan(instance: &Instance, id: &str, age: Duration) -> PathBuf {
+    let folder = instance.path().join("photos").join(&id[34..]).join(id);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("8"), "not a picture").unwrap();
+    File::open(&folder).unwrap().set_modified(SystemTime::now() - age).unwrap();
+    folder
 }
 
-const HOURS: Duration = Duration::from_secs(2 * 60 * 60);
+const TWO_HOURS: Duration = Duration::from_secs(2 * 60 * 60);
 
 #[test]
-fn a_healthy_instance_is_called_so_while_it_runs_and_left_alone() {
+fn a_running_healthy_instance_is_reported_healthy_and_cannot_be_fixed() {
     let service = Service::start(&[]);
-    let people = People::settle(&service);
+    let users = Users::create(&service);
     let output = run(&["doctor", "--data-dir", service.data_dir().to_str().unwrap()], &[]);
-    let words = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{words}");
-    assert_says(&words, &["All is well.", "3 members, 3 posts, 4 photos", "all 4 have their bytes"]);
-    assert!(words.lines().all(|line| !line.starts_with("PROBLEM")), "{words}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{printed}");
+    assert_contains(
+        &printed,
+        &["No problems found.", "3 users, 3 posts, 4 photos", "all 4 have their files"],
+    );
+    assert!(printed.lines().all(|line| !line.starts_with("PROBLEM")), "{printed}");
 
-    let (healthy, findings) = examined(service.data_dir(), &["--fix"]);
+    let (healthy, findings) = run_doctor(service.data_dir(), &["--fix"]);
     assert!(!healthy && finding(&findings, "open")["what"].as_str().unwrap().contains("already running"));
-    service.assert_alive();
-    people.ada.get("/me").expect(200);
+    service.assert_ready();
+    users.ada.get("/me").expect(200);
     let nowhere = service.data_dir().join("nowhere");
     for flags in [&[][..], &["--fix"]] {
-        let (healthy, findings) = examined(&nowhere, flags);
+        let (healthy, findings) = run_doctor(&nowhere, flags);
         assert!(!healthy && finding(&findings, "open")["what"].as_str().unwrap().contains("no database"));
     }
     assert!(!nowhere.exists());
 }
 
 #[test]
-fn likes_are_counted_anew() {
-    let patient = Patient::new();
-    patient.sql("UPDATE posts SET like_count = like_count + 3 WHERE id = 1");
-    patient.assert_suffers("likes", &["post 1 counts 4, has 1", "--fix"]);
-    patient.assert_fixed("likes");
-    patient.assert_recovered();
+fn wrong_like_counts_are_found_and_recounted() {
+    let instance = Instance::new();
+    instance.sql("UPDATE posts SET like_count = like_count + 3 WHERE id = 1");
+    instance.assert_problem("likes", &["post 1 counts 4, has 1", "--fix"]);
+    instance.assert_fixed("likes");
+    instance.assert_intact();
 }
 
 #[test]
-fn bytes_without_rows_are_removed_once_they_are_old() {
-    let patient = Patient::new();
-    let young = stray(&patient, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5b", Duration::ZERO);
-    assert!(examined(patient.path(), &["--fix"]).0, "it may be on its way in");
+fn old_orphaned_blobs_are_removed_and_young_ones_are_not() {
+    let instance = Instance::new();
+    let young = create_orphan(&instance, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5b", Duration::ZERO);
+    assert!(run_doctor(instance.path(), &["--fix"]).0, "a young orphan may be an upload in progress");
     assert!(young.exists());
     fs::remove_dir_all(&young).unwrap();
-    let old = stray(&patient, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5c", HOURS);
-    patient.assert_suffers("orphans", &["4a5c", "--fix"]);
+    let old = create_orphan(&instance, "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5c", TWO_HOURS);
+    instance.assert_problem("orphans", &["4a5c", "--fix"]);
     assert!(old.exists());
-    patient.assert_fixed("orphans");
+    instance.assert_fixed("orphans");
     assert!(!old.exists());
-    patient.assert_recovered();
+    instance.assert_intact();
 }
 
-/// The file with everything in it: whoever closes it last writes the log back.
+/// The database file after a checkpoint: closing the last connection writes the WAL back.
 fn database(data_dir: &Path) -> PathBuf {
     let file = data_dir.join("pinhole.db");
     Connection::open(&file).unwrap().execute_batch("SELECT count(*) FROM posts").unwrap();
@@ -159,190 +163,197 @@ fn database(data_dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn the_photos_of_another_database_are_not_taken_for_orphans() {
-    let (patient, aside) = (Patient::new(), tempfile::tempdir().unwrap());
+fn photos_are_not_removed_as_orphans_when_the_database_is_the_wrong_one() {
+    let (instance, aside) = (Instance::new(), tempfile::tempdir().unwrap());
     let [older, newer] = ["older.db", "newer.db"].map(|name| aside.path().join(name));
-    fs::copy(database(patient.path()), &older).unwrap();
-    let service = Service::start_in(patient.path(), &[]);
-    let post = patient.people.ada.moved_to(service.base()).share(&e2e::picture::tiny(), "since then");
+    fs::copy(database(instance.path()), &older).unwrap();
+    let service = Service::start_in(instance.path(), &[]);
+    let post = instance.users.ada.with_base(service.base()).share(&e2e::picture::tiny(), "since then");
     service.terminate();
-    service.assert_ends_well();
-    fs::copy(database(patient.path()), &newer).unwrap();
-    let stranger = tempfile::tempdir().unwrap();
-    let service = Service::start_in(stranger.path(), &[]);
+    service.assert_clean_exit();
+    fs::copy(database(instance.path()), &newer).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let service = Service::start_in(other.path(), &[]);
     service.terminate();
-    service.assert_ends_well();
+    service.assert_clean_exit();
 
-    // Long enough ago for none of them to be on its way in.
+    // Old enough that none of them counts as an upload in progress.
     let photo = post["photo"]["id"].as_str().unwrap();
-    for shelf in fs::read_dir(patient.path().join("photos")).unwrap() {
-        for place in fs::read_dir(shelf.unwrap().path()).unwrap() {
-            let place = File::open(place.unwrap().path()).unwrap();
-            place.set_modified(SystemTime::now() - HOURS).unwrap();
+    for shard in fs::read_dir(instance.path().join("photos")).unwrap() {
+        for folder in fs::read_dir(shard.unwrap().path()).unwrap() {
+            let folder = File::open(folder.unwrap().path()).unwrap();
+            folder.set_modified(SystemTime::now() - TWO_HOURS).unwrap();
         }
     }
-    let before = files(patient.path());
-    for (wrong, words) in [(older, photo), (database(stranger.path()), "5 photos")] {
-        fs::copy(wrong, database(patient.path())).unwrap();
-        patient.assert_suffers("orphans", &[words, "younger", "Is this the right database?"]);
-        let (healthy, findings) = examined(patient.path(), &["--fix"]);
+    let before = files(instance.path());
+    for (wrong, expected) in [(older, photo), (database(other.path()), "5 photos")] {
+        fs::copy(wrong, database(instance.path())).unwrap();
+        instance.assert_problem("orphans", &[expected, "younger", "Is this the right database?"]);
+        let (healthy, findings) = run_doctor(instance.path(), &["--fix"]);
         assert!(!healthy && finding(&findings, "orphans")["fixed"].is_null(), "{findings:?}");
-        assert!(files(patient.path()) == before, "nothing is removed");
+        assert!(files(instance.path()) == before, "nothing is removed");
     }
-    fs::copy(newer, database(patient.path())).unwrap();
-    assert!(examined(patient.path(), &[]).0, "with the right one all is well");
+    fs::copy(newer, database(instance.path())).unwrap();
+    assert!(run_doctor(instance.path(), &[]).0, "healthy with the right database");
 }
 
 #[test]
-fn more_orphans_than_photos_are_a_question() {
-    let patient = Patient::new();
-    let strays: Vec<PathBuf> =
-        (10..35).map(|n| stray(&patient, &format!("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a{n}"), HOURS)).collect();
-    patient.assert_suffers("orphans", &["25 photos", "far more than the 4", "Is this the right database?"]);
-    assert!(!examined(patient.path(), &["--fix"]).0);
-    assert!(strays.iter().all(|stray| stray.exists()));
-    fs::remove_dir_all(&strays[0]).unwrap();
-    patient.assert_fixed("orphans");
-    assert!(strays.iter().all(|stray| !stray.exists()));
-    patient.assert_recovered();
+fn more_orphans_than_photos_are_not_removed() {
+    let instance = Instance::new();
+    let orphans: Vec<PathBuf> = (10..35)
+        .map(|n| create_orphan(&instance, &format!("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a{n}"), TWO_HOURS))
+        .collect();
+    instance.assert_problem("orphans", &["25 photos", "far more than the 4", "Is this the right database?"]);
+    assert!(!run_doctor(instance.path(), &["--fix"]).0);
+    assert!(orphans.iter().all(|orphan| orphan.exists()));
+    fs::remove_dir_all(&orphans[0]).unwrap();
+    instance.assert_fixed("orphans");
+    assert!(orphans.iter().all(|orphan| !orphan.exists()));
+    instance.assert_intact();
 }
 
 #[test]
-fn rows_without_bytes_are_named_and_never_removed() {
-    let patient = Patient::new();
-    let service = Service::start_in(patient.path(), &[]);
-    let lost = patient.people.ada.moved_to(service.base()).share(&e2e::picture::photograph(600, 600), "lost");
+fn posts_with_missing_blobs_are_reported_and_never_removed() {
+    let instance = Instance::new();
+    let service = Service::start_in(instance.path(), &[]);
+    let lost =
+        instance.users.ada.with_base(service.base()).share(&e2e::picture::photograph(600, 600), "lost");
     let photo = lost["photo"]["id"].as_str().unwrap().to_owned();
     service.terminate();
-    service.assert_ends_well();
-    let place = patient.path().join("photos").join(&photo[34..]).join(&photo);
-    let square = fs::read(place.join("512")).unwrap();
+    service.assert_clean_exit();
+    let folder = instance.path().join("photos").join(&photo[34..]).join(&photo);
+    let master = fs::read(folder.join("512")).unwrap();
 
-    fs::write(place.join("512"), &square[..square.len() / 2]).unwrap();
-    patient.assert_suffers("photos", &[&photo, "backup"]);
-    fs::remove_file(place.join("512")).unwrap();
-    patient.assert_suffers("photos", &[&photo]);
-    fs::rename(&place, patient.path().join("aside")).unwrap();
-    patient.assert_suffers("photos", &[&photo]);
-    let (healthy, findings) = examined(patient.path(), &["--fix"]);
+    fs::write(folder.join("512"), &master[..master.len() / 2]).unwrap();
+    instance.assert_problem("photos", &[&photo, "backup"]);
+    fs::remove_file(folder.join("512")).unwrap();
+    instance.assert_problem("photos", &[&photo]);
+    fs::rename(&folder, instance.path().join("aside")).unwrap();
+    instance.assert_problem("photos", &[&photo]);
+    let (healthy, findings) = run_doctor(instance.path(), &["--fix"]);
     assert!(!healthy && finding(&findings, "photos")["fixed"].is_null(), "{findings:?}");
-    assert_eq!(patient.count("SELECT count(*) FROM posts WHERE message = 'lost'"), 1);
+    assert_eq!(instance.count("SELECT count(*) FROM posts WHERE message = 'lost'"), 1);
 
-    fs::rename(patient.path().join("aside"), &place).unwrap();
-    fs::write(place.join("512"), square).unwrap();
-    assert!(examined(patient.path(), &[]).0, "put back from a copy");
+    fs::rename(instance.path().join("aside"), &folder).unwrap();
+    fs::write(folder.join("512"), master).unwrap();
+    assert!(run_doctor(instance.path(), &[]).0, "healthy after the files were put back");
 }
 
 #[test]
-fn a_disk_that_is_not_mounted_is_no_loss() {
-    let patient = Patient::new();
-    let (photos, aside) = (patient.path().join("photos"), patient.path().join("aside"));
+fn a_missing_photos_folder_is_reported_as_not_mounted() {
+    let instance = Instance::new();
+    let (photos, aside) = (instance.path().join("photos"), instance.path().join("aside"));
     fs::rename(&photos, &aside).unwrap();
-    patient.assert_suffers("photos", &["not one has its bytes", "mounted"]);
-    let archive = patient.path().join("backup.tar");
+    instance.assert_problem("photos", &["none has its files", "mounted"]);
+    let archive = instance.path().join("backup.tar");
     let backup = ["backup", "--skip-missing", archive.to_str().unwrap()];
-    assert_says(&refused(patient.path(), &backup), &["not one of 4 photos", "mounted"]);
+    assert_contains(&pinhole_fails(instance.path(), &backup), &["none of 4 photos", "mounted"]);
     assert!(!archive.exists());
     fs::rename(&aside, &photos).unwrap();
-    patient.assert_recovered();
+    instance.assert_intact();
 }
 
 #[test]
-fn uploads_and_removals_that_linger_are_brought_to_an_end() {
-    let patient = Patient::new();
-    let (half, gone) = ("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5d", "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5e");
-    let places = [half, gone].map(|id| stray(&patient, id, HOURS));
+fn overdue_uploads_and_removals_are_finished() {
+    let instance = Instance::new();
+    let (unfinished, removed) =
+        ("0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5d", "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5e");
+    let folders = [unfinished, removed].map(|id| create_orphan(&instance, id, TWO_HOURS));
     let blob = |id: &str| id.replace('-', "");
-    patient.sql(&format!("INSERT INTO uploads (photo_id, started_at) VALUES (x'{}', 5)", blob(half)));
-    patient.sql(&format!("INSERT INTO removals (photo_id, since) VALUES (x'{}', 5)", blob(gone)));
-    let (healthy, findings) = examined(patient.path(), &[]);
+    instance.sql(&format!("INSERT INTO uploads (photo_id, started_at) VALUES (x'{}', 5)", blob(unfinished)));
+    instance.sql(&format!("INSERT INTO removals (photo_id, since) VALUES (x'{}', 5)", blob(removed)));
+    let (healthy, findings) = run_doctor(instance.path(), &[]);
     assert!(!healthy);
     for check in ["uploads", "removals"] {
         assert_eq!(finding(&findings, check)["level"], "problem", "{findings:?}");
     }
-    assert_eq!(finding(&findings, "orphans")["level"], "ok", "rows speak of them");
-    patient.assert_fixed("removals");
-    assert_eq!(patient.count("SELECT (SELECT count(*) FROM uploads) + (SELECT count(*) FROM removals)"), 0);
-    assert!(places.iter().all(|place| !place.exists()));
+    assert_eq!(
+        finding(&findings, "orphans")["level"],
+        "ok",
+        "a blob with an upload or removal row is no orphan"
+    );
+    instance.assert_fixed("removals");
+    assert_eq!(instance.count("SELECT (SELECT count(*) FROM uploads) + (SELECT count(*) FROM removals)"), 0);
+    assert!(folders.iter().all(|folder| !folder.exists()));
 
-    // Bytes of this one may still arrive, so its note has to outlast them.
+    // A late write of this blob may still arrive, so its removal row has to stay until then.
     let late = "0190a5b2-3c4d-7e6f-8a9b-0c1d2e3f4a5f";
-    let place = stray(&patient, late, HOURS);
-    patient.sql(&format!(
+    let folder = create_orphan(&instance, late, TWO_HOURS);
+    instance.sql(&format!(
         "INSERT INTO removals (photo_id, since) VALUES (x'{}', unixepoch() * 1000000 + 300000000)",
         blob(late)
     ));
-    assert!(examined(patient.path(), &["--fix"]).0);
-    assert!(place.exists() && patient.count("SELECT count(*) FROM removals") == 1);
-    patient.sql("UPDATE removals SET since = 5");
-    patient.assert_fixed("removals");
-    assert!(!place.exists());
-    patient.assert_recovered();
+    assert!(run_doctor(instance.path(), &["--fix"]).0);
+    assert!(folder.exists() && instance.count("SELECT count(*) FROM removals") == 1);
+    instance.sql("UPDATE removals SET since = 5");
+    instance.assert_fixed("removals");
+    assert!(!folder.exists());
+    instance.assert_intact();
 }
 
 #[test]
-fn what_the_database_itself_gets_wrong_is_found() {
-    let patient = Patient::new();
-    patient.sql("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'users'");
-    patient.assert_suffers("ids", &["users", "--fix"]);
-    patient.assert_fixed("ids");
+fn wrong_sequences_sessions_timestamps_references_and_pages_are_found() {
+    let instance = Instance::new();
+    instance.sql("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'users'");
+    instance.assert_problem("ids", &["users", "--fix"]);
+    instance.assert_fixed("ids");
 
-    patient
+    instance
         .sql("INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (x'01', 1, 5, 5)");
-    let (healthy, findings) = examined(patient.path(), &[]);
+    let (healthy, findings) = run_doctor(instance.path(), &[]);
     assert!(healthy && finding(&findings, "sessions")["level"] == "note", "{findings:?}");
-    patient.assert_fixed("sessions");
+    instance.assert_fixed("sessions");
 
-    patient.sql(
+    instance.sql(
         "UPDATE posts SET created_at = created_at + 864000000000 WHERE id = (SELECT max(id) FROM posts)",
     );
-    patient.assert_suffers("clock", &["something was written at", "NTP"]);
-    patient.sql(
+    instance.assert_problem("clock", &["the newest row is dated", "NTP"]);
+    instance.sql(
         "UPDATE posts SET created_at = created_at - 864000000000 WHERE id = (SELECT max(id) FROM posts)",
     );
 
-    patient.sql("PRAGMA foreign_keys = OFF; INSERT INTO idempotency_keys VALUES (99, 'k', 1, 5)");
-    patient.assert_suffers("database", &["idempotency_keys", "restore the last good backup"]);
-    patient.sql("DELETE FROM idempotency_keys WHERE user_id = 99");
-    patient.assert_recovered();
+    instance.sql("PRAGMA foreign_keys = OFF; INSERT INTO idempotency_keys VALUES (99, 'k', 1, 5)");
+    instance.assert_problem("database", &["idempotency_keys", "restore the last good backup"]);
+    instance.sql("DELETE FROM idempotency_keys WHERE user_id = 99");
+    instance.assert_intact();
 
-    // A page of the file itself; whoever closes it last has written the log back.
-    let page = patient.count("SELECT rootpage FROM sqlite_schema WHERE name = 'likes'");
-    let file = patient.path().join("pinhole.db");
+    // Overwrites a page in the file itself; closing the last connection has written the WAL back.
+    let page = instance.count("SELECT rootpage FROM sqlite_schema WHERE name = 'likes'");
+    let file = instance.path().join("pinhole.db");
     let mut bytes = fs::read(&file).unwrap();
-    let begin = (usize::try_from(page).unwrap() - 1) * 4096;
-    bytes[begin..begin + 64].fill(0xA5);
+    let offset = (usize::try_from(page).unwrap() - 1) * 4096;
+    bytes[offset..offset + 64].fill(0xA5);
     fs::write(&file, bytes).unwrap();
-    let (healthy, findings) = examined(patient.path(), &[]);
+    let (healthy, findings) = run_doctor(instance.path(), &[]);
     assert!(!healthy && finding(&findings, "database")["level"] == "problem", "{findings:?}");
 }
 
 #[test]
-fn settings_and_the_folder_are_looked_at_too() {
-    let patient = Patient::new();
-    for (flags, check, words) in [
+fn settings_disk_space_and_file_permissions_are_checked() {
+    let instance = Instance::new();
+    for (flags, check, expected) in [
         (["--admin-listen", "0.0.0.0:9090"], "settings", "admin_token"),
-        (["--admins", "nobody-yet"], "admins", "nobody-yet"),
+        (["--admins", "no-such-user"], "admins", "no-such-user"),
     ] {
-        let (healthy, findings) = examined(patient.path(), &flags);
-        assert!(!healthy && finding(&findings, check).to_string().contains(words), "{findings:?}");
+        let (healthy, findings) = run_doctor(instance.path(), &flags);
+        assert!(!healthy && finding(&findings, check).to_string().contains(expected), "{findings:?}");
     }
-    let (healthy, findings) = examined(patient.path(), &["--cache-disk", "99999GiB"]);
+    let (healthy, findings) = run_doctor(instance.path(), &["--cache-disk", "99999GiB"]);
     assert!(healthy && finding(&findings, "disk")["level"] == "note", "{findings:?}");
-    for (open, mode) in [(patient.path().to_owned(), 0o755), (patient.path().join("pinhole.db"), 0o644)] {
+    for (open, mode) in [(instance.path().to_owned(), 0o755), (instance.path().join("pinhole.db"), 0o644)] {
         fs::set_permissions(open, Permissions::from_mode(mode)).unwrap();
     }
-    patient.assert_suffers("folder", &["every user of this machine", "chmod"]);
-    assert_says(&refused(patient.path(), &["doctor", "--fixx"]), &["--fix"]);
+    instance.assert_problem("folder", &["every user of this machine", "chmod"]);
+    assert_contains(&pinhole_fails(instance.path(), &["doctor", "--fixx"]), &["--fix"]);
 }
 
 #[test]
-fn a_damaged_file_is_called_so_and_leads_to_a_backup() {
-    let patient = Patient::new();
-    let path = patient.path().join("pinhole.db");
+fn a_corrupt_database_file_is_reported_with_advice_to_restore_a_backup() {
+    let instance = Instance::new();
+    let path = instance.path().join("pinhole.db");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, "no page of a database ".repeat(999)).unwrap();
-    patient.assert_suffers("open", &["is damaged", "keep a copy", "backup"]);
+    instance.assert_problem("open", &["is damaged", "keep a copy", "backup"]);
     fs::write(&path, whole).unwrap();
-    patient.assert_recovered();
+    instance.assert_intact();
 }

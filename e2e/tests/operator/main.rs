@@ -1,15 +1,17 @@
-//! The program as its operator meets it: starting, failing to start, being watched, keeping its bounds.
+//! The operator's view: startup and its errors, metrics, caches and limits, backup, migration, doctor, demo.
 
-#![allow(clippy::unwrap_used, reason = "a broken expectation must stop the story where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
 mod backup;
 mod cache;
+mod decode_timeout;
 mod demo;
 mod doctor;
+mod full_disk;
 mod metrics;
 mod migrate;
 mod originals;
+mod restore;
 mod round_trip;
-mod slow_pictures;
 mod snapshot;
 mod start;

@@ -1,43 +1,43 @@
-//! Metrics: on a listener of their own, and saying what happened.
+//! The metrics of the admin listener, and their protection.
 
 use std::path::Path;
 
 use e2e::{Body, Client, Service};
 
-const WATCHED: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
+const ADMIN_FLAGS: [&str; 2] = ["--admin-listen", "127.0.0.1:0"];
 
-/// Starts a service with metrics and returns it with a client of their listener.
-pub(crate) fn watched(flags: &[&str]) -> (Service, Client) {
-    with_admin(Service::start(&[&WATCHED, flags].concat()))
+/// Starts a service with an admin listener; returns it with a client of that listener.
+pub(crate) fn with_metrics(flags: &[&str]) -> (Service, Client) {
+    with_admin(Service::start(&[&ADMIN_FLAGS, flags].concat()))
 }
 
-/// The same on a folder that was there before.
-pub(crate) fn watched_in(data_dir: &Path, flags: &[&str]) -> (Service, Client) {
-    with_admin(Service::start_in(data_dir, &[&WATCHED, flags].concat()))
+/// Like `with_metrics`, on an existing data folder.
+pub(crate) fn with_metrics_in(data_dir: &Path, flags: &[&str]) -> (Service, Client) {
+    with_admin(Service::start_in(data_dir, &[&ADMIN_FLAGS, flags].concat()))
 }
 
 fn with_admin(service: Service) -> (Service, Client) {
-    let address = service.announced("metrics").expect("the address of the metrics is announced");
+    let address = service.ready_field("metrics").expect("the ready event has the address of the metrics");
     let admin = Client::anonymous(address.trim_end_matches("/metrics"));
     (service, admin)
 }
 
-/// What a series says right now.
+/// The current value of a series.
 #[track_caller]
-pub(crate) fn figure(admin: &Client, series: &str) -> f64 {
+pub(crate) fn metric(admin: &Client, series: &str) -> f64 {
     let text = String::from_utf8(admin.get("/metrics").expect(200).bytes).unwrap();
     value(&text, series).unwrap_or_else(|| panic!("{series} is missing in {text}"))
 }
 
-/// The value of a series, written exactly as in the answer.
+/// The value of a series in a scrape; `series` is the name with its labels, exactly as exported.
 pub(crate) fn value(text: &str, series: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok())
 }
 
 #[test]
-fn they_count_requests_images_queues_and_bytes() {
-    let (service, admin) = watched(&[]);
-    let ada = service.newcomer("ada");
+fn metrics_count_requests_renders_cache_lookups_queues_and_bytes() {
+    let (service, admin) = with_metrics(&[]);
+    let ada = service.new_user("ada");
     let id = ada.share_tiny("counted");
     ada.post(&format!("/posts/{id}/likes"), Body::none()).expect(201);
     ada.delete(&format!("/posts/{id}/likes")).expect(200);
@@ -52,8 +52,8 @@ fn they_count_requests_images_queues_and_bytes() {
     ada.get("/posts/999999").expect(404);
     ada.get("/nowhere").expect(404);
 
-    let answer = admin.get("/metrics").expect(200);
-    let text = String::from_utf8(answer.bytes.clone()).unwrap();
+    let response = admin.get("/metrics").expect(200);
+    let text = String::from_utf8(response.bytes.clone()).unwrap();
     let count = |method: &str, route: &str, status: u16| {
         value(
             &text,
@@ -65,7 +65,7 @@ fn they_count_requests_images_queues_and_bytes() {
     };
     assert_eq!(count("POST", "/posts", 201), Some(1.0), "{text}");
     assert_eq!(count("GET", "/posts/{post_id}", 200), Some(1.0));
-    assert_eq!(count("GET", "/posts/{post_id}", 404), Some(1.0), "addresses are counted by their template");
+    assert_eq!(count("GET", "/posts/{post_id}", 404), Some(1.0), "paths are counted by their route template");
     assert_eq!(count("GET", "(none)", 404), Some(1.0));
     assert_eq!(count("POST", "/posts/{post_id}/likes", 201), Some(1.0));
     assert_eq!(count("DELETE", "/posts/{post_id}/likes", 200), Some(1.0));
@@ -96,25 +96,25 @@ fn they_count_requests_images_queues_and_bytes() {
     for queue in ["hash", "ingest", "render", "write"] {
         assert_eq!(value(&text, &format!("pinhole_queue_depth{{queue=\"{queue}\"}}")), Some(0.0), "{queue}");
         assert_eq!(
-            value(&text, &format!("pinhole_queue_shed_total{{queue=\"{queue}\"}}")),
+            value(&text, &format!("pinhole_queue_rejected_total{{queue=\"{queue}\"}}")),
             Some(0.0),
             "{queue}"
         );
-        let abandoned = format!("pinhole_queue_abandoned_total{{queue=\"{queue}\"}}");
-        assert_eq!(value(&text, &abandoned), Some(0.0), "{queue}");
+        let timed_out = format!("pinhole_queue_timed_out_total{{queue=\"{queue}\"}}");
+        assert_eq!(value(&text, &timed_out), Some(0.0), "{queue}");
     }
     assert!(text.contains("pinhole_build_info{version=\""), "{text}");
     assert!(text.ends_with("# EOF\n"));
 }
 
-/// More likes than the service caches of one user.
+/// More likes than the service caches for one user.
 const LIKES: usize = 520;
 
 #[test]
-fn likes_older_than_the_cached_ones_stay_right() {
-    let (service, _) = watched(&["--rate-limits", "off"]);
-    let (ada, bob) = (service.newcomer("ada"), service.newcomer("bob"));
-    let unliked = ada.share_tiny("nobody's favourite");
+fn is_liked_is_correct_for_likes_beyond_the_cached_ones() {
+    let (service, _) = with_metrics(&["--rate-limits", "off"]);
+    let (ada, bob) = (service.new_user("ada"), service.new_user("bob"));
+    let unliked = ada.share_tiny("not liked");
     let posts: Vec<i64> = (0..LIKES).map(|n| ada.share_tiny(&format!("number {n}"))).collect();
     for id in &posts {
         bob.post(&format!("/posts/{id}/likes"), Body::none()).expect(201);
@@ -130,9 +130,9 @@ fn likes_older_than_the_cached_ones_stay_right() {
 }
 
 #[test]
-fn they_are_not_for_the_public() {
-    let (service, admin) = watched(&["--admin-token", "let-me-see"]);
-    service.anyone().get("/metrics").expect(404);
+fn metrics_need_the_admin_listener_and_token() {
+    let (service, admin) = with_metrics(&["--admin-token", "let-me-see"]);
+    service.anonymous().get("/metrics").expect(404);
     admin.get("/metrics").expect(401);
     admin.request("GET", "/metrics").header("Authorization", "Bearer let-me-guess").send().expect(401);
     admin.request("GET", "/metrics").header("Authorization", "Bearer let-me-see").send().expect(200);

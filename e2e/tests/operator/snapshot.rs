@@ -1,50 +1,51 @@
-//! An instance full of all there is, and everything that can be seen of it, to be held against another.
+//! An instance with every kind of content, and a snapshot of all it serves, to compare with another instance.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use e2e::{Client, Form, Service, picture};
+use e2e::{Client, FormData, Service, picture};
 use image::ImageFormat;
 use serde_json::Value;
 
-/// The people of an instance.
-pub(crate) struct People {
+/// The users of an instance and the posts that tests refer to.
+pub(crate) struct Users {
     pub(crate) ada: Client,
     pub(crate) bob: Client,
     pub(crate) carol: Client,
-    /// The post that an upload with the key `once` made.
+    /// The post created with the idempotency key `once`.
     pub(crate) keyed: i64,
-    /// The newest post there was; it is deleted.
+    /// The post with the highest id, which is deleted.
     pub(crate) deleted: i64,
 }
 
-impl People {
-    /// They join, show themselves, post, like, and take some of it back.
-    pub(crate) fn settle(service: &Service) -> Self {
-        let anyone = service.anyone();
-        let [ada, bob, carol] = ["Ada", "bob", "carol"].map(|name| anyone.join(name));
-        let face = picture::jpeg(&picture::corners(300, 200));
-        ada.put("/me/photo", Form::photo(&face).text("alt", "A face")).expect(200);
+impl Users {
+    /// Three users join, set a profile photo, post, like, unlike and delete.
+    pub(crate) fn create(service: &Service) -> Self {
+        let anonymous = service.anonymous();
+        let [ada, bob, carol] = ["Ada", "bob", "carol"].map(|name| anonymous.join(name));
+        let avatar = picture::jpeg(&picture::corners(300, 200));
+        ada.put("/me/photo", FormData::photo(&avatar).text("alt", "Avatar")).expect(200);
 
-        let exif = Some(picture::exif(6, "what the camera knew"));
+        let exif = Some(picture::exif(6, "camera description"));
         let turned = picture::with_metadata(&picture::corners(600, 400), ImageFormat::Jpeg, exif, None);
-        let form =
-            Form::photo(&turned).text("message", "Grüße,\n\"Zeilen\" & 🙂\u{2028}").text("alt", "Corners");
+        let form = FormData::photo(&turned)
+            .text("message", "Grüße,\n\"Zeilen\" & 🙂\u{2028}")
+            .text("alt", "Corners");
         let first = ada.post("/posts", form).expect(201).json()["id"].as_i64().unwrap();
         let second = bob.share(&picture::photograph(1_100, 900), "")["id"].as_i64().unwrap();
         let keyed = Self::keyed(&bob);
-        for (person, post) in [(&ada, second), (&bob, second), (&carol, second), (&carol, first)] {
-            person.post(&format!("/posts/{post}/likes"), e2e::Body::none()).expect(201);
+        for (client, post) in [(&ada, second), (&bob, second), (&carol, second), (&carol, first)] {
+            client.post(&format!("/posts/{post}/likes"), e2e::Body::none()).expect(201);
         }
         bob.delete(&format!("/posts/{second}/likes")).expect(200);
-        let deleted = carol.share_tiny("will be gone");
+        let deleted = carol.share_tiny("to be deleted");
         carol.delete(&format!("/posts/{deleted}")).expect(200);
         Self { ada, bob, carol, keyed, deleted }
     }
 
-    /// The upload that is sent again and again.
+    /// Sends the upload with the idempotency key `once`, for the first time or again.
     pub(crate) fn keyed(bob: &Client) -> i64 {
-        let form = Form::photo(&picture::tiny()).text("message", "once");
+        let form = FormData::photo(&picture::tiny()).text("message", "once");
         let sent = bob.request("POST", "/posts").header("Idempotency-Key", "once").body(form).send();
         sent.expect(201).json()["id"].as_i64().unwrap()
     }
@@ -54,77 +55,78 @@ impl People {
     }
 }
 
-/// What everybody sees, and the pictures' bytes.
+/// The responses that each user gets, and the bytes of images and files.
 #[derive(PartialEq)]
 pub(crate) struct Snapshot {
-    /// By who looks and where.
-    answers: BTreeMap<(String, String), Value>,
+    /// JSON by username and path.
+    responses: BTreeMap<(String, String), Value>,
     images: BTreeMap<String, Vec<u8>>,
-    /// What is kept of each photo, by its path below `photos`.
+    /// The stored files of every photo, by path below `photos`.
     files: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Snapshot {
-    /// With the sessions that the people have had all along.
-    pub(crate) fn take(service: &Service, people: &People) -> Self {
-        let (mut answers, mut images) = (BTreeMap::new(), BTreeMap::new());
-        for person in people.all() {
-            let person = person.moved_to(service.base());
-            let name = person.username().to_owned();
+    /// Uses the sessions that `Users::create` has opened.
+    pub(crate) fn take(service: &Service, users: &Users) -> Self {
+        let (mut responses, mut images) = (BTreeMap::new(), BTreeMap::new());
+        for client in users.all() {
+            let client = client.with_base(service.base());
+            let name = client.username().to_owned();
             for path in
                 ["/me".to_owned(), "/feed?limit=100".to_owned(), format!("/users/{name}/posts?limit=100")]
             {
-                answers.insert((name.clone(), path.clone()), person.get(&path).expect(200).json());
+                responses.insert((name.clone(), path.clone()), client.get(&path).expect(200).json());
             }
         }
-        for answer in answers.values() {
-            for photo in photos(answer) {
+        for response in responses.values() {
+            for photo in photos(response) {
                 for side in [64, 512] {
                     let path = format!("/photos/{photo}/{side}x{side}");
-                    let image = service.anyone().get(&path).expect(200).bytes;
+                    let image = service.anonymous().get(&path).expect(200).bytes;
                     images.insert(path, image);
                 }
             }
         }
-        assert!(!images.is_empty(), "a service without pictures proves nothing");
-        Self { answers, images, files: files(service.data_dir()) }
+        assert!(!images.is_empty(), "the snapshot contains no image");
+        Self { responses, images, files: files(service.data_dir()) }
     }
 
-    /// The same, and everybody can come in again, and what is done once stays done once.
+    /// Asserts that `service` serves the same, that every user can log in, that the idempotency key still
+    /// works, and that no post id is used twice.
     #[track_caller]
-    pub(crate) fn assert_lives_on_in(&self, service: &Service, people: &People) {
-        let now = Self::take(service, people);
-        assert_eq!(now.answers, self.answers);
-        assert!(now.images == self.images, "other images");
-        // Photos that are or were in a bucket have their files there.
+    pub(crate) fn assert_preserved_in(&self, service: &Service, users: &Users) {
+        let now = Self::take(service, users);
+        assert_eq!(now.responses, self.responses);
+        assert!(now.images == self.images, "the images differ");
+        // The files of photos in a bucket are not in the data folder.
         if !now.files.is_empty() && !self.files.is_empty() {
             assert_eq!(now.files.keys().collect::<Vec<_>>(), self.files.keys().collect::<Vec<_>>());
-            assert!(now.files == self.files, "other bytes");
+            assert!(now.files == self.files, "the stored files differ");
         }
 
-        for person in people.all() {
-            service.anyone().login(person.username()).get("/me").expect(200);
+        for client in users.all() {
+            service.anonymous().login(client.username()).get("/me").expect(200);
         }
-        let bob = people.bob.moved_to(service.base());
-        assert_eq!(People::keyed(&bob), people.keyed, "an upload sent again");
-        let next = people.carol.moved_to(service.base()).share_tiny("after");
-        assert!(next > people.deleted, "the id {next} was handed out before");
+        let bob = users.bob.with_base(service.base());
+        assert_eq!(Users::keyed(&bob), users.keyed, "a retried upload creates no second post");
+        let next = users.carol.with_base(service.base()).share_tiny("after");
+        assert!(next > users.deleted, "the id {next} was used before");
     }
 }
 
-/// Every photo that an answer speaks of.
-fn photos(answer: &Value) -> Vec<String> {
-    match answer {
-        Value::Object(members) => {
-            let own = members.get("photo").and_then(|photo| photo["id"].as_str()).map(str::to_owned);
-            own.into_iter().chain(members.values().flat_map(photos)).collect()
+/// The ids of all photos in a response.
+fn photos(response: &Value) -> Vec<String> {
+    match response {
+        Value::Object(users) => {
+            let own = users.get("photo").and_then(|photo| photo["id"].as_str()).map(str::to_owned);
+            own.into_iter().chain(users.values().flat_map(photos)).collect()
         }
         Value::Array(items) => items.iter().flat_map(photos).collect(),
         _ => Vec::new(),
     }
 }
 
-/// What is kept of every photo.
+/// The stored files of every photo.
 pub(crate) fn files(data_dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let root = data_dir.join("photos");
     let (mut folders, mut files) = (vec![root.clone()], BTreeMap::new());

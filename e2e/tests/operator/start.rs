@@ -1,11 +1,12 @@
-//! Starting: what is said when it works, and what to do when it does not.
+//! Startup, its error messages, and the small subcommands `config`, `healthcheck` and `openapi`.
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Command, Output};
 
 use e2e::{Service, program};
 
-/// Runs the program to its end. It must not be able to reach the service's own settings.
+/// Runs the program to its end, with these arguments and environment variables.
 pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     Command::new(program())
         .args(arguments)
@@ -14,79 +15,114 @@ pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
         .expect("the program runs")
 }
 
-/// Runs what must fail, and returns its words.
+/// Runs a command that must fail, and returns its stderr.
 #[track_caller]
-pub(crate) fn refusal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
+pub(crate) fn run_failing(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let output = run(arguments, variables);
     assert!(!output.status.success(), "{arguments:?} {variables:?} should have failed");
-    String::from_utf8(output.stderr).expect("words")
+    String::from_utf8(output.stderr).expect("stderr is UTF-8")
 }
 
 #[track_caller]
-pub(crate) fn assert_says(words: &str, expected: &[&str]) {
-    for piece in expected {
-        assert!(words.contains(piece), "{piece:?} is missing in: {words}");
+pub(crate) fn assert_contains(text: &str, expected: &[&str]) {
+    for part in expected {
+        assert!(text.contains(part), "{part:?} is missing in: {text}");
     }
 }
 
 #[test]
-fn a_taken_port_is_named_with_a_way_out() {
+fn the_error_for_a_taken_port_names_the_setting() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
-    let words = refusal(&["--listen", &address, "--data-dir", folder.path().to_str().unwrap()], &[]);
-    assert_says(&words, &[&address, "--listen", "PINHOLE_LISTEN"]);
+    let printed = run_failing(&["--listen", &address, "--data-dir", folder.path().to_str().unwrap()], &[]);
+    assert_contains(&printed, &[&address, "--listen", "PINHOLE_LISTEN"]);
 }
 
 #[test]
-fn a_folder_that_cannot_be_used_is_named_with_a_way_out() {
+fn the_error_for_an_unusable_data_folder_names_the_setting() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a-file");
-    std::fs::write(&file, "in the way").unwrap();
+    std::fs::write(&file, "a file where a folder is needed").unwrap();
     let inside = file.join("data");
-    let words = refusal(&["--listen", "127.0.0.1:0", "--data-dir", inside.to_str().unwrap()], &[]);
-    assert_says(&words, &[inside.to_str().unwrap(), "--data-dir", "PINHOLE_DATA_DIR"]);
+    let printed = run_failing(&["--listen", "127.0.0.1:0", "--data-dir", inside.to_str().unwrap()], &[]);
+    assert_contains(&printed, &[inside.to_str().unwrap(), "--data-dir", "PINHOLE_DATA_DIR"]);
 }
 
 #[test]
-fn two_services_do_not_share_a_folder() {
+fn a_second_service_on_the_same_data_folder_fails_to_start() {
     let service = Service::start(&[]);
-    let words =
-        refusal(&["--listen", "127.0.0.1:0", "--data-dir", service.data_dir().to_str().unwrap()], &[]);
-    assert_says(&words, &["already running", "--data-dir"]);
-    service.assert_alive();
+    let printed =
+        run_failing(&["--listen", "127.0.0.1:0", "--data-dir", service.data_dir().to_str().unwrap()], &[]);
+    assert_contains(&printed, &["already running", "--data-dir"]);
+    service.assert_ready();
 }
 
 #[test]
-fn data_of_a_newer_version_is_refused_and_left_alone() {
+fn a_database_of_a_newer_version_is_rejected_and_not_modified() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start_in(folder.path(), &[]);
     service.terminate();
-    service.assert_ends_well();
-    // The schema's version is a number in the file's header.
+    service.assert_clean_exit();
+    // `PRAGMA user_version`, which is at offset 60 of the file header.
     let database = folder.path().join("pinhole.db");
     let mut bytes = std::fs::read(&database).unwrap();
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
     std::fs::write(&database, &bytes).unwrap();
 
-    let words = refusal(&["--listen", "127.0.0.1:0", "--data-dir", folder.path().to_str().unwrap()], &[]);
-    assert_says(&words, &["version 99", "newer Pinhole", "--data-dir"]);
+    let printed =
+        run_failing(&["--listen", "127.0.0.1:0", "--data-dir", folder.path().to_str().unwrap()], &[]);
+    assert_contains(&printed, &["version 99", "newer Pinhole", "--data-dir"]);
     assert_eq!(std::fs::read(&database).unwrap(), bytes);
 }
 
 #[test]
-fn settings_that_mean_nothing_are_met_with_the_nearest_that_do() {
-    assert_says(&refusal(&["--lisen", "127.0.0.1:0"], &[]), &["--listen"]);
-    assert_says(&refusal(&["config"], &[("PINHOLE_MAX_UPLAOD", "1MiB")]), &["PINHOLE_MAX_UPLOAD"]);
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("settings.toml");
-    std::fs::write(&file, "sesion_idle = \"1d\"\n").unwrap();
-    assert_says(&refusal(&["config", "--config", file.to_str().unwrap()], &[]), &["session_idle"]);
-    assert_says(&refusal(&["config", "--max-upload", "lots"], &[]), &["--max-upload", "lots", "MiB"]);
+fn a_missing_database_is_a_new_instance_only_on_request() {
+    let home = tempfile::tempdir().unwrap();
+    let [data, typo, lost] = ["data", "dtaa", "pinhole.db"].map(|name| home.path().join(name));
+    let database = data.join("pinhole.db");
+    let fails = |folder: &Path| {
+        run_failing(&["--listen", "127.0.0.1:0", "--data-dir", folder.to_str().unwrap()], &[])
+    };
+    let stop = |service: Service| {
+        service.terminate();
+        service.assert_clean_exit();
+    };
+    let service = Service::start_in(&data, &[]);
+    service.anonymous().join("Ada").share_tiny("kept");
+    stop(service);
+
+    assert_contains(&fails(&typo), &[data.to_str().unwrap(), typo.to_str().unwrap(), "serve --init"]);
+    assert!(!typo.exists(), "a refused start creates nothing");
+    stop(Service::start_in(&typo, &["--init"]));
+
+    std::fs::rename(&database, &lost).unwrap();
+    assert_contains(&fails(&data), &["pinhole.db is missing", "serve --init"]);
+    assert!(!database.exists(), "a refused start creates no database");
+    // An unused database is as suspicious beside photos.
+    std::fs::rename(typo.join("pinhole.db"), &database).unwrap();
+    assert_contains(&fails(&data), &["the database is empty", "serve --init"]);
+    let service = Service::start_in(&data, &["--init"]);
+    service.assert_ready();
+    stop(service);
+    std::fs::rename(&lost, &database).unwrap();
+    let service = Service::start_in(&data, &["--init"]);
+    assert!(service.log().iter().any(|line| line.contains("--init has no effect")), "{:?}", service.log());
 }
 
 #[test]
-fn config_shows_what_is_in_force_and_hides_secrets() {
+fn unknown_settings_are_rejected_with_a_suggestion() {
+    assert_contains(&run_failing(&["--lisen", "127.0.0.1:0"], &[]), &["--listen"]);
+    assert_contains(&run_failing(&["config"], &[("PINHOLE_MAX_UPLAOD", "1MiB")]), &["PINHOLE_MAX_UPLOAD"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.toml");
+    std::fs::write(&file, "sesion_idle = \"1d\"\n").unwrap();
+    assert_contains(&run_failing(&["config", "--config", file.to_str().unwrap()], &[]), &["session_idle"]);
+    assert_contains(&run_failing(&["config", "--max-upload", "lots"], &[]), &["--max-upload", "lots", "MiB"]);
+}
+
+#[test]
+fn config_prints_the_effective_settings_without_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let (file, secret) = (folder.path().join("settings.toml"), folder.path().join("secret"));
     std::fs::write(&file, "min_password = 8\nmax_upload = \"1MiB\"\nsession_idle = \"1d\"\n").unwrap();
@@ -100,31 +136,34 @@ fn config_shows_what_is_in_force_and_hides_secrets() {
         ],
     );
     assert!(output.status.success());
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert_says(
-        &shown,
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_contains(
+        &printed,
         &["max_upload = \"3MiB\"", "min_password = 9", "session_idle = \"1d\"", "join_burst = 100"],
     );
-    assert!(!shown.contains("hush"), "{shown}");
+    assert!(!printed.contains("hush"), "{printed}");
 }
 
 #[test]
-fn healthcheck_tells_a_ready_service_from_none() {
+fn healthcheck_fails_without_a_ready_service() {
     let service = Service::start(&[]);
     let address = service.address().to_string();
     assert!(run(&["healthcheck", "--listen", &address], &[]).status.success());
     service.kill();
-    assert_says(&refusal(&["healthcheck", "--listen", &address], &[]), &[&address, "not ready"]);
-    // Somebody who takes connections and says nothing.
+    assert_contains(&run_failing(&["healthcheck", "--listen", &address], &[]), &[&address, "not ready"]);
+    // A listener that accepts connections and never responds.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    assert_says(&refusal(&["healthcheck", "--listen", &address], &[]), &[&address, "no answer within 5 s"]);
+    assert_contains(
+        &run_failing(&["healthcheck", "--listen", &address], &[]),
+        &[&address, "no response within 5 s"],
+    );
 }
 
 #[test]
-fn the_printed_contract_is_the_one_that_is_served() {
+fn openapi_prints_the_document_that_the_service_serves() {
     let service = Service::start(&[]);
     let printed = run(&["openapi"], &[]).stdout;
     let printed: serde_json::Value = serde_json::from_slice(&printed).unwrap();
-    assert_eq!(service.anyone().get("/openapi.json").expect(200).json(), printed);
+    assert_eq!(service.anonymous().get("/openapi.json").expect(200).json(), printed);
 }

@@ -1,15 +1,15 @@
-//! The address of a bucket: `s3://bucket/prefix`.
+//! The URL of a bucket: `s3://bucket/prefix`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use object_store::path::Path;
 
-/// A bucket, and the part of its names that is ours.
+/// A bucket, and the prefix of all keys of this instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketUrl {
     bucket: String,
-    /// Empty, or `one/or/more` parts.
+    /// Empty, or segments separated by slashes, without a slash at either end.
     prefix: String,
 }
 
@@ -18,13 +18,13 @@ impl BucketUrl {
         &self.bucket
     }
 
-    /// Something of ours in the bucket.
+    /// The key of `name` below the prefix.
     pub(super) fn path(&self, name: &str) -> Path {
-        // Both consist of letters that a path takes as they are.
-        self.prefix.split('/').filter(|part| !part.is_empty()).chain([name]).collect()
+        // Both consist of characters that a `Path` does not escape.
+        self.prefix.split('/').filter(|segment| !segment.is_empty()).chain([name]).collect()
     }
 
-    /// An object of the bucket, for people.
+    /// The URL of an object, for messages.
     pub(super) fn describe(&self, key: &Path) -> String {
         format!("s3://{}/{key}", self.bucket)
     }
@@ -33,7 +33,7 @@ impl BucketUrl {
 impl FromStr for BucketUrl {
     type Err = String;
 
-    /// The error continues the sentence `found "…", `.
+    /// The error completes a message that begins with `found "…", `.
     fn from_str(raw: &str) -> Result<Self, String> {
         let rest = raw.strip_prefix("s3://").ok_or("expected an address that begins with s3://")?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -44,8 +44,9 @@ impl FromStr for BucketUrl {
                 "expected a bucket's name of 3 to 63 letters, digits, dots and dashes after s3://".into()
             );
         }
-        let fine = |part: &str| !part.is_empty() && plain(part) && part != "." && part != "..";
-        if !prefix.is_empty() && !prefix.split('/').all(fine) {
+        let is_segment =
+            |segment: &str| !segment.is_empty() && plain(segment) && segment != "." && segment != "..";
+        if !prefix.is_empty() && !prefix.split('/').all(is_segment) {
             return Err("expected a prefix of letters, digits, dots, dashes and single slashes".into());
         }
         Ok(Self { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
@@ -64,20 +65,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_a_bucket_and_a_prefix() {
-        for (raw, shown, path) in [
+    fn urls_have_a_bucket_and_an_optional_prefix() {
+        for (raw, displayed, path) in [
             ("s3://photos", "s3://photos", "x"),
             ("s3://photos/", "s3://photos", "x"),
             ("s3://my.photos-1/pinhole", "s3://my.photos-1/pinhole", "pinhole/x"),
             ("s3://photos/a/b_c.d/", "s3://photos/a/b_c.d", "a/b_c.d/x"),
         ] {
             let url: BucketUrl = raw.parse().unwrap();
-            assert_eq!((url.to_string().as_str(), url.path("x").as_ref()), (shown, path));
+            assert_eq!((url.to_string().as_str(), url.path("x").as_ref()), (displayed, path));
         }
     }
 
     #[test]
-    fn refuses_what_is_no_bucket() {
+    fn malformed_bucket_urls_are_rejected() {
         let cases = [
             "",
             "photos",
@@ -95,7 +96,7 @@ mod tests {
             "s3://photos/ä",
         ];
         for raw in cases {
-            assert!(raw.parse::<BucketUrl>().is_err(), "{raw:?} passed for a bucket");
+            assert!(raw.parse::<BucketUrl>().is_err(), "{raw:?} must not parse as a bucket");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! One image as a file that says itself whether it is whole.
+//! The file of a cached image: magic, checksum, length, image.
 //!
-//! Magic, checksum, length, image. The checksum also covers where the file belongs, so that a file that came
-//! to lie elsewhere is not taken for another.
+//! The checksum detects a torn write. It also covers the file's name and folder, so a misplaced file fails
+//! the check.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,57 +16,57 @@ use crate::checksum::checksum;
 const MAGIC: &[u8; 4] = b"PHC1";
 const HEADER: usize = 16;
 
-/// The use of a file is noted in its time of change, for after a restart. Not more often than this: a read
-/// should not turn into a write.
-const NOTE_AFTER: Duration = Duration::from_secs(60 * 60);
+/// The modification time records the last use, for the scan after a restart. It is updated at most this
+/// often, so that most reads do not write.
+const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
 
-pub(super) enum Found {
-    Whole(Bytes),
-    /// Torn by a power cut, or changed by the disk.
-    Damaged,
-    Nothing,
+pub(super) enum ReadOutcome {
+    Intact(Bytes),
+    /// Torn by a power failure, or changed by the disk.
+    Corrupt,
+    Missing,
 }
 
-/// The length of the file an image makes.
+/// The length of the file of an image.
 pub(super) fn length(bytes: &[u8]) -> u64 {
     (HEADER + bytes.len()) as u64
 }
 
-/// Writes the file that will be renamed to `place`.
-pub(super) fn write(staged: &Path, place: &Path, bytes: &[u8]) -> Result<(), Error> {
+/// Writes the file `staged`, which the caller renames to `path`.
+pub(super) fn write(staged: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let write = || {
         let mut file = File::create(staged)?;
-        file.write_all(&header(place, bytes))?;
+        file.write_all(&header(path, bytes))?;
         file.write_all(bytes)
     };
     write().map_err(Error::at(staged))
 }
 
-pub(super) fn read(place: &Path) -> Result<Found, Error> {
-    let bytes = match read_and_note(place) {
+pub(super) fn read(path: &Path) -> Result<ReadOutcome, Error> {
+    let bytes = match read_and_touch(path) {
         Ok(bytes) => Bytes::from(bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(error) => return Err(Error::at(place)(error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReadOutcome::Missing),
+        Err(error) => return Err(Error::at(path)(error)),
     };
-    let whole = bytes.get(HEADER..).is_some_and(|image| bytes[..HEADER] == header(place, image));
-    Ok(if whole { Found::Whole(bytes.slice(HEADER..)) } else { Found::Damaged })
+    let is_intact = bytes.get(HEADER..).is_some_and(|image| bytes[..HEADER] == header(path, image));
+    Ok(if is_intact { ReadOutcome::Intact(bytes.slice(HEADER..)) } else { ReadOutcome::Corrupt })
 }
 
 #[allow(clippy::disallowed_methods, reason = "compared with the times of files")]
-fn read_and_note(place: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(place)?;
-    let about = file.metadata()?;
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0));
+fn read_and_touch(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
     file.read_to_end(&mut bytes)?;
-    if about.modified()?.elapsed().is_ok_and(|age| age > NOTE_AFTER) {
+    if metadata.modified()?.elapsed().is_ok_and(|age| age > TOUCH_AFTER) {
         file.set_modified(SystemTime::now())?;
     }
     Ok(bytes)
 }
 
-fn header(place: &Path, image: &[u8]) -> [u8; HEADER] {
-    // The image's name and the photo; the rest of the path may move.
-    let names = place.iter().rev().take(2).map(std::ffi::OsStr::as_encoded_bytes);
+fn header(path: &Path, image: &[u8]) -> [u8; HEADER] {
+    // The file name and the photo's folder; the rest of the path may change with the data folder.
+    let names = path.iter().rev().take(2).map(std::ffi::OsStr::as_encoded_bytes);
     let mut header = [0; HEADER];
     header[..4].copy_from_slice(MAGIC);
     header[4..8].copy_from_slice(&checksum(names, image).to_le_bytes());

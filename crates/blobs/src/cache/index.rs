@@ -1,77 +1,75 @@
-//! What lies in the cache, what it weighs and when it was last used: who goes first when room is needed.
+//! The in-memory index of the disk cache: the weight and the last use of each image, for LRU eviction.
 
 use std::collections::{BTreeMap, HashMap};
 
 use model::{PhotoId, Size};
 
-/// Names an image.
+/// The key of a rendered image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct CacheKey {
     pub photo: PhotoId,
     pub size: Size,
-    /// A short name in small letters, such as `webp`.
+    /// A short lower-case name, such as `webp`.
     pub format: &'static str,
 }
 
 #[derive(Debug)]
 pub(super) struct Index {
-    max: u64,
-    /// What the images of one photo may take: asking for every size of one must not push out all others.
-    max_each: u64,
-    shelves: HashMap<PhotoId, Vec<Entry>>,
+    /// The limit for the images of one photo: requests for every size of it must not evict all others.
+    max_bytes_per_photo: u64,
+    by_photo: HashMap<PhotoId, Vec<Entry>>,
     /// Every entry by its last use, oldest first.
-    by_use: BTreeMap<Stamp, (PhotoId, Size, Tag)>,
-    next: u64,
-    /// Formats by their tag: few, and an entry should be small.
+    by_last_use: BTreeMap<LastUse, (PhotoId, Size, FormatId)>,
+    next_sequence: u64,
+    /// The names of the formats by their id. An id keeps the entries small.
     formats: Vec<Box<str>>,
     bytes: u64,
 }
 
-type Tag = u8;
+type FormatId = u8;
 
-/// A moment, and a number that no two have in common.
-type Stamp = (u64, u64);
+/// Microseconds since 1970, and a sequence number that makes the key unique.
+type LastUse = (u64, u64);
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     size: Size,
-    format: Tag,
+    format: FormatId,
     weight: u64,
-    used: Stamp,
+    last_use: LastUse,
 }
 
-/// One that has to go.
+/// An image to evict.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Victim {
+pub(super) struct Eviction {
     pub(super) photo: PhotoId,
     pub(super) size: Size,
     pub(super) format: Box<str>,
 }
 
-/// Whether it was there, and the last of its photo.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Gone {
-    pub(super) was_last: bool,
+pub(super) struct Removal {
+    /// Whether the photo has no other image in the cache.
+    pub(super) was_last_of_photo: bool,
 }
 
 const BLOCK: u64 = 4096;
 
-/// What a file takes on a disk: whole blocks, and one more for its entry, its share of a folder and our own
-/// memory of it. Without that, a million of tiny images would weigh nothing.
+/// The disk space of a file in whole blocks, and one more block for its inode, its share of a folder and its
+/// index entry. Without that, a million tiny images would count as almost nothing.
 pub(super) fn weight(length: u64) -> u64 {
     length.next_multiple_of(BLOCK) + BLOCK
 }
 
 impl Index {
-    pub(super) fn new(max: u64) -> Self {
-        // In a small cache a 64th would not hold a single image, so there it is up to a quarter.
-        let max_each = (max / 64).max((4 << 20).min(max / 4));
+    pub(super) fn new(max_bytes: u64) -> Self {
+        // A 64th of a small cache is less than one image, so the limit is up to a quarter there.
+        let max_bytes_per_photo = (max_bytes / 64).max((4 << 20).min(max_bytes / 4));
         Self {
-            max,
-            max_each,
-            shelves: HashMap::new(),
-            by_use: BTreeMap::new(),
-            next: 0,
+            max_bytes_per_photo,
+            by_photo: HashMap::new(),
+            by_last_use: BTreeMap::new(),
+            next_sequence: 0,
             formats: Vec::new(),
             bytes: 0,
         }
@@ -82,122 +80,124 @@ impl Index {
     }
 
     pub(super) fn entries(&self) -> u64 {
-        self.by_use.len() as u64
+        self.by_last_use.len() as u64
     }
 
     pub(super) fn photos(&self) -> Vec<PhotoId> {
-        self.shelves.keys().copied().collect()
+        self.by_photo.keys().copied().collect()
     }
 
-    /// Whether something of this weight is kept at all.
-    pub(super) fn would_keep(&self, weight: u64) -> bool {
-        weight <= self.max_each
+    /// Whether an image of this weight is cached at all.
+    pub(super) fn fits(&self, weight: u64) -> bool {
+        weight <= self.max_bytes_per_photo
     }
 
-    /// What has to go next before this image may come: its own older self, then the oldest of the same photo,
-    /// then the oldest of all.
-    pub(super) fn in_the_way(&self, key: Key, weight: u64) -> Option<Victim> {
-        let shelf = self.shelves.get(&key.photo).map_or(&[][..], Vec::as_slice);
-        let twin = shelf.iter().find(|entry| entry.size == key.size && self.name(entry.format) == key.format);
+    /// The next image to evict before this one is inserted into a cache of at most `limit` bytes: the same
+    /// image, then the least recently used of the photo, then the least recently used of all. `None` if there
+    /// is enough room.
+    pub(super) fn next_eviction(&self, key: CacheKey, weight: u64, limit: u64) -> Option<Eviction> {
+        let entries = self.by_photo.get(&key.photo).map_or(&[][..], Vec::as_slice);
+        let same =
+            entries.iter().find(|entry| entry.size == key.size && self.name(entry.format) == key.format);
         let of_photo = || {
-            let taken: u64 = shelf.iter().map(|entry| entry.weight).sum();
-            let full = taken + weight > self.max_each;
-            full.then(|| shelf.iter().min_by_key(|entry| entry.used)).flatten()
+            let bytes: u64 = entries.iter().map(|entry| entry.weight).sum();
+            let is_full = bytes + weight > self.max_bytes_per_photo;
+            is_full.then(|| entries.iter().min_by_key(|entry| entry.last_use)).flatten()
         };
-        let on_shelf = twin.or_else(of_photo).map(|entry| (key.photo, entry.size, entry.format));
-        on_shelf.map(|place| self.victim(place)).or_else(|| self.oldest_beyond(weight))
+        let evicted = same.or_else(of_photo).map(|entry| (key.photo, entry.size, entry.format));
+        evicted.map(|image| self.eviction(image)).or_else(|| self.least_recently_used(weight, limit))
     }
 
-    /// The oldest of all, as long as there is no room for `weight` more.
-    pub(super) fn oldest_beyond(&self, weight: u64) -> Option<Victim> {
-        let full = self.bytes + weight > self.max;
-        full.then(|| self.by_use.first_key_value()).flatten().map(|(_, place)| self.victim(*place))
+    /// The least recently used image, if `weight` more bytes exceed `limit`.
+    pub(super) fn least_recently_used(&self, weight: u64, limit: u64) -> Option<Eviction> {
+        let is_full = self.bytes + weight > limit;
+        is_full.then(|| self.by_last_use.first_key_value()).flatten().map(|(_, image)| self.eviction(*image))
     }
 
-    /// Adds an image that was last used at `used`. One that is there already stays as it is.
+    /// Adds an image with its last use. An existing entry is unchanged. Returns whether the image is indexed.
     pub(super) fn insert(
         &mut self,
         photo: PhotoId,
         size: Size,
         format: &str,
         weight: u64,
-        used: u64,
+        last_use: u64,
     ) -> bool {
-        let Some(format) = self.tag(format) else { return false };
+        let Some(format) = self.intern_format(format) else { return false };
         if self.find(photo, size, format).is_some() {
             return true;
         }
-        let used = self.stamp(used);
-        self.by_use.insert(used, (photo, size, format));
-        self.shelves.entry(photo).or_default().push(Entry { size, format, weight, used });
+        let last_use = self.unique_last_use(last_use);
+        self.by_last_use.insert(last_use, (photo, size, format));
+        self.by_photo.entry(photo).or_default().push(Entry { size, format, weight, last_use });
         self.bytes += weight;
         true
     }
 
-    /// Notes that an image was used.
-    pub(super) fn touch(&mut self, key: Key, now: u64) {
-        let Some(format) = self.known(key.format) else { return };
-        let used = self.stamp(now);
+    /// Records a use of an image.
+    pub(super) fn touch(&mut self, key: CacheKey, now: u64) {
+        let Some(format) = self.format_id(key.format) else { return };
+        let last_use = self.unique_last_use(now);
         let Some(entry) = self.find(key.photo, key.size, format) else { return };
-        let before = std::mem::replace(&mut entry.used, used);
-        self.by_use.remove(&before);
-        self.by_use.insert(used, (key.photo, key.size, format));
+        let before = std::mem::replace(&mut entry.last_use, last_use);
+        self.by_last_use.remove(&before);
+        self.by_last_use.insert(last_use, (key.photo, key.size, format));
     }
 
-    pub(super) fn remove(&mut self, photo: PhotoId, size: Size, format: &str) -> Gone {
-        let nothing = Gone { was_last: false };
-        let Some(format) = self.known(format) else { return nothing };
-        let Some(shelf) = self.shelves.get_mut(&photo) else { return nothing };
-        let Some(at) = shelf.iter().position(|entry| entry.is(size, format)) else { return nothing };
-        let entry = shelf.swap_remove(at);
-        let was_last = shelf.is_empty();
-        if was_last {
-            self.shelves.remove(&photo);
+    pub(super) fn remove(&mut self, photo: PhotoId, size: Size, format: &str) -> Removal {
+        let nothing = Removal { was_last_of_photo: false };
+        let Some(format) = self.format_id(format) else { return nothing };
+        let Some(entries) = self.by_photo.get_mut(&photo) else { return nothing };
+        let Some(at) = entries.iter().position(|entry| entry.is(size, format)) else { return nothing };
+        let entry = entries.swap_remove(at);
+        let was_last_of_photo = entries.is_empty();
+        if was_last_of_photo {
+            self.by_photo.remove(&photo);
         }
-        self.by_use.remove(&entry.used);
+        self.by_last_use.remove(&entry.last_use);
         self.bytes -= entry.weight;
-        Gone { was_last }
+        Removal { was_last_of_photo }
     }
 
     pub(super) fn remove_photo(&mut self, photo: PhotoId) {
-        for entry in self.shelves.remove(&photo).unwrap_or_default() {
-            self.by_use.remove(&entry.used);
+        for entry in self.by_photo.remove(&photo).unwrap_or_default() {
+            self.by_last_use.remove(&entry.last_use);
             self.bytes -= entry.weight;
         }
     }
 
-    fn find(&mut self, photo: PhotoId, size: Size, format: Tag) -> Option<&mut Entry> {
-        self.shelves.get_mut(&photo)?.iter_mut().find(|entry| entry.is(size, format))
+    fn find(&mut self, photo: PhotoId, size: Size, format: FormatId) -> Option<&mut Entry> {
+        self.by_photo.get_mut(&photo)?.iter_mut().find(|entry| entry.is(size, format))
     }
 
-    fn victim(&self, (photo, size, format): (PhotoId, Size, Tag)) -> Victim {
-        Victim { photo, size, format: self.name(format).into() }
+    fn eviction(&self, (photo, size, format): (PhotoId, Size, FormatId)) -> Eviction {
+        Eviction { photo, size, format: self.name(format).into() }
     }
 
-    fn stamp(&mut self, moment: u64) -> Stamp {
-        self.next += 1;
-        (moment, self.next)
+    fn unique_last_use(&mut self, micros: u64) -> LastUse {
+        self.next_sequence += 1;
+        (micros, self.next_sequence)
     }
 
-    fn name(&self, format: Tag) -> &str {
+    fn name(&self, format: FormatId) -> &str {
         self.formats.get(usize::from(format)).map_or("", |name| name)
     }
 
-    fn known(&self, format: &str) -> Option<Tag> {
-        self.formats.iter().position(|name| **name == *format).and_then(|at| Tag::try_from(at).ok())
+    fn format_id(&self, format: &str) -> Option<FormatId> {
+        self.formats.iter().position(|name| **name == *format).and_then(|at| FormatId::try_from(at).ok())
     }
 
     /// `None` only for the 257th format.
-    fn tag(&mut self, format: &str) -> Option<Tag> {
-        if self.known(format).is_none() && self.formats.len() <= Tag::MAX.into() {
+    fn intern_format(&mut self, format: &str) -> Option<FormatId> {
+        if self.format_id(format).is_none() && self.formats.len() <= FormatId::MAX.into() {
             self.formats.push(format.into());
         }
-        self.known(format)
+        self.format_id(format)
     }
 }
 
 impl Entry {
-    fn is(&self, size: Size, format: Tag) -> bool {
+    fn is(&self, size: Size, format: FormatId) -> bool {
         (self.size, self.format) == (size, format)
     }
 }

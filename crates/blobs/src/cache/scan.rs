@@ -1,4 +1,4 @@
-//! Counting what is there at the start. Whatever is not an image of ours goes.
+//! The scan at the start: indexes the images in the cache folder, and deletes all other files of a shard.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -11,11 +11,11 @@ use super::{Shared, index, micros, remove_file};
 use crate::{Error, names};
 
 impl Shared {
-    /// One photo at a time under the lock, so that whoever comes meanwhile waits for one folder at most.
+    /// Locks the index for one photo at a time, so that a request waits for the scan of one folder at most.
     pub(super) fn scan(&self) -> Result<(), Error> {
         remove_file(&self.staged())?;
         for shard in entries(&self.folder)? {
-            // Whatever else is up here (a disk's lost+found, say) is not for us to remove.
+            // Foreign entries of the top folder, such as a disk's `lost+found`, are left alone.
             if !is_shard(&shard) {
                 continue;
             }
@@ -23,44 +23,43 @@ impl Shared {
                 if self.closing.load(Ordering::Relaxed) {
                     return Err(Error::Stopped("the service is closing".into()));
                 }
-                let id =
-                    name(&photo).parse().ok().filter(|id| self.max > 0 && names::shard(*id) == name(&shard));
+                let id = name(&photo)
+                    .parse()
+                    .ok()
+                    .filter(|id| self.max_bytes > 0 && names::shard(*id) == name(&shard));
                 match id {
-                    Some(id) => self.count(id, &photo.path())?,
-                    None => clear(&photo)?,
+                    Some(id) => self.scan_photo(id, &photo.path())?,
+                    None => delete(&photo)?,
                 }
             }
         }
-        let mut index = self.index();
-        while let Some(victim) = index.oldest_beyond(0) {
-            self.evict(&mut index, victim)?;
-        }
-        Ok(())
+        self.shrink()
     }
 
-    fn count(&self, photo: PhotoId, folder: &Path) -> Result<(), Error> {
+    fn scan_photo(&self, photo: PhotoId, folder: &Path) -> Result<(), Error> {
         let mut index = self.index();
         let mut any = false;
         for file in entries(folder)? {
-            let counted = match self.image(&name(&file)) {
+            let is_indexed = match self.parse_file_name(&name(&file)) {
                 Some((size, format)) => {
-                    let about = file.metadata().map_err(Error::at(&file.path()))?;
-                    let used = micros(about.modified().map_err(Error::at(&file.path()))?);
-                    about.is_file() && index.insert(photo, size, &format, index::weight(about.len()), used)
+                    let metadata = file.metadata().map_err(Error::at(&file.path()))?;
+                    let last_use = micros(metadata.modified().map_err(Error::at(&file.path()))?);
+                    let weight = index::weight(metadata.len());
+                    metadata.is_file() && index.insert(photo, size, &format, weight, last_use)
                 }
                 None => false,
             };
-            if !counted {
-                clear(&file)?;
+            if !is_indexed {
+                delete(&file)?;
             }
-            any |= counted;
+            any |= is_indexed;
         }
-        self.note(&index);
+        self.update_gauges(&index);
         if any { Ok(()) } else { self.remove_folder(photo) }
     }
 
-    /// Size and format, if the name is one we would give today.
-    fn image(&self, name: &str) -> Option<(Size, String)> {
+    /// Size and format, if the name is canonical and has the current revision.
+    fn parse_file_name(&self, name: &str) -> Option<(Size, String)> {
         let mut pieces = name.split('-');
         let size = Size::new(pieces.next()?.parse().ok()?).ok()?;
         let format = pieces.next()?.to_owned();
@@ -68,7 +67,7 @@ impl Shared {
     }
 }
 
-/// What is in a folder; nothing if it is gone.
+/// The entries of a folder; empty if the folder is missing.
 fn entries(folder: &Path) -> Result<Vec<DirEntry>, Error> {
     let read = || fs::read_dir(folder)?.collect();
     let read: io::Result<Vec<DirEntry>> = read();
@@ -78,11 +77,11 @@ fn entries(folder: &Path) -> Result<Vec<DirEntry>, Error> {
     }
 }
 
-fn clear(entry: &DirEntry) -> Result<(), Error> {
+fn delete(entry: &DirEntry) -> Result<(), Error> {
     let path = entry.path();
     let is_folder = entry.file_type().map_err(Error::at(&path))?.is_dir();
-    let cleared = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-    match cleared {
+    let deleted = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+    match deleted {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::at(&path)(error)),
         _ => Ok(()),
     }
@@ -93,7 +92,7 @@ fn is_shard(entry: &DirEntry) -> bool {
     u8::from_str_radix(&name, 16).is_ok_and(|number| format!("{number:02x}") == name)
 }
 
-/// What is not text is no name of ours.
+/// Empty if the name is not UTF-8: such a file is foreign.
 fn name(entry: &DirEntry) -> String {
     entry.file_name().to_str().unwrap_or_default().to_owned()
 }

@@ -1,9 +1,9 @@
-//! Whatever comes, the answer is a picture that can be rendered and whose original can be read again, or a
-//! refusal that blames the file.
+//! Any input is either rejected as the uploader's error, or ingested: its master can be rendered and its
+//! stored original can be ingested again.
 
 #![no_main]
 
-use imaging::{Error, OutputFormat, Limits, ingest, render};
+use imaging::{Error, Limits, OutputFormat, ingest, render};
 use libfuzzer_sys::fuzz_target;
 use model::Size;
 
@@ -14,8 +14,8 @@ fuzz_target!(|file: &[u8]| {
         Err(Error::Internal(cause)) => panic!("{cause}"),
         Err(_) => return,
     };
-    let size = Size::new(16).expect("a size");
-    render(&ingested.masters[0].bytes, size, OutputFormat::WebP).expect("a fresh master");
-    let again = ingest(&ingested.original.bytes, &limits).expect("a kept original");
-    assert!(again.removed.is_empty());
+    let size = Size::new(16).expect("a valid size");
+    render(&ingested.masters[0].bytes, size, OutputFormat::WebP).expect("a valid master");
+    let again = ingest(&ingested.original.bytes, &limits).expect("the stored original can be ingested");
+    assert!(again.removed.is_empty(), "the stored original contains metadata");
 });

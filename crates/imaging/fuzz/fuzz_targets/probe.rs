@@ -1,4 +1,4 @@
-//! No header makes the probe panic, and none makes it believe more than the limits allow.
+//! No header makes `probe` panic or return a size above the limits.
 
 #![no_main]
 

@@ -1,35 +1,35 @@
-//! HEIC: HEIF boxes around HEVC pictures, which heic-decoder decodes tile by tile.
+//! HEIC: HEVC coded images in a HEIF container, decoded tile by tile with heic-decoder.
 //!
-//! Its own way from file to picture holds all tiles at once, at ten bytes for each pixel, and starts a
-//! thread for each core. So only its innermost part is used: one coded picture in, its planes out.
+//! The crate's file API holds all tiles at once (ten bytes per pixel) and starts a thread per core. Only its
+//! decoder for a single coded image is used.
 
-mod codec;
+mod parameter_sets;
 
 use heic_decoder::decode_one_image;
 use heic_decoder::hevc::ctu;
 use heic_decoder::isobmff::ResolvedImage;
 
-use self::codec::{Codec, error};
+use self::parameter_sets::{ParameterSets, decode_error};
 use super::heif::Heif;
-use super::heif::still::Still;
-use super::heif::ycbcr::{Canvas, Plane, Samples, Tile};
+use super::heif::image_item::ImageItem;
+use super::heif::ycbcr::{Canvas, PlaneView, Samples, Tile};
+use crate::decoded_image::{DecodedImage, Header, header_mismatch};
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::picture::{Header, Picture, other_picture};
 use crate::pixels::Channels;
 
 pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
     let heif = Heif::read(file)?;
     let channels = if heif.alpha.is_some() { Channels::Rgba } else { Channels::Rgb };
-    let (width, height) = (heif.window.width, heif.window.height);
+    let (width, height) = (heif.aperture.width, heif.aperture.height);
     limits.check(width, height)?;
-    let output = channels.size(width, height);
-    // With a single tile, the output is made only when the decoder has let go of more than that.
-    let before = if heif.colour.is_single() { 0 } else { output };
-    let mut decoding = Codec::read(&heif.colour)?.memory() + before;
+    let output = channels.byte_len(width, height);
+    // With a single tile, the output is allocated only after the decoder has freed more than its size.
+    let output_during_decode = if heif.colour.is_single() { 0 } else { output };
+    let mut peak = ParameterSets::read(&heif.colour)?.decode_memory() + output_during_decode;
     if let Some(alpha) = &heif.alpha {
-        decoding = decoding.max(Codec::read(alpha)?.memory() + output);
+        peak = peak.max(ParameterSets::read(alpha)?.decode_memory() + output);
     }
     Ok(Header {
         format: InputFormat::Heic,
@@ -37,89 +37,90 @@ pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
         height,
         orientation: heif.orientation,
         channels,
-        // Bytes in three copies: for the decoder, in units, and without their stuffing.
-        decoding: decoding + heif.copies(3) + FIXED,
+        // The compressed tile three times: decoder input, NAL units, and payloads without emulation
+        // prevention.
+        decode_memory: peak + heif.tile_copies_memory(3) + FIXED_BYTES,
     })
 }
 
-pub(super) fn decode(file: &[u8], header: &Header) -> Result<Picture, Error> {
+pub(super) fn decode(file: &[u8], header: &Header) -> Result<DecodedImage, Error> {
     let heif = Heif::read(file)?;
-    let window = (heif.window.width, heif.window.height);
-    if window != (header.width, header.height) || heif.alpha.is_some() != header.channels.has_alpha() {
-        return Err(other_picture());
+    let aperture = (heif.aperture.width, heif.aperture.height);
+    if aperture != (header.width, header.height) || heif.alpha.is_some() != header.channels.has_alpha() {
+        return Err(header_mismatch());
     }
-    let codec = Codec::read(&heif.colour)?;
-    // The box outside wins over what the stream says itself.
-    let colours = heif.nclx.unwrap_or_else(|| codec.colours());
+    let parameters = ParameterSets::read(&heif.colour)?;
+    // The `nclx` colour box of the container overrides the VUI of the HEVC bitstream.
+    let nclx = heif.nclx.unwrap_or_else(|| parameters.nclx());
     let mut bytes = Vec::new();
-    each_tile(&heif, &heif.colour, &codec, |tile, place| {
+    for_each_tile(&heif, &heif.colour, &parameters, |tile, origin| {
         if bytes.is_empty() {
             bytes = header.buffer()?;
         }
-        canvas(&mut bytes, header).paint(tile, place, &colours)
+        canvas(&mut bytes, header).write_rgb(tile, origin, &nclx)
     })?;
     if let Some(alpha) = &heif.alpha {
-        let codec = Codec::read(alpha)?;
-        let full_range = codec.colours().full_range;
-        each_tile(&heif, alpha, &codec, |tile, place| {
-            canvas(&mut bytes, header).veil(tile, place, full_range)
+        let parameters = ParameterSets::read(alpha)?;
+        let full_range = parameters.nclx().full_range;
+        for_each_tile(&heif, alpha, &parameters, |tile, origin| {
+            canvas(&mut bytes, header).write_alpha(tile, origin, full_range)
         })?;
         if heif.premultiplied {
-            canvas(&mut bytes, header).unmultiply();
+            canvas(&mut bytes, header).unpremultiply();
         }
     }
-    Ok(header.picture(bytes, heif.colours(colours)))
+    Ok(header.decoded_image(bytes, heif.colour_space(nclx)))
 }
 
 fn canvas<'a>(bytes: &'a mut [u8], header: &Header) -> Canvas<'a> {
     Canvas { bytes, width: header.width as usize, channels: header.channels.count() }
 }
 
-/// What the decoder holds that does not grow with the picture.
-const FIXED: u64 = 1 << 20;
+/// Decoder memory that does not depend on the image size.
+const FIXED_BYTES: u64 = 1 << 20;
 
-/// Decodes one tile after the other, so that never more than one is in memory.
-fn each_tile(
+/// Decodes the tiles one by one, so at most one is in memory.
+fn for_each_tile(
     heif: &Heif,
-    still: &Still,
-    codec: &Codec,
-    mut paint: impl FnMut(&Tile, (i64, i64)) -> Result<(), Error>,
+    item: &ImageItem,
+    parameters: &ParameterSets,
+    mut write: impl FnMut(&Tile, (i64, i64)) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    for tile in heif.tiles(still) {
+    for tile in heif.tiles(item) {
         let (data, x, y) = tile?;
-        codec.check(&data)?;
-        let image = ResolvedImage { hevc_config: codec.config.clone(), data: data.into_owned() };
-        let (_, picture) = decode_one_image(&image).map_err(error)?;
+        parameters.check_tile(&data)?;
+        let image = ResolvedImage { hevc_config: parameters.config.clone(), data: data.into_owned() };
+        let (_, decoded) = decode_one_image(&image).map_err(decode_error)?;
         drop(image);
-        lend(picture, still, codec, |tile| paint(tile, (x, y)))?;
+        with_planes(decoded, item, parameters, |tile| write(tile, (x, y)))?;
     }
     Ok(())
 }
 
-/// Lends the planes of a picture, without what fills up its last blocks.
-fn lend(
-    picture: ctu::Picture,
-    still: &Still,
-    codec: &Codec,
-    to: impl FnOnce(&Tile) -> Result<(), Error>,
+/// Passes the planes of a decoded tile to a function, cropped to the conformance window.
+fn with_planes(
+    decoded: ctu::Picture,
+    item: &ImageItem,
+    parameters: &ParameterSets,
+    use_tile: impl FnOnce(&Tile) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (halved_x, halved_y) = codec.halved();
-    let (left, top) = codec.corner();
-    let half = |number: usize, halved: bool| if halved { number / 2 } else { number };
-    let strides = (picture.y.width, picture.cb.width);
-    let [luma, blue, red] = [picture.y, picture.cb, picture.cr].map(ctu::Plane::into_samples);
-    let chroma = |samples| plane(samples, strides.1, half(left, halved_x), half(top, halved_y));
-    to(&Tile {
-        width: still.tile_width as usize,
-        height: still.tile_height as usize,
-        depth: codec.depth(),
+    let (subsampled_x, subsampled_y) = parameters.subsampled();
+    let (left, top) = parameters.window_origin();
+    let scaled = |offset: usize, subsampled: bool| if subsampled { offset / 2 } else { offset };
+    let strides = (decoded.y.width, decoded.cb.width);
+    let [luma, cb, cr] = [decoded.y, decoded.cb, decoded.cr].map(ctu::Plane::into_samples);
+    let chroma = |samples| plane(samples, strides.1, scaled(left, subsampled_x), scaled(top, subsampled_y));
+    use_tile(&Tile {
+        width: item.tile_width as usize,
+        height: item.tile_height as usize,
+        bit_depth: parameters.bit_depth(),
         luma: plane(&luma, strides.0, left, top),
-        chroma: (!blue.is_empty()).then(|| [chroma(&blue), chroma(&red)]),
-        halved: (halved_x, halved_y),
+        chroma: (!cb.is_empty()).then(|| [chroma(&cb), chroma(&cr)]),
+        subsampled: (subsampled_x, subsampled_y),
     })
 }
 
-fn plane(samples: &[i32], stride: usize, left: usize, top: usize) -> Plane<'_> {
-    let inner = samples.get(top * stride + left..).unwrap_or_default();
-    Plane { samples: Samples::Ints(inner), stride }
+fn plane(samples: &[i32], stride: usize, left: usize, top: usize) -> PlaneView<'_> {
+    let cropped = samples.get(top * stride + left..).unwrap_or_default();
+    PlaneView { samples: Samples::I32(cropped), stride }
 }

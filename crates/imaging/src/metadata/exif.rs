@@ -1,7 +1,7 @@
-//! EXIF: how to turn the picture, and what a block tells, for the list of what was removed. Nothing here can
-//! fail, since a block is dropped whether it makes sense or not.
+//! EXIF: reads the orientation and records which kinds of metadata a block contains. Errors are ignored,
+//! because the block is removed in any case.
 
-use super::{Metadata, Removed};
+use super::{Metadata, RemovedMetadata};
 use crate::orient::Orientation;
 
 const ORIENTATION: u16 = 0x0112;
@@ -12,42 +12,42 @@ const STRIP_OFFSETS: u16 = 0x0111;
 const JPEG_THUMBNAIL: u16 = 0x0201;
 const MP_ENTRIES: u16 = 0xB002;
 
-/// The orientation in an EXIF block; upright where there is none or it is broken, as viewers do.
+/// The orientation of an EXIF block. Missing or invalid values mean no transform, as in viewers.
 pub(crate) fn orientation(block: &[u8]) -> Orientation {
     const SHORT: u16 = 3;
     let is_orientation = |entry: &Entry| (entry.tag, entry.kind, entry.count) == (ORIENTATION, SHORT, 1);
     Tiff::open(block)
-        .and_then(|tiff| tiff.entries(tiff.first()).find(is_orientation))
+        .and_then(|tiff| tiff.entries(tiff.first_ifd()).find(is_orientation))
         .and_then(|entry| Orientation::from_exif(entry.short))
         .unwrap_or(Orientation::NoTransforms)
 }
 
-/// Notes what an EXIF block holds, whether it begins with its name or with the TIFF header.
-pub(crate) fn note(block: &[u8], removed: &mut Removed) {
+/// Records the kinds of metadata in an EXIF block, with or without the `Exif` prefix before the TIFF header.
+pub(crate) fn record(block: &[u8], removed: &mut RemovedMetadata) {
     removed.add(Metadata::Exif);
     let Some(tiff) = Tiff::open(block.strip_prefix(b"Exif\0\0").unwrap_or(block)) else {
         return;
     };
-    let first = tiff.first();
-    let directory_of = |tag| tiff.entries(first).find(|entry| entry.tag == tag).map(|entry| entry.value);
-    let has = |directory, tags: &[u16]| tiff.entries(directory).any(|entry| tags.contains(&entry.tag));
+    let ifd0 = tiff.first_ifd();
+    let sub_ifd = |tag| tiff.entries(ifd0).find(|entry| entry.tag == tag).map(|entry| entry.value);
+    let has_tag = |ifd, tags: &[u16]| tiff.entries(ifd).any(|entry| tags.contains(&entry.tag));
 
-    if directory_of(GPS_IFD).is_some_and(|gps| tiff.entries(gps).next().is_some()) {
+    if sub_ifd(GPS_IFD).is_some_and(|gps| tiff.entries(gps).next().is_some()) {
         removed.add(Metadata::Gps);
     }
-    if directory_of(EXIF_IFD).is_some_and(|exif| has(exif, &[MAKER_NOTE])) {
+    if sub_ifd(EXIF_IFD).is_some_and(|exif| has_tag(exif, &[MAKER_NOTE])) {
         removed.add(Metadata::MakerNotes);
     }
-    if tiff.next(first).is_some_and(|second| has(second, &[JPEG_THUMBNAIL, STRIP_OFFSETS])) {
+    if tiff.next_ifd(ifd0).is_some_and(|ifd1| has_tag(ifd1, &[JPEG_THUMBNAIL, STRIP_OFFSETS])) {
         removed.add(Metadata::Thumbnail);
     }
 }
 
-/// Whether a multi-picture index names more than the picture it stands in.
-pub(crate) fn names_previews(index: &[u8]) -> bool {
-    const ENTRY: u32 = 16;
+/// Whether a Multi-DecodedImage Format index lists more images than the one it is embedded in.
+pub(crate) fn lists_other_images(index: &[u8]) -> bool {
+    const MP_ENTRY_BYTES: u32 = 16;
     Tiff::open(index).is_some_and(|tiff| {
-        tiff.entries(tiff.first()).any(|entry| entry.tag == MP_ENTRIES && entry.count > ENTRY)
+        tiff.entries(tiff.first_ifd()).any(|entry| entry.tag == MP_ENTRIES && entry.count > MP_ENTRY_BYTES)
     })
 }
 
@@ -56,33 +56,33 @@ struct Entry {
     kind: u16,
     count: u32,
     value: u32,
-    /// The value, if it is a number of 16 bits.
+    /// The value of an entry of type SHORT.
     short: u16,
 }
 
 struct Tiff<'block> {
     bytes: &'block [u8],
-    little: bool,
+    is_little_endian: bool,
 }
 
 impl<'block> Tiff<'block> {
     fn open(bytes: &'block [u8]) -> Option<Self> {
         match bytes {
-            [b'I', b'I', 42, 0, ..] => Some(Self { bytes, little: true }),
-            [b'M', b'M', 0, 42, ..] => Some(Self { bytes, little: false }),
+            [b'I', b'I', 42, 0, ..] => Some(Self { bytes, is_little_endian: true }),
+            [b'M', b'M', 0, 42, ..] => Some(Self { bytes, is_little_endian: false }),
             _ => None,
         }
     }
 
-    /// Where the first directory is. A block too short to say so has none there either.
-    fn first(&self) -> u32 {
-        self.bytes.get(4..).and_then(<[u8]>::first_chunk).map_or(0, |at| self.u32(*at))
+    /// Offset of the first IFD. A block too short to contain it yields 0, where no IFD is found.
+    fn first_ifd(&self) -> u32 {
+        self.bytes.get(4..).and_then(<[u8]>::first_chunk).map_or(0, |offset| self.u32(*offset))
     }
 
-    /// The entries of a directory, as many as are there. No directory is followed from here, so a block
-    /// whose directories point at each other costs no more than any other.
-    fn entries(&self, directory: u32) -> impl Iterator<Item = Entry> {
-        let (count, rest) = self.directory(directory).unwrap_or_default();
+    /// The entries of an IFD that are present. Linked IFDs are not followed, so IFDs that point at each other
+    /// cannot cause a loop.
+    fn entries(&self, ifd: u32) -> impl Iterator<Item = Entry> {
+        let (count, rest) = self.ifd(ifd).unwrap_or_default();
         let (entries, _) = rest.as_chunks::<12>();
         entries.iter().take(count).map(|&[t0, t1, k0, k1, c0, c1, c2, c3, v0, v1, v2, v3]| Entry {
             tag: self.u16([t0, t1]),
@@ -93,24 +93,24 @@ impl<'block> Tiff<'block> {
         })
     }
 
-    /// Where the directory after this one is.
-    fn next(&self, directory: u32) -> Option<u32> {
-        let (count, rest) = self.directory(directory)?;
+    /// Offset of the next IFD.
+    fn next_ifd(&self, ifd: u32) -> Option<u32> {
+        let (count, rest) = self.ifd(ifd)?;
         let next = self.u32(*rest.get(12 * count..)?.first_chunk()?);
         (next != 0).then_some(next)
     }
 
-    /// How many entries a directory has, and what follows that number.
-    fn directory(&self, at: u32) -> Option<(usize, &'block [u8])> {
-        let (count, rest) = self.bytes.get(at as usize..)?.split_first_chunk()?;
+    /// The number of entries of an IFD, and the bytes after that number.
+    fn ifd(&self, offset: u32) -> Option<(usize, &'block [u8])> {
+        let (count, rest) = self.bytes.get(offset as usize..)?.split_first_chunk()?;
         Some((self.u16(*count).into(), rest))
     }
 
     fn u16(&self, bytes: [u8; 2]) -> u16 {
-        if self.little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
+        if self.is_little_endian { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
     }
 
     fn u32(&self, bytes: [u8; 4]) -> u32 {
-        if self.little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+        if self.is_little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
     }
 }

@@ -1,4 +1,4 @@
-"""Colour profiles, written byte by byte from published primaries and curves."""
+"""Generates ICC profiles from published primaries and transfer curves."""
 
 import struct
 
@@ -30,7 +30,7 @@ def fixed(values):
 
 
 def profile(space, tags, kind=b"mntr", pcs=b"XYZ "):
-    tags = {b"desc": described("corpus"), b"cprt": b"text\0\0\0\0MIT OR Apache-2.0\0", **tags}
+    tags = {b"desc": description("corpus"), b"cprt": b"text\0\0\0\0MIT OR Apache-2.0\0", **tags}
     tags[b"wtpt"] = b"XYZ \0\0\0\0" + fixed(D50)
     table, body = b"", b""
     start = 128 + 4 + 12 * len(tags)
@@ -43,7 +43,7 @@ def profile(space, tags, kind=b"mntr", pcs=b"XYZ "):
     return header + bytes(128 - len(header)) + struct.pack(">I", len(tags)) + table + body
 
 
-def described(text):
+def description(text):
     text = text.encode() + b"\0"
     return b"desc\0\0\0\0" + struct.pack(">I", len(text)) + text + bytes(4 + 4 + 2 + 1 + 67)
 
@@ -76,7 +76,7 @@ def prophoto():
 
 
 def swapped():
-    """sRGB with green where red is, blue where green is, red where blue is."""
+    """sRGB with rotated primaries: green for red, blue for green, red for blue."""
     return rgb([SRGB[1], SRGB[2], SRGB[0]], D65_XY, srgb_curve())
 
 
@@ -85,7 +85,7 @@ def grey(exponent):
 
 
 def lab(light):
-    """CIE Lab under D50 of linear sRGB, in the 16 bits of a second version profile."""
+    """CIE Lab (D50) of linear sRGB, in the 16-bit encoding of a version 2 profile."""
     relative = light @ colorants(SRGB, D65_XY).T / D50
     f = np.where(relative > 216 / 24389, np.cbrt(relative), (24389 / 27 * relative + 16) / 116)
     x, y, z = f[..., 0], f[..., 1], f[..., 2]
@@ -99,18 +99,18 @@ def lab(light):
 
 
 def table(inputs, grid, function):
-    """A lookup table from the device to Lab, as `mft2`."""
+    """A lookup table from device values to Lab, as `mft2`."""
     axes = np.meshgrid(*[np.linspace(0, 1, grid)] * inputs, indexing="ij")
     colours = lab(function(np.stack(axes, -1)))
-    straight = struct.pack(">HH", 0, 65535)
+    identity_curve = struct.pack(">HH", 0, 65535)
     header = (
         b"mft2\0\0\0\0" + bytes([inputs, 3, grid, 0]) + fixed(np.eye(3).flatten()) + struct.pack(">HH", 2, 2)
     )
-    return header + straight * inputs + colours.tobytes() + straight * 3
+    return header + identity_curve * inputs + colours.tobytes() + identity_curve * 3
 
 
 def cmyk():
-    """Four inks that each let some of the light through."""
+    """A CMYK profile of four partially transparent inks."""
     inks = np.array([[0.02, 0.42, 0.72], [0.62, 0.03, 0.20], [0.86, 0.70, 0.03], [0.01, 0.01, 0.01]])
 
     def printed(amounts):
@@ -120,9 +120,9 @@ def cmyk():
 
 
 def rgb_table():
-    """A scanner that sees the world greener and darker than it is."""
+    """A scanner profile with a colour cast and a steep curve."""
 
-    def scanned(numbers):
-        return numbers**2.6 * np.array([0.95, 0.7, 0.9])
+    def scanned(values):
+        return values**2.6 * np.array([0.95, 0.7, 0.9])
 
     return profile(b"RGB ", {b"A2B0": table(3, 9, scanned)}, kind=b"scnr", pcs=b"Lab ")

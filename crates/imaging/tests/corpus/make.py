@@ -1,5 +1,5 @@
-"""Makes the pictures of this folder with real encoders, and what each must look like with other decoders
-than ours. See README.md for what it needs and what the files are."""
+"""Generates the test corpus with real encoders, and the reference images with other decoders than ours.
+README.md lists the requirements and the files."""
 
 import io
 import struct
@@ -19,7 +19,7 @@ import scene
 HERE = Path(__file__).parent
 P3 = (HERE / "../../../../e2e/fixtures/display-p3.icc").read_bytes()
 SRGB = ImageCms.createProfile("sRGB")
-# From an upright picture to the stored one, so that the orientation of this number makes it upright again.
+# The transform from the oriented to the stored image, by EXIF orientation.
 STORED = {
     1: None,
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -34,11 +34,11 @@ STORED = {
 pillow_heif.register_heif_opener()
 
 
-# What a file looks like
+# Reference images
 
 
 def srgb(image, profile):
-    """The picture as its profile means it, by LittleCMS."""
+    """Converts an image from its profile to sRGB with LittleCMS."""
     if image.mode.startswith("I;16"):
         image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     transparent = "transparency" in image.info or "A" in image.getbands()
@@ -57,8 +57,8 @@ def srgb(image, profile):
     return image
 
 
-def look(data, profile=None):
-    """The centre square of the upright picture in sRGB. A given profile goes before the one in the file."""
+def reference(data, profile=None):
+    """The centre square of the oriented image in sRGB. The argument overrides the embedded profile."""
     image = Image.open(io.BytesIO(data))
     image.load()
     profile = image.info.get("icc_profile") if profile is None else profile
@@ -66,57 +66,58 @@ def look(data, profile=None):
 
 
 def on_white(image):
-    paper = Image.new("RGBA", image.size, "white")
-    return np.asarray(Image.alpha_composite(paper, image.convert("RGBA")).convert("RGB")).astype(int)
+    white = Image.new("RGBA", image.size, "white")
+    return np.asarray(Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")).astype(int)
 
 
-def keep(path, data):
+def write(path, data):
     path = HERE / path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
 
 
 def add(path, data, original, profile=None, within=8.0, square=None):
-    """A file, and how it must look: as another decoder sees it, which must be near the original."""
-    square = square or look(data, profile)
-    # Nothing but pixels: LittleCMS notes the time.
+    """Adds a file and its reference image, which must be close to the original drawing."""
+    square = square or reference(data, profile)
+    # Pixels only: LittleCMS writes a timestamp.
     square.info.clear()
     distance = np.abs(on_white(square) - on_white(scene.centre(original))).mean()
-    assert distance <= within, f"{path} is {distance:.1f} away from its original"
-    keep(path, data)
+    assert distance <= within, f"{path} differs from its original by {distance:.1f}"
+    write(path, data)
     png = io.BytesIO()
     square.save(png, "png", optimize=True)
-    keep(f"expected/{path}.png", png.getvalue())
+    write(f"expected/{path}.png", png.getvalue())
 
 
 # Encoders
 
 
 def tool(command, **files):
-    """Runs a command on files: every `{name}` stands for one of them, `{out.ext}` for the result."""
+    """Runs a command in a temporary folder: `{name}` is an input file, `{out.ext}` the output."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for name, data in files.items():
             (folder / name).write_bytes(data)
-        words = [word.replace("{", f"{folder}/").replace("}", "") for word in command.split()]
-        done = subprocess.run(words, capture_output=True)
-        assert done.returncode == 0, f"{command}: {done.stderr.decode()}"
-        made = list(folder.glob("out*"))
-        return made[0].read_bytes() if made else (folder / next(iter(files))).read_bytes()
+        arguments = [word.replace("{", f"{folder}/").replace("}", "") for word in command.split()]
+        result = subprocess.run(arguments, capture_output=True)
+        assert result.returncode == 0, f"{command}: {result.stderr.decode()}"
+        outputs = list(folder.glob("out*"))
+        return outputs[0].read_bytes() if outputs else (folder / next(iter(files))).read_bytes()
 
 
 def ppm(image):
-    """Eight or sixteen bits, with or without alpha: a picture or an array."""
+    """Encodes an image or an array as PAM: 8 or 16 bits, with or without alpha."""
     pixels = np.asarray(image)
     pixels = pixels[..., None] if pixels.ndim == 2 else pixels
     height, width, depth = pixels.shape
     kind = {1: "GRAYSCALE", 2: "GRAYSCALE_ALPHA", 3: "RGB", 4: "RGB_ALPHA"}[depth]
-    most = 65535 if pixels.dtype.itemsize == 2 else 255
-    header = f"P7\nWIDTH {width}\nHEIGHT {height}\nDEPTH {depth}\nMAXVAL {most}\nTUPLTYPE {kind}\nENDHDR\n"
-    return header.encode() + pixels.astype(">u2" if most == 65535 else ">u1").tobytes()
+    max_value = 65535 if pixels.dtype.itemsize == 2 else 255
+    size = f"WIDTH {width}\nHEIGHT {height}\nDEPTH {depth}"
+    header = f"P7\n{size}\nMAXVAL {max_value}\nTUPLTYPE {kind}\nENDHDR\n"
+    return header.encode() + pixels.astype(">u2" if max_value == 65535 else ">u1").tobytes()
 
 
-def saved(image, kind, **options):
+def encoded(image, kind, **options):
     file = io.BytesIO()
     image.save(file, kind, **options)
     return file.getvalue()
@@ -141,21 +142,21 @@ def jpegtran(data, options, **files):
 def png(pixels, colour, depth, options=""):
     define = f"-define png:color-type={colour} -define png:bit-depth={depth} -define png:exclude-chunks=all"
     data = tool(f"/usr/bin/convert {{in.pam}} {options} {define} {{out.png}}", **{"in.pam": ppm(pixels)})
-    assert data[24:26] == bytes([depth, colour]), f"asked for {colour} and {depth}, got {data[24:26]}"
+    assert data[24:26] == bytes([depth, colour]), f"expected {colour} and {depth}, got {data[24:26]}"
     return data
 
 
 def webp(image, options):
-    return tool(f"cwebp -quiet {options} {{in.png}} -o {{out.webp}}", **{"in.png": saved(image, "png")})
+    return tool(f"cwebp -quiet {options} {{in.png}} -o {{out.webp}}", **{"in.png": encoded(image, "png")})
 
 
 def avif(image, options, **files):
     command = f"avifenc -j 1 -s 4 --min 8 --max 12 {options} {{in.png}} {{out.avif}}"
-    return tool(command, **{"in.png": saved(image, "png")}, **files)
+    return tool(command, **{"in.png": encoded(image, "png")}, **files)
 
 
 def heic(image, **options):
-    return saved(image, "heif", quality=88, **options)
+    return encoded(image, "heif", quality=88, **options)
 
 
 def oriented(data, extension, orientation):
@@ -163,19 +164,19 @@ def oriented(data, extension, orientation):
     return tool(command, **{f"photo.{extension}": data})
 
 
-# Pieces of files
+# Segments and chunks
 
 
 def segment(jpeg, marker, body):
     return jpeg[:2] + bytes([0xFF, marker]) + struct.pack(">H", len(body) + 2) + body + jpeg[2:]
 
 
-def jpeg_profile(jpeg, profile, parts=1):
-    size = -(-len(profile) // parts)
-    # Each goes before the last, so they stand in the reverse of their order.
-    for part in range(parts):
-        body = profile[part * size : (part + 1) * size]
-        jpeg = segment(jpeg, 0xE2, b"ICC_PROFILE\0" + bytes([part + 1, parts]) + body)
+def jpeg_profile(jpeg, profile, segments=1):
+    size = -(-len(profile) // segments)
+    # Each segment is inserted before the previous one, so they are in reverse order.
+    for index in range(segments):
+        body = profile[index * size : (index + 1) * size]
+        jpeg = segment(jpeg, 0xE2, b"ICC_PROFILE\0" + bytes([index + 1, segments]) + body)
     return jpeg
 
 
@@ -199,7 +200,7 @@ def jpegs():
     photo, grey = scene.photo(), scene.grey()
     baseline = jpeg(photo, "-sample 2x2")
     add("jpeg/baseline.jpg", baseline, photo)
-    # The same coefficients in other wrappings.
+    # The same DCT coefficients with another entropy coding.
     scans = b"0; 1; 2;\n"
     for name, data in {
         "optimised": jpegtran(baseline, "-optimize"),
@@ -210,8 +211,8 @@ def jpegs():
         "progressive-restarts": jpegtran(baseline, "-progressive -restart 2B"),
         "arithmetic": jpegtran(baseline, "-arithmetic"),
     }.items():
-        assert look(data).tobytes() == look(baseline).tobytes(), name
-        keep(f"jpeg/{name}.jpg", data)
+        assert reference(data).tobytes() == reference(baseline).tobytes(), name
+        write(f"jpeg/{name}.jpg", data)
 
     for name, sampling in {"444": "1x1", "422": "2x1", "440": "1x2", "411": "4x1", "410": "4x2"}.items():
         add(f"jpeg/{name}.jpg", jpeg(photo, f"-sample {sampling}"), photo)
@@ -220,7 +221,7 @@ def jpegs():
     add("jpeg/422-separate-scans.jpg", wide_luma, photo)
     add("jpeg/grey.jpg", jpeg(grey, "-grayscale"), grey)
     add("jpeg/grey-progressive.jpg", jpeg(grey, "-grayscale -progressive"), grey)
-    # Sampling factors mean nothing for a single component, but old cameras wrote them.
+    # Sampling factors have no meaning for a single component, but old cameras wrote them.
     odd = jpeg(grey, "-grayscale")
     frame = odd.index(b"\xff\xc0")
     odd = odd[: frame + 11] + b"\x22" + odd[frame + 12 :]
@@ -235,8 +236,8 @@ def jpegs():
             add(f"jpeg/{width}x{height}{name}.jpg", data, small, within=14)
 
     inks = printed(photo)
-    add("jpeg/cmyk.jpg", saved(inks, "jpeg", quality=92), photo, within=10)
-    add("jpeg/cmyk-progressive.jpg", saved(inks, "jpeg", quality=92, progressive=True), photo, within=10)
+    add("jpeg/cmyk.jpg", encoded(inks, "jpeg", quality=92), photo, within=10)
+    add("jpeg/cmyk-progressive.jpg", encoded(inks, "jpeg", quality=92, progressive=True), photo, within=10)
     add("jpeg/ycck.jpg", ycck(inks), photo, within=10)
 
     wide = np.asarray(photo).astype(np.uint16) * 16
@@ -246,7 +247,7 @@ def jpegs():
 
 
 def printed(image):
-    """Inks with as much black as there is, by the formula without a profile."""
+    """Converts RGB to CMYK with maximum black, without a profile."""
     pixels = np.asarray(image).astype(float) / 255
     black = 1 - pixels.max(-1)
     inks = 1 - pixels / np.maximum(1 - black, 1e-6)[..., None]
@@ -257,7 +258,7 @@ def printed(image):
 def ycck(inks, quality=92):
     data = tool(
         f"/usr/bin/convert {{in.tif}} -strip -quality {quality} {{out.jpg}}",
-        **{"in.tif": saved(inks, "tiff")},
+        **{"in.tif": encoded(inks, "tiff")},
     )
     at = data.index(b"Adobe")
     assert data[at + 11] == 2, "not a YCCK file"
@@ -267,7 +268,7 @@ def ycck(inks, quality=92):
 def pngs():
     photo, grey = np.asarray(scene.photo()), np.asarray(scene.grey())
     alpha, disc = np.asarray(scene.alpha()), scene.cut_out()
-    # Sixteen bits whose lower half is not a copy of the upper.
+    # 16-bit samples whose low byte is not a copy of the high byte.
     wide = lambda pixels: pixels.astype(np.uint16) << 8 | (pixels // 3 + 40)
 
     for depth in (1, 2, 4, 8):
@@ -288,25 +289,25 @@ def pngs():
     for name, (pixels, colour, depth) in plain.items():
         original = Image.fromarray((pixels >> 8).astype(np.uint8) if depth == 16 else pixels)
         data = png(pixels, colour, depth)
-        # Pillow leaves sixteen bits of grey and alpha to the caller.
+        # Pillow does not convert 16-bit grey with alpha.
         square = scene.centre(original.convert("RGBA")) if name == "grey-alpha-16" else None
         add(f"png/{name}.png", data, original, within=0.6, square=square)
     for name in ("rgb-8", "rgba-16", "grey-alpha-8"):
         pixels, colour, depth = plain[name]
-        keep(f"png/{name}-interlaced.png", png(pixels, colour, depth, "-interlace PNG"))
+        write(f"png/{name}-interlaced.png", png(pixels, colour, depth, "-interlace PNG"))
 
     colours = Image.fromarray(photo)
     for depth in (1, 2, 4, 8):
-        few = colours.quantize(1 << depth, dither=Image.Dither.NONE)
-        data = saved(few, "png", bits=depth, optimize=True)
+        quantized = colours.quantize(1 << depth, dither=Image.Dither.NONE)
+        data = encoded(quantized, "png", bits=depth, optimize=True)
         assert data[24:26] == bytes([depth, 3])
-        add(f"png/palette-{depth}.png", data, few.convert("RGB"), within=0)
-    few = colours.quantize(16, dither=Image.Dither.NONE)
-    interlaced = png(few.convert("RGB"), 3, 4, "-interlace PNG")
-    add("png/palette-4-interlaced.png", interlaced, few.convert("RGB"), within=0)
-    transparency(colours, grey, disc, few)
+        add(f"png/palette-{depth}.png", data, quantized.convert("RGB"), within=0)
+    quantized = colours.quantize(16, dither=Image.Dither.NONE)
+    interlaced = png(quantized.convert("RGB"), 3, 4, "-interlace PNG")
+    add("png/palette-4-interlaced.png", interlaced, quantized.convert("RGB"), within=0)
+    transparency(colours, grey, disc, quantized)
 
-    # As most encoders of old wrote it: the same as sRGB, within what an eye sees.
+    # The gamma that old encoders wrote, visually the same as sRGB.
     plain = png(photo, 2, 8)
     add("png/gamma.png", with_chunk(plain, b"gAMA", struct.pack(">I", 45455)), colours)
     add("png/srgb.png", with_chunk(plain, b"sRGB", b"\0"), colours)
@@ -315,16 +316,16 @@ def pngs():
         add(f"png/{width}x{height}.png", png(small, 2, 8, "-interlace PNG"), small, within=0)
 
 
-def transparency(photo, grey, disc, few):
-    """The tRNS chunk: one colour that is not there, or an alpha for each of a palette."""
+def transparency(photo, grey, disc, quantized):
+    """The tRNS chunk: one transparent colour, or an alpha value for each palette entry."""
     rgba = photo.convert("RGBA")
     rgba.putalpha(Image.fromarray(disc.astype(np.uint8) * 255))
 
-    # The key is a colour that the picture does not have.
+    # The transparent colour does not occur in the image.
     keyed = np.where(disc[..., None], np.asarray(photo), np.array([1, 2, 3], np.uint8))
     key = struct.pack(">3H", 1, 2, 3)
     add("png/rgb-8-key.png", with_chunk(png(keyed, 2, 8), b"tRNS", key), rgba, within=0)
-    # In sixteen bits one next to it is there: what compares eight of them makes holes.
+    # A 16-bit colour next to it occurs: a decoder that compares 8 bits would make it transparent.
     wide = keyed.astype(np.uint16) << 8
     wide[40, 44] = (1 << 8 | 9, 2 << 8, 3 << 8)
     original = rgba.copy()
@@ -343,14 +344,14 @@ def transparency(photo, grey, disc, few):
     original = Image.fromarray(np.dstack([steps, disc * 255]).astype(np.uint8))
     add("png/grey-2-key.png", data, original, square=scene.centre(original.convert("RGBA")))
 
-    veils = bytes(255 - 12 * index for index in range(16))
-    data = saved(few, "png", bits=4, transparency=veils)
-    original = few.convert("RGBA")
-    original.putalpha(few.point(list(veils) + [255] * 240, "L"))
-    add("png/palette-4-veils.png", data, original, within=0)
-    one = saved(few, "png", bits=4, transparency=b"\xff\xff\x00")
-    original = few.convert("RGBA")
-    original.putalpha(few.point([255, 255, 0] + [255] * 253, "L"))
+    palette_alpha = bytes(255 - 12 * index for index in range(16))
+    data = encoded(quantized, "png", bits=4, transparency=palette_alpha)
+    original = quantized.convert("RGBA")
+    original.putalpha(quantized.point(list(palette_alpha) + [255] * 240, "L"))
+    add("png/palette-4-translucent.png", data, original, within=0)
+    one = encoded(quantized, "png", bits=4, transparency=b"\xff\xff\x00")
+    original = quantized.convert("RGBA")
+    original.putalpha(quantized.point([255, 255, 0] + [255] * 253, "L"))
     add("png/palette-4-hole.png", one, original, within=0)
 
 
@@ -362,14 +363,14 @@ def webps():
     add("webp/lossless.webp", webp(photo, "-lossless -z 9"), photo, within=0)
     add("webp/lossy-alpha.webp", webp(clear, "-q 88"), clear)
     add("webp/lossless-alpha.webp", webp(clear, "-lossless -exact -z 9"), clear, within=0)
-    few = photo.quantize(9, dither=Image.Dither.NONE).convert("RGB")
-    add("webp/lossless-palette.webp", webp(few, "-lossless -z 9"), few, within=0)
+    quantized = photo.quantize(9, dither=Image.Dither.NONE).convert("RGB")
+    add("webp/lossless-palette.webp", webp(quantized, "-lossless -z 9"), quantized, within=0)
     for width, height in [(1, 1), (17, 13), (97, 61)]:
         small = photo.resize((width, height), Image.Resampling.BOX)
         add(f"webp/{width}x{height}.webp", webp(small, "-q 88"), small, within=14)
 
     later = photo.transpose(Image.Transpose.ROTATE_180)
-    frames = {"one.png": saved(photo, "png"), "two.png": saved(later, "png")}
+    frames = {"one.png": encoded(photo, "png"), "two.png": encoded(later, "png")}
     for name, kind in {"animated": "-lossy -q 88", "animated-lossless": "-lossless"}.items():
         data = tool(f"img2webp -loop 0 {kind} -d 90 {{one.png}} {{two.png}} -o {{out.webp}}", **frames)
         add(f"webp/{name}.webp", data, photo)
@@ -377,26 +378,26 @@ def webps():
 
 def gifs():
     photo = scene.photo()
-    few = photo.quantize(32, dither=Image.Dither.NONE)
-    shown = few.convert("RGB")
-    add("gif/plain.gif", saved(few, "gif", interlace=0), shown, within=0)
-    add("gif/interlaced.gif", saved(few, "gif", interlace=1), shown, within=0)
+    quantized = photo.quantize(32, dither=Image.Dither.NONE)
+    rgb = quantized.convert("RGB")
+    add("gif/plain.gif", encoded(quantized, "gif", interlace=0), rgb, within=0)
+    add("gif/interlaced.gif", encoded(quantized, "gif", interlace=1), rgb, within=0)
 
-    hole = np.where(scene.cut_out(), np.asarray(few), 32).astype(np.uint8)
+    hole = np.where(scene.cut_out(), np.asarray(quantized), 32).astype(np.uint8)
     holed = Image.fromarray(hole, "P")
-    holed.putpalette(few.getpalette()[:96] + [255, 0, 255])
-    original = shown.convert("RGBA")
+    holed.putpalette(quantized.getpalette()[:96] + [255, 0, 255])
+    original = rgb.convert("RGBA")
     original.putalpha(Image.fromarray(scene.cut_out().astype(np.uint8) * 255))
-    add("gif/transparent.gif", saved(holed, "gif", transparency=32), original, within=0)
+    add("gif/transparent.gif", encoded(holed, "gif", transparency=32), original, within=0)
 
-    later = few.transpose(Image.Transpose.ROTATE_180)
-    data = saved(few, "gif", save_all=True, append_images=[later], duration=90, loop=0)
-    add("gif/animated.gif", data, shown, within=0)
+    later = quantized.transpose(Image.Transpose.ROTATE_180)
+    data = encoded(quantized, "gif", save_all=True, append_images=[later], duration=90, loop=0)
+    add("gif/animated.gif", data, rgb, within=0)
 
-    # Around a first frame that does not fill its screen there is nothing, as browsers show it.
-    small = few.crop((0, 0, 40, 30))
+    # Pixels outside the first frame are transparent, as in browsers.
+    small = quantized.crop((0, 0, 40, 30))
     convert = "/usr/bin/convert -size 96x64 {in.gif} -repage 96x64+30+20 {out.gif}"
-    data = tool(convert, **{"in.gif": saved(small, "gif")})
+    data = tool(convert, **{"in.gif": encoded(small, "gif")})
     original = Image.new("RGBA", (96, 64))
     original.paste(small.convert("RGB"), (30, 20))
     add("gif/small-frame.gif", data, original, square=scene.centre(original))
@@ -422,17 +423,17 @@ def avifs():
         add(f"avif/{name}.avif", avif(image, options), image)
     odd = photo.resize((97, 61), Image.Resampling.BOX)
     add("avif/97x61.avif", avif(odd, "-y 420"), odd)
-    # Two tiles, as large pictures have them.
+    # A grid of two tiles.
     tiles = photo.resize((128, 64), Image.Resampling.LANCZOS)
     add("avif/grid.avif", avif(tiles, "-y 420 -g 2x1"), tiles)
     for angle, stored in {1: STORED[8], 2: STORED[3], 3: STORED[6]}.items():
-        add(f"avif/turned-{angle * 90}.avif", avif(photo.transpose(stored), f"-y 420 --irot {angle}"), photo)
+        add(f"avif/rotated-{angle * 90}.avif", avif(photo.transpose(stored), f"-y 420 --irot {angle}"), photo)
     later = photo.transpose(Image.Transpose.ROTATE_180)
-    data = saved(photo, "avif", save_all=True, append_images=[later], quality=80, max_threads=1)
-    # The time it was made at is in there three times.
+    data = encoded(photo, "avif", save_all=True, append_images=[later], quality=80, max_threads=1)
+    # Zero the creation and modification times of the three header boxes.
     for box in (b"mvhd", b"tkhd", b"mdhd"):
         at = data.index(box) + 8
-        assert data[at - 4] == 1, "a box with short times"
+        assert data[at - 4] == 1, "a box with 32-bit times"
         data = data[:at] + bytes(16) + data[at + 16 :]
     add("avif/animated.avif", data, photo)
 
@@ -445,7 +446,7 @@ def heics():
     add("heic/444.heic", heic(photo, chroma=444), photo)
     add("heic/alpha.heic", heic(clear), clear)
     add("heic/97x61.heic", heic(photo.resize((97, 61), Image.Resampling.BOX)), photo.resize((97, 61)))
-    # Deeper than eight bits, as newer phones store them.
+    # 10 bits per sample, as newer phones store them.
     wide = np.asarray(photo).astype(np.uint16) * 257
     ten = pillow_heif.from_bytes("RGB;16", photo.size, wide.tobytes())
     file = io.BytesIO()
@@ -467,19 +468,20 @@ def orientations():
         data = oriented(jpeg(stored, sampling), "jpg", orientation)
         add(f"orientation/{orientation}.jpg", data, photo)
         if orientation in (2, 5, 6, 8):
-            # Every pixel is where it was, so all have the same square.
-            keep(f"orientation/{orientation}.png", oriented(png(stored, 2, 8), "png", orientation))
+            # Lossless, so all share the reference of png/rgb-8.png.
+            write(f"orientation/{orientation}.png", oriented(png(stored, 2, 8), "png", orientation))
             data = oriented(webp(stored, "-lossless -z 9"), "webp", orientation)
-            keep(f"orientation/{orientation}.webp", data)
+            write(f"orientation/{orientation}.webp", data)
             for extension in ("png", "webp"):
-                seen = look((HERE / f"orientation/{orientation}.{extension}").read_bytes())
-                assert (on_white(seen) == on_white(scene.centre(photo))).all(), orientation
-    # As phones write it: little-endian, with a thumbnail that has an orientation of its own.
+                decoded = reference((HERE / f"orientation/{orientation}.{extension}").read_bytes())
+                assert (on_white(decoded) == on_white(scene.centre(photo))).all(), orientation
+    # As phones write it: little-endian, with a thumbnail that has its own orientation.
     thumbnail = oriented(jpeg(photo.resize((24, 16))), "jpg", 3)
     data = jpeg(photo.transpose(STORED[6]), "-sample 2x2")
-    words = "exiftool -q -n -overwrite_original -ExifByteOrder=II -Orientation=6 -Make=Pinhole -GPSLatitude=47.3769"
+    tags = "-ExifByteOrder=II -Orientation=6 -Make=Pinhole -GPSLatitude=47.3769"
+    command = f"exiftool -q -n -overwrite_original {tags}"
     data = tool(
-        f"{words} -ThumbnailImage<={{small}} {{photo.jpg}}", **{"photo.jpg": data, "small": thumbnail}
+        f"{command} -ThumbnailImage<={{small}} {{photo.jpg}}", **{"photo.jpg": data, "small": thumbnail}
     )
     add("orientation/phone.jpg", data, photo)
 
@@ -487,7 +489,7 @@ def orientations():
 def profiles():
     chart = Image.fromarray(scene.chart())
 
-    # In gamut: sRGB colours in the numbers of the other space, so that the original is what must be seen.
+    # In gamut: sRGB colours converted to the other colour space, so the reference is the original.
     def numbers(profile):
         profile = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         return ImageCms.profileToProfile(chart, SRGB, profile, outputMode="RGB")
@@ -497,7 +499,7 @@ def profiles():
     add("profiles/none.jpg", jpeg(chart, quality=95), chart)
     add("profiles/p3.jpg", tagged(p3, P3), chart)
     add("profiles/p3-420.jpg", jpeg_profile(jpeg(p3, "-sample 2x2", quality=95), P3), chart)
-    add("profiles/p3-in-parts.jpg", tagged(p3, P3, parts=3), chart)
+    add("profiles/p3-in-segments.jpg", tagged(p3, P3, segments=3), chart)
     add("profiles/p3.png", png_profile(png(p3, 2, 8), P3), chart)
     file = {"in.webp": webp(p3, "-lossless -z 9"), "p3.icc": P3}
     add("profiles/p3.webp", tool("webpmux -set icc {p3.icc} {in.webp} -o {out.webp}", **file), chart)
@@ -507,8 +509,8 @@ def profiles():
     veiled = chart.copy()
     veiled.putalpha(200)
     add("profiles/p3-alpha.png", png_profile(png(clear, 6, 8), P3), veiled)
-    turned = tagged(p3.transpose(STORED[6]), P3)
-    add("profiles/p3-turned.jpg", oriented(turned, "jpg", 6), chart)
+    stored = tagged(p3.transpose(STORED[6]), P3)
+    add("profiles/p3-rotated.jpg", oriented(stored, "jpg", 6), chart)
     add("profiles/adobe-rgb.jpg", tagged(numbers(adobe), adobe), chart)
     add("profiles/adobe-rgb.png", png_profile(png(numbers(adobe), 2, 8), adobe), chart)
     add("profiles/prophoto.jpg", tagged(numbers(wide), wide), chart)
@@ -516,16 +518,16 @@ def profiles():
     add("profiles/prophoto-16.png", png_profile(png(deep, 2, 16), wide), chart)
     add("profiles/swapped.jpg", tagged(numbers(swapped), swapped), chart)
     add("profiles/swapped.png", png_profile(png(numbers(swapped), 2, 8), swapped), chart)
-    few = numbers(swapped).quantize(32, dither=Image.Dither.NONE)
-    add("profiles/swapped-palette.png", png_profile(saved(few, "png"), swapped), chart)
-    # Without a matrix: a table, as scanners have them. Far from the chart, which is the point.
+    quantized = numbers(swapped).quantize(32, dither=Image.Dither.NONE)
+    add("profiles/swapped-palette.png", png_profile(encoded(quantized, "png"), swapped), chart)
+    # A lookup table profile without a matrix, as for scanners. The result differs from the chart on purpose.
     table = icc.rgb_table()
     add("profiles/table.jpg", tagged(chart, table), chart, within=60)
-    # The most colourful numbers, outside of sRGB: cut off, as screens do it.
-    loud = [(r, g, b) for r in (0, 128, 255) for g in (0, 128, 255) for b in (0, 255)][:16]
-    loud = Image.fromarray(scene.chart(loud))
-    add("profiles/p3-loud.png", png_profile(png(loud, 2, 8), P3), loud, within=30)
-    # A newer PNG says Display P3 in four bytes.
+    # Maximum saturation, out of the sRGB gamut: clipped.
+    saturated = [(r, g, b) for r in (0, 128, 255) for g in (0, 128, 255) for b in (0, 255)][:16]
+    saturated = Image.fromarray(scene.chart(saturated))
+    add("profiles/p3-max-saturation.png", png_profile(png(saturated, 2, 8), P3), saturated, within=30)
+    # The cICP chunk declares Display P3 in four bytes.
     add("profiles/p3-cicp.png", with_chunk(png(p3, 2, 8), b"cICP", bytes([12, 13, 0, 1])), chart, profile=P3)
 
     greys = np.asarray(chart.convert("L"))
@@ -536,7 +538,7 @@ def profiles():
     data = jpeg_profile(jpeg(chart.convert("L"), "-grayscale", quality=95), profile)
     add("profiles/grey-22.jpg", data, chart.convert("L"))
 
-    # Of no use: the numbers are shown as they are.
+    # Unusable profiles: the values are rgb as sRGB.
     for name, profile in {
         "truncated": P3[:200],
         "cmyk-on-rgb": icc.cmyk(),
@@ -549,7 +551,7 @@ def profiles():
     inks = [(c, m, y, k) for c in (0, 200) for m in (0, 200) for y in (0, 200) for k in (0, 110)]
     inks = Image.fromarray(scene.chart(inks), "CMYK")
     cmyk = icc.cmyk()
-    data = saved(inks, "jpeg", quality=95, subsampling=0)
+    data = encoded(inks, "jpeg", quality=95, subsampling=0)
     add("profiles/cmyk-none.jpg", data, inks.convert("RGB"))
     add("profiles/cmyk.jpg", jpeg_profile(data, cmyk), inks.convert("RGB"), within=60)
     add("profiles/ycck.jpg", jpeg_profile(ycck(inks, 95), cmyk), inks.convert("RGB"), within=60)
@@ -560,38 +562,38 @@ def profiles():
 
 
 def damaged():
-    """What viewers show without a word."""
+    """Slightly damaged files that viewers show without an error."""
     read = lambda path: (HERE / path).read_bytes()
     baseline, progressive = read("jpeg/baseline.jpg"), read("jpeg/progressive.jpg")
     png, webp, gif = read("png/rgb-8.png"), read("webp/lossy.webp"), read("gif/plain.gif")
-    behind = b"\0\0\0\x18ftypmp42 \xff\xda\xff\xd8 and whatever else a phone appends"
+    trailing = b"\0\0\0\x18ftypmp42 \xff\xda\xff\xd8 and whatever else a phone appends"
     note = with_chunk(png, b"tEXt", b"Comment\0none")
     at = note.index(b"none") + 4
     for name, data in {
-        "no-end.jpg": baseline[:-2],
-        "half-an-end.jpg": baseline[:-1],
-        "no-end-progressive.jpg": progressive[:-2],
-        "trailing.jpg": baseline + behind,
-        "second-picture.jpg": baseline + read("jpeg/1x1.jpg"),
+        "no-end-marker.jpg": baseline[:-2],
+        "half-end-marker.jpg": baseline[:-1],
+        "no-end-marker-progressive.jpg": progressive[:-2],
+        "trailing.jpg": baseline + trailing,
+        "second-image.jpg": baseline + read("jpeg/1x1.jpg"),
         "zeros-before-end.jpg": baseline[:-2] + bytes(40) + baseline[-2:],
         "fill-before-end.jpg": baseline[:-2] + b"\xff" * 9 + baseline[-2:],
         "fill-between-segments.jpg": baseline[:2] + b"\xff" * 5 + baseline[2:],
-        "no-end.png": png[:-12],
-        "half-an-end.png": png[:-6],
-        "trailing.png": png + behind,
+        "no-end-marker.png": png[:-12],
+        "half-end-marker.png": png[:-6],
+        "trailing.png": png + trailing,
         "wrong-checksum-of-text.png": note[:at] + b"\0\0\0\0" + note[at + 4 :],
-        "trailing.webp": webp + behind,
-        "no-end.gif": gif[:-1],
-        "trailing.gif": gif + behind,
-        "trailing.avif": read("avif/420.avif") + behind,
+        "trailing.webp": webp + trailing,
+        "no-end-marker.gif": gif[:-1],
+        "trailing.gif": gif + trailing,
+        "trailing.avif": read("avif/420.avif") + trailing,
     }.items():
-        keep(f"damaged/{name}", data)
+        write(f"damaged/{name}", data)
 
 
 def unreadable():
-    keep("unreadable/empty", b"")
-    keep("unreadable/text", b"Dear service, this is a photo. Believe me.\n")
-    keep("unreadable/page", b"<!doctype html><title>404</title><p>Not found\n")
+    write("unreadable/empty", b"")
+    write("unreadable/text", b"Dear service, this is a photo. Believe me.\n")
+    write("unreadable/page", b"<!doctype html><title>404</title><p>Not found\n")
     for path in (
         "jpeg/baseline.jpg",
         "jpeg/progressive.jpg",
@@ -610,26 +612,26 @@ def unreadable():
         data = (HERE / path).read_bytes()
         kind, name = path.split("/")
         stem, extension = name.split(".")
-        # An animation must be cut within its first frame.
+        # An animation must be truncated within its first frame.
         share = 4 if stem == "animated" else 2
-        keep(f"unreadable/{kind}-{stem}-half.{extension}", data[: len(data) // share])
+        write(f"unreadable/{kind}-{stem}-half.{extension}", data[: len(data) // share])
         if stem in ("baseline", "rgb-8", "lossy", "plain", "420"):
-            keep(f"unreadable/{kind}-header.{extension}", data[:32])
+            write(f"unreadable/{kind}-header.{extension}", data[:32])
 
 
 def resizing():
-    """What libvips makes of it with the same filter."""
-    detail = saved(scene.detail(), "png", optimize=True)
-    keep("resize/detail.png", detail)
+    """Reference images of libvips with the same filter."""
+    detail = encoded(scene.detail(), "png", optimize=True)
+    write("resize/detail.png", detail)
     for side in (200, 100, 37):
         command = f"vips resize {{in.png}} {{out.png}}[strip] {side / 512!r} --kernel lanczos3"
         data = tool(command, **{"in.png": detail})
         assert Image.open(io.BytesIO(data)).size == (side, side)
-        keep(f"resize/detail-{side}.png", data)
+        write(f"resize/detail-{side}.png", data)
 
 
 if __name__ == "__main__":
-    for part in (
+    for generate in (
         jpegs,
         pngs,
         webps,
@@ -642,5 +644,5 @@ if __name__ == "__main__":
         unreadable,
         resizing,
     ):
-        part()
-        print(part.__name__)
+        generate()
+        print(generate.__name__)

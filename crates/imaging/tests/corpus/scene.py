@@ -1,12 +1,12 @@
-"""What the pictures of the corpus show, and the centre square that everything is compared by."""
+"""The drawings of the corpus, and the centre crop used for comparison."""
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 WIDTH, HEIGHT = 96, 64
-FINE = 8
+SUPERSAMPLING = 8
 
-# In the numbers of sRGB: skin, leaves, sky, brick and the like, then primaries and greys.
+# sRGB values of natural colours (skin, leaves, sky, brick), then primaries and greys.
 COLOURS = [
     (116, 82, 68),
     (196, 150, 130),
@@ -28,8 +28,8 @@ COLOURS = [
 
 
 def photo(width=WIDTH, height=HEIGHT):
-    """Sky, sun, hills, a house and a word: smooth, detailed, and different in every orientation."""
-    w, h = width * FINE, height * FINE
+    """A landscape with a building and text: smooth, detailed, and different in every orientation."""
+    w, h = width * SUPERSAMPLING, height * SUPERSAMPLING
     y, x = np.mgrid[0:h, 0:w]
     u, v = x / w, y / h
     sky = np.stack([70 + 150 * v, 120 + 90 * v, 215 - 60 * v + 20 * u], -1)
@@ -50,8 +50,8 @@ def photo(width=WIDTH, height=HEIGHT):
     font = ImageFont.load_default(0.16 * h)
     draw.text((0.52 * w, 0.68 * h), "Pinhole", fill=(245, 240, 232), font=font)
     draw.text((0.24 * w, 0.08 * h), "f/192", fill=(40, 52, 84), font=font)
-    # As soft as a photo is at full size: a pixel's own colour would not survive any JPEG with halved colour.
-    image = image.filter(ImageFilter.GaussianBlur(FINE))
+    # Blurred like a photo at full size: chroma of single pixels would not survive 4:2:0 subsampling.
+    image = image.filter(ImageFilter.GaussianBlur(SUPERSAMPLING))
     return image.resize((width, height), Image.Resampling.BOX)
 
 
@@ -60,7 +60,7 @@ def grey():
 
 
 def alpha():
-    """Opaque in the middle, fading to the right, gone in one corner."""
+    """Opaque in the middle, fading to the right, transparent in one corner."""
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     fade = np.clip((84 - x) * 6 + y, 0, 255)
     corner = (x - 20) + y < 16
@@ -68,13 +68,13 @@ def alpha():
 
 
 def cut_out():
-    """Every pixel is there or not: a disc, off the centre."""
+    """A binary mask: a disc, off the centre."""
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     return np.hypot(x - 44, y - 36) < 27
 
 
 def chart(colours=COLOURS):
-    """Four by four flat patches of 16 pixels in the centre square, so that colour can be measured."""
+    """Four by four flat patches of 16 pixels in the centre square, for colour measurements."""
     side = HEIGHT // 4
     left = (WIDTH - HEIGHT) // 2
     bands = len(colours[0])
@@ -86,11 +86,11 @@ def chart(colours=COLOURS):
 
 
 def detail(side=512):
-    """A zone plate, lines, words and a photo: what a bad filter turns into false patterns."""
+    """A zone plate, lines, text and a photo, in which a bad filter causes aliasing."""
     y, x = np.mgrid[0:side, 0:side] / side
     radius = np.hypot(x - 0.5, y - 0.5)
     rings = 128 + 110 * np.cos(np.pi * side / 6 * radius**2)
-    # Few levels and no tint: the file stays small.
+    # Few grey levels keep the file small.
     rings = (rings / 8).round() * 8
     image = Image.fromarray(rings.clip(0, 255).astype(np.uint8)).convert("RGB")
     image.paste(photo(side // 2, side // 4), (0, side * 3 // 4))
@@ -98,8 +98,8 @@ def detail(side=512):
     draw = ImageDraw.Draw(image)
     font = ImageFont.load_default(side / 20)
     draw.rectangle((side * 0.55, side * 0.76, side, side), fill=(244, 242, 236))
-    for line, words in enumerate(["The quick brown", "fox jumps over", "the lazy dog 0123"]):
-        draw.text((side * 0.57, side * (0.78 + 0.07 * line)), words, fill=(30, 30, 40), font=font)
+    for line, text in enumerate(["The quick brown", "fox jumps over", "the lazy dog 0123"]):
+        draw.text((side * 0.57, side * (0.78 + 0.07 * line)), text, fill=(30, 30, 40), font=font)
     for step in range(24):
         draw.line((step * 9, 0, step * 4, side * 0.16), fill=(200, 40, 50), width=1 + step % 3)
     return image

@@ -1,4 +1,4 @@
-//! Small files that would be large work, refused from their header.
+//! Decompression bombs: small files that would be expensive to decode are rejected by their header.
 
 #![allow(clippy::disallowed_methods, reason = "the test bounds real time")]
 
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use imaging::{Error, Limits, ingest, probe};
 use jpeg_encoder::SamplingFactor;
 
-use crate::forge::{Tables, forged_webp};
-use crate::pictures::*;
+use crate::forged_webp::{CodeTables, forged_webp};
+use crate::test_images::*;
 
-/// Headers of these sizes, with little or nothing behind them.
+/// Headers that declare this size, with little or no data.
 fn headers(width: u32, height: u32) -> Vec<(&'static str, Vec<u8>)> {
     let mut png = png(&quarters(8, 8));
     png.truncate(8);
     let sides = [width.to_be_bytes(), height.to_be_bytes()].concat();
     png.extend(png_chunk(b"IHDR", &[sides, vec![8, 6, 0, 0, 0]].concat()));
-    png.extend(png_chunk(b"IDAT", &deflated(&[0; 1000])));
+    png.extend(png_chunk(b"IDAT", &zlib_compressed(&[0; 1000])));
     png.extend(png_chunk(b"IEND", &[]));
 
     let mut headers = vec![("PNG", png)];
@@ -40,18 +40,18 @@ fn headers(width: u32, height: u32) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn claims_of_too_many_pixels_are_refused_by_the_header() {
+fn headers_with_too_many_pixels_are_rejected() {
     for (width, height) in [(100_000, 100_000), (65_535, 65_535), (8_001, 8_000)] {
-        for (what, file) in headers(width, height) {
+        for (format, file) in headers(width, height) {
             let expected = Error::TooLarge { width, height, max_pixels: 64_000_000 };
-            assert_eq!(probe(&file, &LIMITS), Err(expected.clone()), "{what}");
-            assert_eq!(ingest(&file, &LIMITS), Err(expected), "{what}");
+            assert_eq!(probe(&file, &LIMITS), Err(expected.clone()), "{format}");
+            assert_eq!(ingest(&file, &LIMITS), Err(expected), "{format}");
         }
     }
 }
 
 #[test]
-fn the_limit_itself_is_allowed() {
+fn an_image_of_exactly_the_limit_is_accepted() {
     let file = png(&quarters(100, 80));
     assert!(ingest(&file, &Limits { max_pixels: 8000 }).is_ok());
     let error = ingest(&file, &Limits { max_pixels: 7999 }).unwrap_err();
@@ -59,17 +59,17 @@ fn the_limit_itself_is_allowed() {
 }
 
 #[test]
-fn no_pixels_are_no_picture() {
+fn headers_without_pixels_are_rejected() {
     for (width, height) in [(0, 100), (100, 0), (0, 0)] {
-        for (what, file) in headers(width, height) {
+        for (format, file) in headers(width, height) {
             let error = probe(&file, &LIMITS).unwrap_err();
-            assert!(matches!(error, Error::Damaged(_)), "{what}: {error:?}");
+            assert!(matches!(error, Error::Damaged(_)), "{format}: {error:?}");
         }
     }
 }
 
 #[test]
-fn a_jpeg_in_a_thousand_passes_is_refused_by_the_header() {
+fn a_jpeg_of_a_thousand_scans_is_rejected_by_its_header() {
     let file = jpeg_with(&quarters(64, 64), |encoder| encoder.set_progressive(true));
     let scan = file.windows(2).rposition(|pair| pair == [0xFF, 0xDA]).unwrap();
     let end = file.len() - 2;
@@ -81,7 +81,7 @@ fn a_jpeg_in_a_thousand_passes_is_refused_by_the_header() {
 }
 
 #[test]
-fn a_frame_larger_than_its_screen_is_refused() {
+fn a_frame_larger_than_its_screen_or_canvas_is_rejected() {
     let mut file = gif(8, 8, &[(0, 0, &quarters(8, 8))]);
     let frame = file.iter().position(|byte| *byte == 0x2C).unwrap();
     file[frame + 5..frame + 9].copy_from_slice(&[0xFF; 4]);
@@ -95,7 +95,7 @@ fn a_frame_larger_than_its_screen_is_refused() {
 }
 
 #[test]
-fn endless_headers_end() {
+fn a_jpeg_of_too_many_segments_is_rejected_quickly() {
     let xmp = [b"http://ns.adobe.com/xmp/extension/\0", &[7; 60][..]].concat();
     let segment = with_segment(&[0xFF, 0xD8], 0xE1, &xmp).split_off(2);
     let file = jpeg(&quarters(64, 64));
@@ -106,21 +106,21 @@ fn endless_headers_end() {
 }
 
 #[test]
-fn more_code_tables_than_any_encoder_makes_are_refused_by_the_header() {
-    let file = forged_webp(65_536, Tables::Empty);
+fn too_many_prefix_code_groups_are_rejected_by_the_header() {
+    let file = forged_webp(65_536, CodeTables::Empty);
     assert!(file.len() < 200_000);
     assert!(matches!(probe(&file, &LIMITS), Err(Error::Damaged(_))));
-    assert!(probe(&forged_webp(100, Tables::Largest), &LIMITS).is_ok());
+    assert!(probe(&forged_webp(100, CodeTables::Largest), &LIMITS).is_ok());
 }
 
 #[test]
-fn large_pictures_of_wasteful_kinds_have_a_lower_limit() {
+fn a_large_progressive_444_jpeg_has_a_lower_pixel_limit() {
     let mut file = jpeg_with(&quarters(64, 64), |encoder| {
         encoder.set_sampling_factor(SamplingFactor::F_1_1);
         encoder.set_progressive(true);
     });
     let frame = file.windows(2).position(|pair| pair == [0xFF, 0xC2]).expect("a frame");
     file[frame + 5..frame + 9].copy_from_slice(&[0x1F, 0x40, 0x1F, 0x40]);
-    let words = probe(&file, &LIMITS).unwrap_err().to_string();
-    assert!(words.starts_with("the photo has 64 megapixels (8000 × 8000) and 5"), "{words}");
+    let message = probe(&file, &LIMITS).unwrap_err().to_string();
+    assert!(message.starts_with("the photo has 64 megapixels (8000 × 8000) and 5"), "{message}");
 }

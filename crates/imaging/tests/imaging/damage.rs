@@ -1,9 +1,9 @@
-//! Files that were cut, spoilt or made up.
+//! Truncated, corrupt and forged files.
 
 use imaging::{Error, OutputFormat, ingest, render};
 use model::Size;
 
-use crate::pictures::*;
+use crate::test_images::*;
 
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let image = quarters(64, 48);
@@ -22,31 +22,31 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn half_a_picture_is_damaged() {
+fn truncated_images_are_rejected() {
     for (what, file) in samples() {
         assert!(ingest(&file, &LIMITS).is_ok(), "{what}");
-        for share in [2, 10, 50, 90] {
-            let cut = &file[..file.len() * share / 100];
-            let error = ingest(cut, &LIMITS).unwrap_err();
-            let damaged = matches!(error, Error::Damaged(_)) || cut.len() < 12;
-            assert!(damaged, "{what} at {share} %: {error:?}");
+        for percent in [2, 10, 50, 90] {
+            let truncated = &file[..file.len() * percent / 100];
+            let error = ingest(truncated, &LIMITS).unwrap_err();
+            let is_expected = matches!(error, Error::Damaged(_)) || truncated.len() < 12;
+            assert!(is_expected, "{what} truncated to {percent} %: {error:?}");
         }
     }
 }
 
 #[test]
-fn a_jpeg_without_its_last_bytes_or_with_more_is_fine() {
+fn a_jpeg_without_eoi_or_with_trailing_bytes_is_accepted() {
     for image in [quarters(640, 480), paint(640, 480, |_, _| RED), noise(640, 480).into()] {
         let file = jpeg(&image);
-        let whole = ingested(&file);
-        assert_eq!(ingested(&file[..file.len() - 2]).masters, whole.masters);
-        let behind = [&file[..], b"a video, \xFF\xDA and what else phones append"].concat();
-        assert_eq!(ingested(&behind).masters, whole.masters);
+        let complete = ingested(&file);
+        assert_eq!(ingested(&file[..file.len() - 2]).masters, complete.masters);
+        let trailing = [&file[..], b"a video, \xFF\xDA and more trailing bytes"].concat();
+        assert_eq!(ingested(&trailing).masters, complete.masters);
     }
 }
 
 #[test]
-fn a_broken_master_is_nobodys_fault() {
+fn a_corrupt_master_is_an_internal_error() {
     let file = ingested(&jpeg(&quarters(100, 100))).masters.remove(0).bytes;
     let huge = png(&quarters(2100, 2100));
     for master in [&file[..file.len() / 2], &file[..10], b"", b"text", &huge] {

@@ -1,15 +1,15 @@
-//! Every kind of picture that may come, and the refusal of those that may not.
+//! Every supported input format is decoded, and other files are rejected.
 
 use image::{DynamicImage, ImageBuffer, Luma, LumaA, Rgb, Rgba};
 use imaging::{Error, InputFormat, ingest, probe};
 use jpeg_encoder::SamplingFactor;
 
-use crate::pictures::*;
+use crate::test_images::*;
 
 #[test]
-fn the_format_is_told_by_its_bytes() {
+fn the_format_is_recognized_by_its_signature() {
     let image = quarters(70, 50);
-    for (source, file) in [
+    for (format, file) in [
         (InputFormat::Jpeg, jpeg(&image)),
         (InputFormat::Png, png(&image)),
         (InputFormat::WebP, webp(&image)),
@@ -17,15 +17,15 @@ fn the_format_is_told_by_its_bytes() {
         (InputFormat::Gif, gif(70, 50, &[(0, 0, &image)])),
     ] {
         let probe = probe(&file, &LIMITS).unwrap();
-        assert_eq!((probe.format, probe.width, probe.height), (source, 70, 50));
-        let master = top(&file);
-        assert_colour(&master, 3, 3, RED, &format!("{source:?}"));
-        assert_colour(&master, 46, 46, YELLOW, &format!("{source:?}"));
+        assert_eq!((probe.format, probe.width, probe.height), (format, 70, 50));
+        let master = decode_largest_master(&file);
+        assert_colour(&master, 3, 3, RED, &format!("{format:?}"));
+        assert_colour(&master, 46, 46, YELLOW, &format!("{format:?}"));
     }
 }
 
 #[test]
-fn other_files_are_refused_with_the_names_of_those_that_work() {
+fn unsupported_files_are_rejected_with_the_list_of_formats() {
     let video = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom";
     for file in [&b""[..], b"G", b"hello, world", b"<svg xmlns='x'/>", b"BM6\0\0\0\0\0", video] {
         for error in [probe(file, &LIMITS).unwrap_err(), ingest(file, &LIMITS).unwrap_err()] {
@@ -36,31 +36,31 @@ fn other_files_are_refused_with_the_names_of_those_that_work() {
 }
 
 #[test]
-fn sixteen_bits_become_eight() {
+fn sixteen_bit_images_are_reduced_to_eight() {
     let rgb = ImageBuffer::from_pixel(40, 40, Rgb([220 << 8, 30 << 8, 30 << 8]));
-    assert_colour(&top(&png(&DynamicImage::ImageRgb16(rgb))), 20, 20, RED, "RGB");
+    assert_colour(&decode_largest_master(&png(&DynamicImage::ImageRgb16(rgb))), 20, 20, RED, "RGB");
     let rgba = ImageBuffer::from_pixel(40, 40, Rgba([220 << 8, 30 << 8, 30 << 8, 99 << 8]));
-    let seen = top(&png(&DynamicImage::ImageRgba16(rgba)));
-    assert_colour(&seen, 20, 20, RED, "RGBA");
-    assert_eq!(seen.get_pixel(20, 20).0[3], 99);
+    let decoded = decode_largest_master(&png(&DynamicImage::ImageRgba16(rgba)));
+    assert_colour(&decoded, 20, 20, RED, "RGBA");
+    assert_eq!(decoded.get_pixel(20, 20).0[3], 99);
     let grey = ImageBuffer::from_pixel(40, 40, Luma([77 << 8]));
-    assert_colour(&top(&png(&DynamicImage::ImageLuma16(grey))), 20, 20, [77; 3], "grey");
+    assert_colour(&decode_largest_master(&png(&DynamicImage::ImageLuma16(grey))), 20, 20, [77; 3], "grey");
 }
 
 #[test]
 fn grey_stays_grey() {
     let grey: DynamicImage = ImageBuffer::from_pixel(40, 40, Luma([77_u8])).into();
-    assert_colour(&top(&png(&grey)), 20, 20, [77; 3], "PNG");
-    assert_colour(&top(&jpeg(&grey)), 20, 20, [77; 3], "JPEG");
+    assert_colour(&decode_largest_master(&png(&grey)), 20, 20, [77; 3], "PNG");
+    assert_colour(&decode_largest_master(&jpeg(&grey)), 20, 20, [77; 3], "JPEG");
     let alpha = DynamicImage::ImageLumaA8(ImageBuffer::from_pixel(400, 300, LumaA([77, 99])));
-    let seen = top(&png(&alpha));
-    assert_colour(&seen, 20, 20, [77; 3], "PNG with alpha");
-    assert_eq!(seen.get_pixel(20, 20).0[3], 99);
+    let decoded = decode_largest_master(&png(&alpha));
+    assert_colour(&decoded, 20, 20, [77; 3], "PNG with alpha");
+    assert_eq!(decoded.get_pixel(20, 20).0[3], 99);
 }
 
 #[test]
-fn palettes_are_looked_up() {
-    // Two bits a pixel, a third of the row each: red, green and an invisible blue.
+fn palettes_are_expanded() {
+    // Two bits per pixel, a third of the row each: red, green and a fully transparent blue.
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, 12, 12);
     encoder.set_color(png::ColorType::Indexed);
@@ -72,42 +72,42 @@ fn palettes_are_looked_up() {
     writer.write_image_data(&row.repeat(12)).unwrap();
     drop(writer);
 
-    let seen = top(&file);
-    assert_colour(&seen, 1, 5, RED, "the left third");
-    assert_colour(&seen, 6, 5, GREEN, "the middle third");
-    assert_eq!(seen.get_pixel(10, 5).0[3], 0);
+    let decoded = decode_largest_master(&file);
+    assert_colour(&decoded, 1, 5, RED, "the left third");
+    assert_colour(&decoded, 6, 5, GREEN, "the middle third");
+    assert_eq!(decoded.get_pixel(10, 5).0[3], 0);
 }
 
 #[test]
-fn only_the_first_frame_of_an_animation_is_shown() {
+fn only_the_first_frame_of_an_animation_is_decoded() {
     let plain = |colour| paint(60, 40, move |_, _| colour);
     let (first, second) = (plain(GREEN), plain(RED));
     let file = gif(60, 40, &[(0, 0, &first), (0, 0, &second)]);
-    assert_colour(&top(&file), 20, 20, GREEN, "GIF");
+    assert_colour(&decode_largest_master(&file), 20, 20, GREEN, "GIF");
 
     let file = animated_webp((60, 40), &[&first, &second]);
     assert_eq!(probe(&file, &LIMITS).unwrap().width, 60);
-    assert_colour(&top(&file), 20, 20, GREEN, "WebP");
+    assert_colour(&decode_largest_master(&file), 20, 20, GREEN, "WebP");
 }
 
 #[test]
-fn a_frame_stands_where_it_belongs_on_its_screen() {
-    // The second and the third reach beyond it, the last lies beside it.
-    for (left, top_edge, shown) in
+fn a_gif_frame_is_placed_on_its_logical_screen() {
+    // The second and the third frame extend beyond the screen, the last is outside of it.
+    for (left, top, visible) in
         [(40, 20, (55, 35)), (60, 20, (75, 35)), (20, 70, (35, 75)), (80, 0, (99, 99))]
     {
-        let file = gif(80, 80, &[(left, top_edge, &paint(30, 30, |_, _| BLUE))]);
-        let seen = top(&file);
-        assert_eq!(seen.get_pixel(10, 10).0[3], 0);
-        let (x, y) = shown;
+        let file = gif(80, 80, &[(left, top, &paint(30, 30, |_, _| BLUE))]);
+        let decoded = decode_largest_master(&file);
+        assert_eq!(decoded.get_pixel(10, 10).0[3], 0);
+        let (x, y) = visible;
         if x < 80 {
-            assert_colour(&seen, x, y, BLUE, "the frame");
+            assert_colour(&decoded, x, y, BLUE, "the frame");
         }
     }
 }
 
 #[test]
-fn jpegs_of_every_make() {
+fn jpegs_of_every_subsampling_and_coding_are_decoded() {
     let image = quarters(203, 101);
     for sampling in [
         SamplingFactor::F_1_1,
@@ -125,7 +125,7 @@ fn jpegs_of_every_make() {
                     encoder.set_optimized_huffman_tables(optimised);
                 });
                 let what = format!("{sampling:?}, progressive {progressive}, optimised {optimised}");
-                let master = top(&file);
+                let master = decode_largest_master(&file);
                 assert_colour(&master, 10, 10, RED, &what);
                 assert_colour(&master, 90, 90, YELLOW, &what);
             }

@@ -1,13 +1,13 @@
-//! The crate through its public face: real files in, real files out, read back by another decoder.
+//! Tests of the public API: encoded files in, encoded files out, decoded with another decoder.
 
+mod alpha;
 mod bombs;
-mod colours;
+mod colour_profiles;
 mod containers;
+mod crop_and_resize;
 mod damage;
-mod forge;
+mod forged_webp;
 mod formats;
 mod metadata;
 mod orientation;
-mod pictures;
-mod squares;
-mod transparency;
+mod test_images;

@@ -1,29 +1,29 @@
-//! Nothing the camera or the editor wrote about the picture leaves the service.
+//! Metadata of an upload occurs neither in masters nor in rendered images.
 
 use imaging::{OutputFormat, render};
 use model::Size;
 
-use crate::pictures::*;
+use crate::test_images::*;
 
 const SECRET: &str = "SECRET 47.3769N 8.5417E";
 
 #[test]
-fn metadata_of_the_upload_is_in_nothing_that_is_kept_or_served() {
-    for (what, file) in loaded() {
-        assert!(contains(&file, SECRET.as_bytes()), "{what}: nothing to hide");
+fn masters_and_renders_contain_no_metadata_of_the_upload() {
+    for (what, file) in uploads_with_metadata() {
+        assert!(contains(&file, SECRET.as_bytes()), "{what}: the upload has no metadata");
         let ingested = ingested(&file);
         let mut files: Vec<Vec<u8>> = ingested.masters.iter().map(|master| master.bytes.clone()).collect();
         for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
             files.push(render(&files[0], Size::new(200).unwrap(), format).unwrap());
         }
         for file in files {
-            assert!(!contains(&file, b"SECRET"), "{what}");
-            assert_bare(&file, what);
+            assert!(!contains(&file, b"SECRET"), "{what}: metadata in the output");
+            assert_no_metadata(&file, what);
         }
     }
 }
 
-fn loaded() -> Vec<(&'static str, Vec<u8>)> {
+fn uploads_with_metadata() -> Vec<(&'static str, Vec<u8>)> {
     let image = quarters(300, 280);
     let text = SECRET.as_bytes();
     let exif = exif(1, SECRET);
@@ -58,21 +58,21 @@ fn loaded() -> Vec<(&'static str, Vec<u8>)> {
 
     let mut gif_file = gif(300, 280, &[(0, 0, &image)]);
     let comment = [&[0x21, 0xFE, text.len() as u8], text, &[0]].concat();
-    // The first block comes behind the palette, whose size stands in the header.
+    // The first block follows the global colour table, whose size is in the header.
     let blocks = 13 + (6 << (gif_file[10] & 7)) * usize::from(gif_file[10] >> 7);
     gif_file.splice(blocks..blocks, comment);
 
     vec![("JPEG", jpeg_file), ("PNG", png_file), ("WebP", webp_file), ("GIF", gif_file)]
 }
 
-/// Only what a decoder needs to show the pixels.
+/// Asserts that a file has only the segments or chunks that a decoder needs.
 #[track_caller]
-fn assert_bare(file: &[u8], what: &str) {
+fn assert_no_metadata(file: &[u8], what: &str) {
     if let Some(mut rest) = file.strip_prefix(b"RIFF") {
         rest = &rest[8..];
         while !rest.is_empty() {
             let name = std::str::from_utf8(&rest[..4]).expect("a chunk");
-            assert!(["VP8 ", "VP8L", "VP8X", "ALPH"].contains(&name), "{what}: a chunk {name}");
+            assert!(["VP8 ", "VP8L", "VP8X", "ALPH"].contains(&name), "{what}: unexpected chunk {name}");
             let length = u32::from_le_bytes(rest[4..8].try_into().expect("four bytes")) as usize;
             rest = &rest[8 + length + length % 2..];
         }
@@ -81,10 +81,10 @@ fn assert_bare(file: &[u8], what: &str) {
         while file[at + 1] != 0xDA {
             let marker = file[at + 1];
             let known = matches!(marker, 0xE0 | 0xDB | 0xC0 | 0xC4 | 0xDD);
-            assert!(known, "{what}: a segment {marker:x}");
+            assert!(known, "{what}: unexpected segment {marker:x}");
             at += 2 + usize::from(u16::from_be_bytes([file[at + 2], file[at + 3]]));
         }
-        assert!(file.ends_with(&[0xFF, 0xD9]), "{what}: something behind the picture");
+        assert!(file.ends_with(&[0xFF, 0xD9]), "{what}: bytes after EOI");
     }
 }
 

@@ -1,8 +1,8 @@
 use imaging::{Error, InputFormat, strip};
 
 #[test]
-fn what_has_no_picture_is_an_error() {
-    for (file, source) in [
+fn files_without_an_image_are_rejected() {
+    for (file, format) in [
         (&b""[..], InputFormat::Jpeg),
         (b"\xFF\xD8\xFF\xD9", InputFormat::Jpeg),
         (b"\xFF\xD8\xFF\xDA\0\x02data\xFF\xD9", InputFormat::Jpeg),
@@ -15,21 +15,22 @@ fn what_has_no_picture_is_an_error() {
         (b"\0\0\0\x10ftypavif\0\0\0\0", InputFormat::Avif),
         (b"\0\0\0\x08mdat", InputFormat::Heic),
     ] {
-        let result = strip(file, source);
-        assert!(matches!(result, Err(Error::Damaged(_))), "{source:?} {}: {result:?}", file.escape_ascii());
+        let result = strip(file, format);
+        assert!(matches!(result, Err(Error::Damaged(_))), "{format:?} {}: {result:?}", file.escape_ascii());
     }
 }
 
-/// Every beginning of a file, and every byte of it changed: nothing panics, and what comes out is clean.
+/// Every prefix of a file and every byte changed: stripping never panics, and its output needs no further
+/// strip.
 #[test]
-fn no_damage_gets_in_the_way() {
+fn stripping_damaged_files_never_panics_and_is_idempotent() {
     let files: [(&[u8], InputFormat); 3] = [
         (include_bytes!("files/still.avif"), InputFormat::Avif),
         (include_bytes!("files/sequence.avif"), InputFormat::Avif),
         (include_bytes!("files/thumbnail.heic"), InputFormat::Heic),
     ];
-    for (file, source) in files {
-        let beginnings = (0..file.len()).map(|end| file[..end].to_vec());
+    for (file, format) in files {
+        let truncated = (0..file.len()).map(|end| file[..end].to_vec());
         let changed = (0..file.len()).flat_map(|at| {
             [0x00, 0x01, 0x7F, 0xFF].map(|byte| {
                 let mut file = file.to_vec();
@@ -37,10 +38,10 @@ fn no_damage_gets_in_the_way() {
                 file
             })
         });
-        for file in beginnings.chain(changed) {
-            if let Ok((kept, _)) = strip(&file, source) {
-                let (again, removed) = strip(&kept, source).unwrap();
-                assert!(again == kept && removed.is_empty(), "a second time changes something");
+        for file in truncated.chain(changed) {
+            if let Ok((stripped, _)) = strip(&file, format) {
+                let (again, removed) = strip(&stripped, format).unwrap();
+                assert!(again == stripped && removed.is_empty(), "stripping again changes the file");
             }
         }
     }

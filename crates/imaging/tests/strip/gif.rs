@@ -1,25 +1,25 @@
 use imaging::InputFormat::Gif;
 
-use super::kept;
+use super::strip_and_check;
 
-const CONTROL: &[u8] = b"!\xF9\x04\x01\x0A\0\x05\0";
+const GRAPHIC_CONTROL: &[u8] = b"!\xF9\x04\x01\x0A\0\x05\0";
 const FRAME: &[u8] = b",\0\0\0\0\x01\0\x01\0\x80RGBRGB\x02\x03abc\x02de\0";
 
-fn picture(parts: &[&[u8]]) -> Vec<u8> {
+fn gif(blocks: &[&[u8]]) -> Vec<u8> {
     let screen = b"GIF89a\x01\0\x01\0\x81\0\0RGBRGBRGBRGB";
-    [&screen[..], &parts.concat()].concat()
+    [&screen[..], &blocks.concat()].concat()
 }
 
 #[test]
-fn keeps_frames_timing_and_colours() {
-    let rounds = b"!\xFF\x0BNETSCAPE2.0\x03\x01\x05\0\0";
+fn frames_timing_loop_count_and_profile_are_copied() {
+    let loop_count = b"!\xFF\x0BNETSCAPE2.0\x03\x01\x05\0\0";
     let profile = b"!\xFF\x0BICCRGBG1012\x07profile\x02ab\0";
-    let file = picture(&[rounds, profile, CONTROL, FRAME, CONTROL, FRAME, b";"]);
-    assert_eq!(kept(&file, Gif, ""), file);
+    let file = gif(&[loop_count, profile, GRAPHIC_CONTROL, FRAME, GRAPHIC_CONTROL, FRAME, b";"]);
+    assert_eq!(strip_and_check(&file, Gif, ""), file);
 }
 
 #[test]
-fn names_what_it_leaves_out() {
+fn removed_extensions_are_reported() {
     for (extension, removed) in [
         (&b"!\xFE\x06SECRET\x06SECRET\0"[..], "comment"),
         (b"!\x01\x0C............\x06SECRET\0", "other"),
@@ -29,19 +29,19 @@ fn names_what_it_leaves_out() {
         (b"!\xFF\x0BNETSCAPE2.0\x05\x02\0\0\0\0\0", ""),
         (b"\0\0", ""),
     ] {
-        let file = picture(&[extension, CONTROL, extension, FRAME, extension, b";"]);
-        assert_eq!(kept(&file, Gif, removed), picture(&[CONTROL, FRAME, b";"]));
+        let file = gif(&[extension, GRAPHIC_CONTROL, extension, FRAME, extension, b";"]);
+        assert_eq!(strip_and_check(&file, Gif, removed), gif(&[GRAPHIC_CONTROL, FRAME, b";"]));
     }
 }
 
 #[test]
-fn ends_where_the_picture_ends() {
-    let whole = picture(&[FRAME, b";"]);
-    assert_eq!(kept(&picture(&[FRAME, b";SECRET"]), Gif, "other"), whole);
-    assert_eq!(kept(&picture(&[FRAME, b"SECRET"]), Gif, "other"), whole);
-    assert_eq!(kept(&picture(&[FRAME]), Gif, ""), whole);
-    assert_eq!(kept(&picture(&[FRAME, &FRAME[..9]]), Gif, "other"), whole);
-    // Within its last block.
-    let cut = picture(&[&FRAME[..FRAME.len() - 2]]);
-    assert_eq!(kept(&cut, Gif, ""), picture(&[&FRAME[..FRAME.len() - 4], b"\x01d\0;"]));
+fn trailing_bytes_are_removed_and_truncated_files_terminated() {
+    let complete = gif(&[FRAME, b";"]);
+    assert_eq!(strip_and_check(&gif(&[FRAME, b";SECRET"]), Gif, "other"), complete);
+    assert_eq!(strip_and_check(&gif(&[FRAME, b"SECRET"]), Gif, "other"), complete);
+    assert_eq!(strip_and_check(&gif(&[FRAME]), Gif, ""), complete);
+    assert_eq!(strip_and_check(&gif(&[FRAME, &FRAME[..9]]), Gif, "other"), complete);
+    // Truncated within the last sub-block.
+    let truncated = gif(&[&FRAME[..FRAME.len() - 2]]);
+    assert_eq!(strip_and_check(&truncated, Gif, ""), gif(&[&FRAME[..FRAME.len() - 4], b"\x01d\0;"]));
 }

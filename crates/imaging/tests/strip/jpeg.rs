@@ -1,6 +1,6 @@
 use imaging::InputFormat::Jpeg;
 
-use super::{exif, kept};
+use super::{exif, strip_and_check};
 
 const JFIF: &[u8] = b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0";
 
@@ -8,25 +8,25 @@ fn segment(marker: u8, body: &[u8]) -> Vec<u8> {
     [&[0xFF, marker], &(body.len() as u16 + 2).to_be_bytes()[..], body].concat()
 }
 
-/// Two scans, and something before each of them and behind the last.
-fn picture(header: &[u8], between: &[u8], behind: &[u8]) -> Vec<u8> {
+/// Two scans, with optional segments before each of them and bytes after the end.
+fn jpeg(header: &[u8], between_scans: &[u8], trailing: &[u8]) -> Vec<u8> {
     let tables = [segment(0xDB, &[1; 65]), segment(0xC4, &[2; 20]), segment(0xDD, &[0, 4])].concat();
     let frame = segment(0xC2, &[8, 0, 8, 0, 8, 1, 1, 0x11, 0]);
     let scan = [segment(0xDA, &[1, 1, 0, 0, 63, 0]), b"\x12\xFF\0\x34\xFF\xD0\x56".to_vec()].concat();
-    [&[0xFF, 0xD8], header, &tables, &frame, &scan, between, &scan, &[0xFF, 0xD9], behind].concat()
+    [&[0xFF, 0xD8], header, &tables, &frame, &scan, between_scans, &scan, &[0xFF, 0xD9], trailing].concat()
 }
 
 #[test]
-fn keeps_tables_scans_and_colours() {
+fn tables_scans_and_colour_segments_are_copied() {
     let icc = segment(0xE2, b"ICC_PROFILE\0\x01\x01profile");
     let adobe = segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01");
     let header = [segment(0xE0, JFIF), icc, adobe].concat();
-    let file = picture(&header, &[], &[]);
-    assert_eq!(kept(&file, Jpeg, ""), file);
+    let file = jpeg(&header, &[], &[]);
+    assert_eq!(strip_and_check(&file, Jpeg, ""), file);
 }
 
 #[test]
-fn names_what_it_leaves_out() {
+fn removed_segments_are_reported() {
     let app1 = |name: &[u8], body: &[u8]| segment(0xE1, &[name, body].concat());
     let photoshop =
         |id: &[u8]| segment(0xED, &[b"Photoshop 3.0\x008BIM", id, b"\0\0\0\0\0\x06SECRET"].concat());
@@ -46,35 +46,38 @@ fn names_what_it_leaves_out() {
         (segment(0xEB, b"SECRET"), "other"),
         (segment(0xFE, b"SECRET"), "comment"),
     ] {
-        let bare = picture(&[], &[], &[]);
-        assert_eq!(kept(&picture(&segment, &[], &[]), Jpeg, removed), bare);
-        // Between the scans, with padding before the next.
-        assert_eq!(kept(&picture(&[], &[&segment[..], &[0xFF; 3]].concat(), &[]), Jpeg, removed), bare);
+        let stripped = jpeg(&[], &[], &[]);
+        assert_eq!(strip_and_check(&jpeg(&segment, &[], &[]), Jpeg, removed), stripped);
+        // Between the scans, with padding before the next marker.
+        assert_eq!(
+            strip_and_check(&jpeg(&[], &[&segment[..], &[0xFF; 3]].concat(), &[]), Jpeg, removed),
+            stripped
+        );
     }
 }
 
 #[test]
-fn headers_become_plain_ones() {
-    let plain = picture(&segment(0xE0, JFIF), &[], &[]);
-    let dense = segment(0xE0, b"JFIF\0\x01\x02\x01\x01\x2C\x01\x2C\0\0");
-    assert_eq!(kept(&picture(&dense, &[], &[]), Jpeg, ""), plain);
+fn jfif_and_adobe_segments_are_reduced_to_a_canonical_form() {
+    let canonical = jpeg(&segment(0xE0, JFIF), &[], &[]);
+    let with_density = segment(0xE0, b"JFIF\0\x01\x02\x01\x01\x2C\x01\x2C\0\0");
+    assert_eq!(strip_and_check(&jpeg(&with_density, &[], &[]), Jpeg, ""), canonical);
     let thumbnail = segment(0xE0, b"JFIF\0\x01\x02\x01\x01\x2C\x01\x2C\x02\x01SECRET");
-    assert_eq!(kept(&picture(&thumbnail, &[], &[]), Jpeg, "thumbnail"), plain);
+    assert_eq!(strip_and_check(&jpeg(&thumbnail, &[], &[]), Jpeg, "thumbnail"), canonical);
     let adobe = segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01SECRET");
-    let plain = picture(&segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01"), &[], &[]);
-    assert_eq!(kept(&picture(&adobe, &[], &[]), Jpeg, "other"), plain);
+    let canonical = jpeg(&segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01"), &[], &[]);
+    assert_eq!(strip_and_check(&jpeg(&adobe, &[], &[]), Jpeg, "other"), canonical);
 }
 
 #[test]
-fn ends_where_the_picture_ends() {
-    let whole = picture(&[], &[], &[]);
-    for (behind, removed) in [(&b"SECRET"[..], "other"), (&whole, "other"), (&[0; 9], "")] {
-        assert_eq!(kept(&picture(&[], &[], behind), Jpeg, removed), whole);
+fn trailing_bytes_are_removed_and_truncated_files_terminated() {
+    let complete = jpeg(&[], &[], &[]);
+    for (trailing, removed) in [(&b"SECRET"[..], "other"), (&complete, "other"), (&[0; 9], "")] {
+        assert_eq!(strip_and_check(&jpeg(&[], &[], trailing), Jpeg, removed), complete);
     }
-    let open = whole.strip_suffix(b"\xFF\xD9").unwrap();
-    assert_eq!(kept(open, Jpeg, ""), whole);
-    assert_eq!(kept(&[open, &[0xFF]].concat(), Jpeg, ""), whole);
-    // Another picture begins in the middle of the last scan; a comment is cut short.
-    assert_eq!(kept(&[open, &whole].concat(), Jpeg, "other"), whole);
-    assert_eq!(kept(&[open, b"\xFF\xFE\0\xFFSECRET"].concat(), Jpeg, "comment"), whole);
+    let without_eoi = complete.strip_suffix(b"\xFF\xD9").unwrap();
+    assert_eq!(strip_and_check(without_eoi, Jpeg, ""), complete);
+    assert_eq!(strip_and_check(&[without_eoi, &[0xFF]].concat(), Jpeg, ""), complete);
+    // A second image starts within the last scan; a comment is truncated.
+    assert_eq!(strip_and_check(&[without_eoi, &complete].concat(), Jpeg, "other"), complete);
+    assert_eq!(strip_and_check(&[without_eoi, b"\xFF\xFE\0\xFFSECRET"].concat(), Jpeg, "comment"), complete);
 }

@@ -1,22 +1,22 @@
 use imaging::InputFormat::Png;
 
-use super::{exif, has, kept};
+use super::{contains, exif, strip_and_check};
 
-/// A checksum is only looked at where a chunk is written anew.
+/// The CRC is arbitrary: stripping checks it only for chunks it rewrites.
 fn chunk(name: &[u8; 4], body: &[u8]) -> Vec<u8> {
     [&(body.len() as u32).to_be_bytes()[..], name, body, b"\x01\x02\x03\x04"].concat()
 }
 
-const END: &[u8] = b"\0\0\0\0IEND\xAE\x42\x60\x82";
+const IEND: &[u8] = b"\0\0\0\0IEND\xAE\x42\x60\x82";
 
-fn picture(before: &[u8], behind: &[u8]) -> Vec<u8> {
+fn png(before_idat: &[u8], after_idat: &[u8]) -> Vec<u8> {
     let header = chunk(b"IHDR", b"\0\0\0\x01\0\0\0\x01\x08\0\0\0\0");
-    [b"\x89PNG\r\n\x1A\n", &header[..], before, &chunk(b"IDAT", b"pixels"), behind].concat()
+    [b"\x89PNG\r\n\x1A\n", &header[..], before_idat, &chunk(b"IDAT", b"pixels"), after_idat].concat()
 }
 
 #[test]
-fn keeps_pixels_and_colours() {
-    let colours = [
+fn pixels_and_colour_chunks_are_copied() {
+    let colour_chunks = [
         chunk(b"sRGB", &[0]),
         chunk(b"gAMA", &[0; 4]),
         chunk(b"cHRM", &[0; 32]),
@@ -27,12 +27,12 @@ fn keeps_pixels_and_colours() {
         chunk(b"PLTE", &[9; 6]),
         chunk(b"tRNS", &[7; 2]),
     ];
-    let file = picture(&colours.concat(), END);
-    assert_eq!(kept(&file, Png, ""), file);
+    let file = png(&colour_chunks.concat(), IEND);
+    assert_eq!(strip_and_check(&file, Png, ""), file);
 }
 
 #[test]
-fn names_what_it_leaves_out() {
+fn removed_chunks_are_reported() {
     for (chunk, removed) in [
         (chunk(b"eXIf", &exif(false)), "gps, exif, thumbnail, maker-notes"),
         (chunk(b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0SECRET exif:GPSLatitude"), "gps, xmp"),
@@ -46,33 +46,33 @@ fn names_what_it_leaves_out() {
         (chunk(b"sRGB", b"SECRET"), "other"),
         (chunk(b"pHYs", b"\0\0\x0B\x13\0\0\x0B\x13\x01"), ""),
     ] {
-        let bare = picture(&[], END);
-        assert_eq!(kept(&picture(&chunk, END), Png, removed), bare);
-        assert_eq!(kept(&picture(&[], &[&chunk, END].concat()), Png, removed), bare);
+        let stripped = png(&[], IEND);
+        assert_eq!(strip_and_check(&png(&chunk, IEND), Png, removed), stripped);
+        assert_eq!(strip_and_check(&png(&[], &[&chunk, IEND].concat()), Png, removed), stripped);
     }
 }
 
 #[test]
-fn a_profile_loses_its_name() {
-    // The checksum of this very chunk.
+fn the_name_of_an_icc_profile_is_replaced() {
+    // With the correct CRC of this chunk.
     let profile = b"\0\0\0\x15iCCPSECRET screen\0\0packed\x62\x0E\xF4\x23";
-    let file = kept(&picture(profile, END), Png, "");
-    assert!(has(&file, b"\0\0\0\x0BiCCPicc\0\0packed"), "{}", file.escape_ascii());
-    // Decoders ignore one with a wrong checksum, and would not if it were mended.
-    let broken = chunk(b"iCCP", b"SECRET screen\0\0packed");
-    assert_eq!(kept(&picture(&broken, END), Png, "other"), picture(&[], END));
+    let file = strip_and_check(&png(profile, IEND), Png, "");
+    assert!(contains(&file, b"\0\0\0\x0BiCCPicc\0\0packed"), "{}", file.escape_ascii());
+    // Decoders ignore a profile with a wrong CRC, and would use it if the CRC were corrected.
+    let wrong_crc = chunk(b"iCCP", b"SECRET screen\0\0packed");
+    assert_eq!(strip_and_check(&png(&wrong_crc, IEND), Png, "other"), png(&[], IEND));
 }
 
 #[test]
-fn ends_where_the_picture_ends() {
-    let whole = picture(&[], END);
-    assert_eq!(kept(&[&whole[..], b"SECRET"].concat(), Png, "other"), whole);
-    assert_eq!(kept(&[&whole[..], &[0; 9]].concat(), Png, ""), whole);
-    assert_eq!(kept(&picture(&[], &[]), Png, ""), whole);
-    // Without its checksum, and with half of its pixels.
-    for cut in [2, 7] {
-        let file = picture(&[], &[]);
-        let file = kept(&file[..file.len() - cut], Png, "");
-        assert!(file.ends_with(END) && has(&file, b"IDATpix"), "{}", file.escape_ascii());
+fn trailing_bytes_are_removed_and_truncated_files_terminated() {
+    let complete = png(&[], IEND);
+    assert_eq!(strip_and_check(&[&complete[..], b"SECRET"].concat(), Png, "other"), complete);
+    assert_eq!(strip_and_check(&[&complete[..], &[0; 9]].concat(), Png, ""), complete);
+    assert_eq!(strip_and_check(&png(&[], &[]), Png, ""), complete);
+    // Truncated within the CRC, and within the pixels.
+    for missing in [2, 7] {
+        let file = png(&[], &[]);
+        let file = strip_and_check(&file[..file.len() - missing], Png, "");
+        assert!(file.ends_with(IEND) && contains(&file, b"IDATpix"), "{}", file.escape_ascii());
     }
 }

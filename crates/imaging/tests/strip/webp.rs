@@ -1,6 +1,6 @@
 use imaging::InputFormat::WebP;
 
-use super::{exif, kept};
+use super::{exif, strip_and_check};
 
 fn chunk(name: &[u8; 4], body: &[u8]) -> Vec<u8> {
     let padding = &[0][..body.len() % 2];
@@ -20,7 +20,7 @@ fn pixels() -> Vec<u8> {
 }
 
 #[test]
-fn keeps_pixels_colours_and_animation() {
+fn pixels_profile_and_animation_are_copied() {
     let frame = chunk(b"ANMF", &[&[0; 16][..], &chunk(b"ALPH", b"alpha"), &pixels()].concat());
     for file in [
         riff(&[pixels()]),
@@ -28,12 +28,12 @@ fn keeps_pixels_colours_and_animation() {
         riff(&[canvas(0x30), chunk(b"ICCP", b"profile"), chunk(b"ALPH", b"a"), pixels()]),
         riff(&[canvas(0x12), chunk(b"ANIM", &[0; 6]), frame.clone(), frame]),
     ] {
-        assert_eq!(kept(&file, WebP, ""), file);
+        assert_eq!(strip_and_check(&file, WebP, ""), file);
     }
 }
 
 #[test]
-fn names_what_it_leaves_out() {
+fn removed_chunks_are_reported() {
     for (chunk, removed) in [
         (chunk(b"EXIF", &exif(true)), "gps, exif, thumbnail, maker-notes"),
         (chunk(b"EXIF", &[b"Exif\0\0", &exif(false)[..]].concat()), "gps, exif, thumbnail, maker-notes"),
@@ -41,26 +41,26 @@ fn names_what_it_leaves_out() {
         (chunk(b"ABCD", b"SECRET"), "other"),
     ] {
         let file = riff(&[canvas(0x1C), pixels(), chunk.clone()]);
-        assert_eq!(kept(&file, WebP, removed), riff(&[canvas(0x10), pixels()]));
-        // Nobody reads on in a simple file, but it is there.
-        assert_eq!(kept(&riff(&[pixels(), chunk]), WebP, removed), riff(&[pixels()]));
+        assert_eq!(strip_and_check(&file, WebP, removed), riff(&[canvas(0x10), pixels()]));
+        // Decoders ignore further chunks of the simple file format, but they are removed too.
+        assert_eq!(strip_and_check(&riff(&[pixels(), chunk]), WebP, removed), riff(&[pixels()]));
     }
 }
 
 #[test]
-fn frames_lose_what_is_not_a_picture() {
+fn unknown_chunks_are_removed_from_frames() {
     let frame = |more: &[u8]| chunk(b"ANMF", &[&[0; 16][..], &pixels(), more].concat());
     let file = riff(&[canvas(2), frame(&chunk(b"ABCD", b"SECRET"))]);
-    assert_eq!(kept(&file, WebP, "other"), riff(&[canvas(2), frame(&[])]));
+    assert_eq!(strip_and_check(&file, WebP, "other"), riff(&[canvas(2), frame(&[])]));
 }
 
 #[test]
-fn ends_where_the_picture_ends() {
-    let whole = riff(&[pixels()]);
-    assert_eq!(kept(&[&whole[..], b"SECRET and more"].concat(), WebP, "other"), whole);
-    let cut = &whole[..whole.len() - 3];
-    assert_eq!(kept(cut, WebP, ""), riff(&[chunk(b"VP8 ", b"pix")]));
-    let mut unmeasured = whole.clone();
-    unmeasured[4..8].fill(0);
-    assert_eq!(kept(&unmeasured, WebP, ""), whole);
+fn trailing_bytes_are_removed_and_truncated_files_terminated() {
+    let complete = riff(&[pixels()]);
+    assert_eq!(strip_and_check(&[&complete[..], b"SECRET and more"].concat(), WebP, "other"), complete);
+    let truncated = &complete[..complete.len() - 3];
+    assert_eq!(strip_and_check(truncated, WebP, ""), riff(&[chunk(b"VP8 ", b"pix")]));
+    let mut without_length = complete.clone();
+    without_length[4..8].fill(0);
+    assert_eq!(strip_and_check(&without_length, WebP, ""), complete);
 }

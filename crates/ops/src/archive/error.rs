@@ -1,4 +1,4 @@
-//! What can be wrong with an archive.
+//! Errors of reading an archive.
 
 use std::io;
 
@@ -6,12 +6,16 @@ use std::io;
 pub enum ArchiveError {
     #[error("the archive cannot be read: {0}")]
     Read(io::Error),
-    #[error("this is not an archive of Pinhole, or its very beginning is damaged")]
-    Foreign,
+    #[error("this is not an archive of Pinhole, or its first header is damaged")]
+    NotAnArchive,
     #[error("{entry} is damaged: {what}")]
     Damaged { entry: String, what: String },
-    #[error("the archive ends too early, after {last}: it was cut off, or never finished")]
-    CutOff { last: String },
-    #[error("the archive has format {found}, made by a newer Pinhole; this one reads up to {known}")]
-    Newer { found: u32, known: u32 },
+    #[error("the archive is truncated after {last}: the backup or the copy of it did not finish")]
+    Truncated { last: String },
+    #[error("the archive has no user that is not damaged; the first damage is: {first}")]
+    NothingLeft { first: String },
+    #[error(
+        "the archive has format version {version}, written by a newer Pinhole; this one reads up to {supported}"
+    )]
+    Newer { version: u32, supported: u32 },
 }

@@ -1,4 +1,4 @@
-//! The last entry of an archive: what it contains.
+//! The manifest: the last file of an archive, with counts and a checksum of everything before it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ArchiveError;
 
-/// Raised when an older Pinhole could not read what a newer one writes.
+/// The format version. It is raised by a change that older versions cannot read.
 pub(super) const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,20 +19,20 @@ pub struct Manifest {
     pub schema: u32,
     /// The number of rows, by table.
     pub rows: BTreeMap<String, u64>,
-    /// The number of photos, and their bytes.
+    /// The number of photos, and the size of their files.
     pub photos: u64,
     pub bytes: u64,
-    /// Photos that were deleted while the archive was written; skipped with the posts that showed them.
+    /// Photos that were deleted during the backup; skipped together with their posts.
     pub deleted_meanwhile: Vec<String>,
-    /// Photos whose files were missing; skipped in the same way with `--skip-missing`.
+    /// Photos whose files were missing; skipped together with their posts because of `--skip-missing`.
     pub missing: Vec<String>,
-    /// The checksum of everything before the manifest.
+    /// The SHA-256 of all archive bytes before the manifest.
     pub sha256: String,
 }
 
 impl Manifest {
     pub(super) fn read(bytes: &[u8]) -> Result<Self, ArchiveError> {
-        /// The part that is the same in every format.
+        /// The only field that every format version has.
         #[derive(Deserialize)]
         struct Version {
             format: u32,
@@ -43,7 +43,7 @@ impl Manifest {
         };
         let Version { format } = serde_json::from_slice(bytes).map_err(damaged)?;
         if format > FORMAT {
-            return Err(ArchiveError::Newer { found: format, known: FORMAT });
+            return Err(ArchiveError::Newer { version: format, supported: FORMAT });
         }
         serde_json::from_slice(bytes).map_err(damaged)
     }

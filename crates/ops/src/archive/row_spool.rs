@@ -1,4 +1,4 @@
-//! Exported rows in an unlinked temporary file, so that the database snapshot is held as briefly as possible.
+//! The row spool: exported rows in an unlinked temporary file, so that the database snapshot is short.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
@@ -16,7 +16,7 @@ pub(crate) struct RowSpool {
 }
 
 impl RowSpool {
-    /// `folder` needs some hundred bytes of space for each row.
+    /// `folder` needs a few hundred bytes of disk space for each row.
     pub(crate) fn all_tables(folder: &Path) -> io::Result<Self> {
         Ok(Self {
             file: BufWriter::new(tempfile::tempfile_in(folder)?),
@@ -27,7 +27,7 @@ impl RowSpool {
         })
     }
 
-    /// Ends the export after the table of photos.
+    /// Ends the export after the photos table, which is exported first.
     pub(crate) fn photos_only(folder: &Path) -> io::Result<Self> {
         Ok(Self { only_photos: true, ..Self::all_tables(folder)? })
     }
@@ -63,7 +63,7 @@ impl Sink for RowSpool {
     }
 }
 
-/// A complete spool. Every read starts at the beginning; reads must not overlap.
+/// A complete spool. Every iterator rewinds the shared file, so only one may be in use at a time.
 pub(crate) struct SpooledRows {
     file: File,
     rows: [u64; Table::ALL.len()],
@@ -71,7 +71,7 @@ pub(crate) struct SpooledRows {
 }
 
 impl SpooledRows {
-    /// The number of photos, and their bytes.
+    /// The number of photos, and the size of their files.
     pub(crate) fn totals(&self) -> (u64, u64) {
         (self.rows[Table::Photos as usize], self.bytes)
     }
@@ -82,10 +82,10 @@ impl SpooledRows {
         let tables = Table::ALL.into_iter().zip(self.rows);
         let tables =
             tables.flat_map(|(table, rows)| std::iter::repeat_n(table, usize::try_from(rows).unwrap_or(0)));
-        Ok(BufReader::new(file).lines().zip(tables).map(|(line, table)| read(table, &line?)))
+        Ok(BufReader::new(file).lines().zip(tables).map(|(line, table)| parse(table, line?.as_bytes())))
     }
 
-    /// The photos, which are exported first.
+    /// The rows of the photos table, which is exported first.
     pub(crate) fn photos(&self) -> io::Result<impl Iterator<Item = io::Result<PhotoRow>> + Send + use<>> {
         let photo = |row: io::Result<ExportRow>| match row {
             Ok(ExportRow::Photo(photo)) => Some(Ok(photo)),
@@ -96,10 +96,10 @@ impl SpooledRows {
     }
 }
 
-/// Parses a row from its line.
-pub(super) fn read(table: Table, line: &str) -> io::Result<ExportRow> {
-    let mut written = serde_json::Deserializer::from_str(line);
-    let row = table.deserialize(&mut written)?;
-    written.end()?;
+/// The values are not validated: a backup keeps rows that an import refuses.
+pub(super) fn parse(table: Table, line: &[u8]) -> io::Result<ExportRow> {
+    let mut json = serde_json::Deserializer::from_slice(line);
+    let row = table.deserialize(&mut json)?;
+    json.end()?;
     Ok(row)
 }

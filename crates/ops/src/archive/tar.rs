@@ -1,7 +1,7 @@
-//! The subset of tar that an archive uses: regular files with short names, in POSIX's ustar format.
+//! The subset of tar that an archive uses: regular files with short names, in the POSIX ustar format.
 //!
-//! A header is a function of name, length and time. The reader compares each with the one the writer would
-//! have written and accepts nothing else, so no bit of an archive is unchecked.
+//! A header is a function of name, length and mtime. The reader rejects every header that differs from the
+//! one the writer would write, so that a flipped bit anywhere in an archive is detected.
 
 use std::io::{self, Read, Write};
 
@@ -18,7 +18,7 @@ pub(super) struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// All entries have the same time, in seconds since 1970.
+    /// `mtime` is the modification time of all entries, in seconds since 1970.
     pub(super) fn new(to: W, mtime: u64) -> Self {
         Self { to, hash: Sha256::new(), mtime }
     }
@@ -31,12 +31,12 @@ impl<W: Write> Writer<W> {
         self.write(&[0; BLOCK][..padding(bytes.len() as u64)])
     }
 
-    /// The checksum of everything written so far.
+    /// The SHA-256 of everything written so far.
     pub(super) fn digest(&self) -> String {
         hex(self.hash.clone())
     }
 
-    /// Writes the end, and returns the output.
+    /// Writes the end-of-archive marker, flushes, and returns the output.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.write(&[0; 2 * BLOCK])?;
         self.to.flush()?;
@@ -52,75 +52,92 @@ impl<W: Write> Writer<W> {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
-    /// The checksum of everything before this entry.
-    pub(super) before: Sha256,
+    /// The hash state of all bytes before this entry.
+    pub(super) hash_before: Sha256,
 }
 
 pub(super) struct Reader<R> {
     from: R,
     hash: Sha256,
-    /// The time of all entries, once the first was read.
+    /// The modification time of all entries; known from the first.
     mtime: Option<u64>,
-    /// The name of the previous entry, to locate damage.
+    /// The name of the previous entry, for error messages.
     last: String,
-    is_over: bool,
+    /// Whether the position of the next header is unknown, because of damage.
+    is_lost: bool,
+    is_finished: bool,
 }
 
 impl<R: Read> Reader<R> {
     pub(super) fn new(from: R) -> Self {
         let last = "the beginning".to_owned();
-        Self { from, hash: Sha256::new(), mtime: None, last, is_over: false }
+        Self { from, hash: Sha256::new(), mtime: None, last, is_lost: false, is_finished: false }
     }
 
-    /// `None` at the end, and after an error: the start of the next entry is unknown then.
+    /// `None` at the end. After damage it continues with the next block that is a header.
     pub(super) fn next(&mut self) -> Result<Option<Entry>, ArchiveError> {
-        if self.is_over {
+        if self.is_finished {
             return Ok(None);
         }
         let outcome = self.read_entry();
-        self.is_over = !matches!(outcome, Ok(Some(_)));
+        self.is_lost = matches!(outcome, Err(ArchiveError::Damaged { .. }));
+        self.is_finished = !self.is_lost && !matches!(outcome, Ok(Some(_)));
         outcome
     }
 
     fn read_entry(&mut self) -> Result<Option<Entry>, ArchiveError> {
-        let before = self.hash.clone();
-        let block = self.block()?;
+        let hash_before = self.hash.clone();
+        let Some(block) = self.header_block()? else { return Ok(None) };
         if block == [0; BLOCK] {
             return self.read_end().map(|()| None);
         }
-        let (name, length, mtime) = parse(&block).ok_or_else(|| self.unrecognized())?;
-        let mtime = self.mtime.unwrap_or(mtime);
-        if header(&name, length, mtime) != Some(block) {
-            return Err(self.unrecognized());
-        }
+        let (name, length, mtime) = self.parse(&block).ok_or_else(|| self.unrecognized())?;
         self.mtime = Some(mtime);
         let mut bytes = Vec::new();
         let read = (&mut self.from).take(length).read_to_end(&mut bytes).map_err(ArchiveError::Read)?;
         self.last.clone_from(&name);
         if read as u64 != length {
-            return Err(self.cut_off());
+            return Err(self.truncated());
         }
         self.hash.update(&bytes);
-        let mut rest = [0; BLOCK];
-        let rest = &mut rest[..padding(length)];
-        self.fill(rest)?;
-        if rest.iter().any(|byte| *byte != 0) {
+        let mut zeros = [0; BLOCK];
+        let zeros = &mut zeros[..padding(length)];
+        self.fill(zeros)?;
+        if zeros.iter().any(|byte| *byte != 0) {
             return Err(self.damaged("the padding of its last block is not zero"));
         }
-        Ok(Some(Entry { name, bytes, before }))
+        Ok(Some(Entry { name, bytes, hash_before }))
     }
 
-    /// A second empty block, then only zeros, which a tape or a disk may have appended.
+    /// The next block; after damage the next one that is a header, and `None` if none follows.
+    fn header_block(&mut self) -> Result<Option<[u8; BLOCK]>, ArchiveError> {
+        loop {
+            match self.block() {
+                Ok(block) if self.is_lost && self.parse(&block).is_none() => {}
+                Err(ArchiveError::Truncated { .. }) if self.is_lost => return Ok(None),
+                outcome => return outcome.map(Some),
+            }
+        }
+    }
+
+    /// Name, length and mtime of a header, if the writer of this archive would have written it.
+    fn parse(&self, block: &[u8; BLOCK]) -> Option<(String, u64, u64)> {
+        let (name, length, mtime) = parse(block)?;
+        let mtime = self.mtime.unwrap_or(mtime);
+        (header(&name, length, mtime)? == *block).then_some((name, length, mtime))
+    }
+
+    /// A second block of zeros, then only zeros: tar pads to a record, and a tape to its block size.
     fn read_end(&mut self) -> Result<(), ArchiveError> {
         if self.block()? != [0; BLOCK] {
-            return Err(self.damaged("what follows it is not the end"));
+            return Err(self.damaged("the end-of-archive marker after it is incomplete"));
         }
         let mut rest = [0; BLOCK];
         loop {
             match self.from.read(&mut rest).map_err(ArchiveError::Read)? {
                 0 => return Ok(()),
                 read if rest[..read].iter().any(|byte| *byte != 0) => {
-                    return Err(self.damaged("something follows the end of the archive"));
+                    return Err(self.damaged("data follows the end-of-archive marker"));
                 }
                 _ => {}
             }
@@ -139,15 +156,15 @@ impl<R: Read> Reader<R> {
                 self.hash.update(bytes);
                 Ok(())
             }
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.cut_off()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.truncated()),
             Err(error) => Err(ArchiveError::Read(error)),
         }
     }
 
     fn unrecognized(&self) -> ArchiveError {
         match self.mtime {
-            Some(_) => self.damaged("what follows it is not the beginning of an entry"),
-            None => ArchiveError::Foreign,
+            Some(_) => self.damaged("the header after it is invalid"),
+            None => ArchiveError::NotAnArchive,
         }
     }
 
@@ -155,16 +172,16 @@ impl<R: Read> Reader<R> {
         ArchiveError::Damaged { entry: self.last.clone(), what: what.to_owned() }
     }
 
-    fn cut_off(&self) -> ArchiveError {
-        ArchiveError::CutOff { last: self.last.clone() }
+    fn truncated(&self) -> ArchiveError {
+        ArchiveError::Truncated { last: self.last.clone() }
     }
 }
 
-/// `None` for a name or a length that does not fit.
+/// `None` for a name, length or mtime that does not fit its field.
 fn header(name: &str, length: u64, mtime: u64) -> Option<[u8; BLOCK]> {
-    const LONGEST_NAME: usize = 99;
-    const LARGEST: u64 = 1 << 33;
-    if name.is_empty() || name.len() > LONGEST_NAME || length >= LARGEST || mtime >= LARGEST {
+    const MAX_NAME: usize = 99;
+    const FIELD_LIMIT: u64 = 1 << 33;
+    if name.is_empty() || name.len() > MAX_NAME || length >= FIELD_LIMIT || mtime >= FIELD_LIMIT {
         return None;
     }
     let mut block = [0; BLOCK];
@@ -174,7 +191,7 @@ fn header(name: &str, length: u64, mtime: u64) -> Option<[u8; BLOCK]> {
     put(&mut block, 116, b"0000000\0");
     put(&mut block, 124, format!("{length:011o}\0").as_bytes());
     put(&mut block, 136, format!("{mtime:011o}\0").as_bytes());
-    // The checksum is computed with its own field blank.
+    // The header checksum is computed with its own field as spaces.
     put(&mut block, 148, b"        ");
     put(&mut block, 156, b"0");
     put(&mut block, 257, b"ustar\x0000");
@@ -183,7 +200,7 @@ fn header(name: &str, length: u64, mtime: u64) -> Option<[u8; BLOCK]> {
     Some(block)
 }
 
-/// Name, length and time of a header.
+/// Name, length and mtime of a header.
 fn parse(block: &[u8; BLOCK]) -> Option<(String, u64, u64)> {
     let text = |from: usize, to: usize| std::str::from_utf8(&block[from..to]).ok();
     let name = text(0, 100)?.trim_end_matches('\0').to_owned();
@@ -200,7 +217,7 @@ pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The number of zeros that fill the last block.
+/// The number of zeros that pad the last block.
 fn padding(length: u64) -> usize {
     let over = (length % BLOCK as u64) as usize;
     if over == 0 { 0 } else { BLOCK - over }
@@ -210,7 +227,7 @@ fn padding(length: u64) -> usize {
 mod tests {
     use super::*;
 
-    fn written(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    fn archive_of(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new(), 1_794_648_600);
         for (name, bytes) in entries {
             writer.entry(name, bytes).unwrap();
@@ -231,29 +248,52 @@ mod tests {
     fn entries_round_trip_and_every_flipped_bit_outside_of_file_contents_is_detected() {
         let block = [7; BLOCK];
         let entries: [(&str, &[u8]); 4] = [("a/b", b"hello"), ("empty", b""), ("block", &block), ("c", b"!")];
-        let archive = written(&entries);
+        let archive = archive_of(&entries);
         assert_eq!(archive.len(), BLOCK * (2 + 1 + 2 + 2 + 2));
-        let known = entries.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
-        assert_eq!(read(&archive).unwrap(), known);
+        let expected = entries.map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
+        assert_eq!(read(&archive).unwrap(), expected);
         for at in 0..archive.len() {
             let mut damaged = archive.clone();
             damaged[at] ^= 1;
-            if let Ok(found) = read(&damaged) {
-                assert_ne!(found, known, "byte {at} was changed without an error");
+            if let Ok(entries) = read(&damaged) {
+                assert_ne!(entries, expected, "byte {at} was changed without an error");
             }
-            let cut = read(&archive[..at]);
-            assert!(matches!(cut, Err(ArchiveError::CutOff { .. })), "cut off at {at}: {cut:?}");
+            let truncated = read(&archive[..at]);
+            assert!(
+                matches!(truncated, Err(ArchiveError::Truncated { .. })),
+                "truncated at {at}: {truncated:?}"
+            );
         }
-        assert_eq!(read(&[&archive[..], &[0; 100]].concat()).unwrap(), known, "a tape may add zeros");
-        assert!(read(&[&archive[..], &[1]].concat()).is_err());
+        assert_eq!(
+            read(&[&archive[..], &[0; 100]].concat()).unwrap(),
+            expected,
+            "trailing zeros are allowed"
+        );
+        assert!(read(&[&archive[..], &[1]].concat()).is_err(), "trailing data is an error");
     }
 
     #[test]
-    fn other_files_are_recognized_as_foreign() {
+    fn entries_after_a_damaged_header_are_found() {
+        let entries: [(&str, &[u8]); 3] = [("a", b"1"), ("b", &[7; 3 * BLOCK]), ("c", b"3")];
+        let mut archive = archive_of(&entries);
+        archive[2 * BLOCK] ^= 1;
+        let mut reader = Reader::new(&archive[..]);
+        assert_eq!(reader.next().unwrap().unwrap().name, "a");
+        assert!(matches!(reader.next(), Err(ArchiveError::Damaged { .. })));
+        assert_eq!(reader.next().unwrap().unwrap().name, "c");
+        assert!(reader.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_not_a_tar_is_not_an_archive() {
         for bytes in [&b"x".repeat(2 * BLOCK), &[0xFF; 2 * BLOCK].to_vec()] {
-            let found = read(bytes);
-            assert!(matches!(found, Err(ArchiveError::Foreign)), "{found:?}");
+            let outcome = read(bytes);
+            assert!(matches!(outcome, Err(ArchiveError::NotAnArchive)), "{outcome:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_does_not_fit_its_field_is_refused() {
         assert!(Writer::new(Vec::new(), 0).entry(&"long".repeat(25), b"").is_err());
     }
 }

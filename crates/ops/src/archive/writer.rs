@@ -1,18 +1,18 @@
-//! Writes an archive from its first photo to its manifest.
+//! The archive writer: photos, then rows, then the manifest.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 
-use blobs::Part;
+use blobs::PhotoFile;
 use bytes::Bytes;
 use model::{PhotoId, PostId, Timestamp};
 use store::{ExportRow, Table};
 
 use super::manifest::{FORMAT, Manifest};
 use super::row_spool::SpooledRows;
-use super::{group, tar};
+use super::{checksummed_folder, tar};
 
-/// A file of rows is full at either limit.
+/// A new file of rows is started at either limit.
 const MAX_ROWS: usize = 5_000;
 const MAX_BYTES: usize = 4 << 20;
 
@@ -23,9 +23,9 @@ pub(crate) struct Writer<W> {
     bytes: u64,
 }
 
-/// Photos of the snapshot that are not in the archive.
+/// Photos that the snapshot has and the archive has not.
 #[derive(Debug, Default)]
-pub(crate) struct Skipped {
+pub(crate) struct SkippedPhotos {
     pub(crate) deleted: HashSet<PhotoId>,
     pub(crate) missing: HashSet<PhotoId>,
 }
@@ -36,19 +36,22 @@ impl<W: Write> Writer<W> {
         Self { tar: tar::Writer::new(to, seconds), made_at, photos: 0, bytes: 0 }
     }
 
-    pub(crate) fn photo(&mut self, id: PhotoId, files: Vec<(Part, Bytes)>) -> io::Result<()> {
+    pub(crate) fn photo(&mut self, id: PhotoId, files: Vec<(PhotoFile, Bytes)>) -> io::Result<()> {
         self.photos += 1;
         self.bytes += files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
         let files: Vec<_> = files.into_iter().map(|(part, bytes)| (part.to_string(), bytes)).collect();
-        group::write(&mut self.tar, &format!("photos/{id}"), &files)
+        checksummed_folder::write(&mut self.tar, &format!("photos/{id}"), &files)
     }
 
-    /// Writes the rows and the manifest, and returns the output. Posts that show a skipped photo are skipped
-    /// too.
-    pub(crate) fn finish(mut self, spooled: &SpooledRows, skipped: &Skipped) -> io::Result<(W, Manifest)> {
+    /// Writes the rows and the manifest, and returns the output. Posts of skipped photos are skipped.
+    pub(crate) fn finish(
+        mut self,
+        spooled: &SpooledRows,
+        skipped: &SkippedPhotos,
+    ) -> io::Result<(W, Manifest)> {
         let mut file = RowFile::default();
         let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
-        let mut filter = SkipFilter { photos: skipped, posts: HashSet::new() };
+        let mut filter = SkipFilter { skipped, skipped_posts: HashSet::new() };
         for row in spooled.rows()? {
             let Some(row) = filter.apply(row?) else { continue };
             if file.is_full(row.table()) {
@@ -77,12 +80,12 @@ impl<W: Write> Writer<W> {
             sha256: self.tar.digest(),
         };
         let text = serde_json::to_vec_pretty(&manifest)?;
-        group::write(&mut self.tar, "", &[("manifest.json".to_owned(), text.into())])?;
+        checksummed_folder::write(&mut self.tar, "", &[("manifest.json".to_owned(), text.into())])?;
         Ok((self.tar.finish()?, manifest))
     }
 }
 
-/// Rows of one table, buffered for one file.
+/// The buffer of one `rows.jsonl`, which holds rows of one table.
 #[derive(Default)]
 struct RowFile {
     table: Option<Table>,
@@ -113,20 +116,21 @@ impl RowFile {
         self.rows = 0;
         let text = Bytes::from(std::mem::take(&mut self.text));
         let folder = format!("facts/{table}/{:06}", self.number);
-        group::write(to, &folder, &[("rows.jsonl".to_owned(), text)])
+        checksummed_folder::write(to, &folder, &[("rows.jsonl".to_owned(), text)])
     }
 }
 
-/// Removes skipped photos, the posts that show them, and what refers to those.
+/// Drops the rows of skipped photos, their posts and the likes of these, and unsets such profile photos.
 struct SkipFilter<'a> {
-    photos: &'a Skipped,
-    /// The posts that showed a skipped photo.
-    posts: HashSet<PostId>,
+    skipped: &'a SkippedPhotos,
+    /// The posts of skipped photos.
+    skipped_posts: HashSet<PostId>,
 }
 
 impl SkipFilter<'_> {
     fn apply(&mut self, row: ExportRow) -> Option<ExportRow> {
-        let is_skipped = |id: &PhotoId| self.photos.deleted.contains(id) || self.photos.missing.contains(id);
+        let is_skipped =
+            |id: &PhotoId| self.skipped.deleted.contains(id) || self.skipped.missing.contains(id);
         match row {
             ExportRow::Photo(photo) if is_skipped(&photo.id) => None,
             ExportRow::User(mut user) => {
@@ -134,10 +138,10 @@ impl SkipFilter<'_> {
                 Some(ExportRow::User(user))
             }
             ExportRow::Post(post) if is_skipped(&post.photo_id) => {
-                self.posts.insert(post.id);
+                self.skipped_posts.insert(post.id);
                 None
             }
-            ExportRow::Like(like) if self.posts.contains(&like.post_id) => None,
+            ExportRow::Like(like) if self.skipped_posts.contains(&like.post_id) => None,
             other => Some(other),
         }
     }

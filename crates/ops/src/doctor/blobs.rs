@@ -2,90 +2,91 @@
 
 use std::time::UNIX_EPOCH;
 
-use blobs::Kept;
+use blobs::StoredPhoto;
 use model::{PhotoId, Timestamp};
 
-use super::{Examination, Finding};
+use super::{ConsistencyCheck, Finding};
 use crate::error::{CHECK_BLOBS_URL, Error};
 use crate::humanize::count;
 use crate::photos::PhotosByShard;
 use crate::progress::Progress;
 
-const COLLECTED: &str =
-    "The service collects them within a minute of its start; `pinhole doctor --fix` does it now.";
+const CLEANUP_ADVICE: &str =
+    "The service cleans them up within a minute of its start; `pinhole doctor --fix` does it now.";
 
-/// Orphans that are plausible even in an instance that is nearly empty.
+/// More orphans than photos are suspicious, but this many are plausible even in an empty instance.
 const PLAUSIBLE_ORPHANS: u64 = 20;
 
-impl Examination<'_> {
+impl ConsistencyCheck<'_> {
     /// Claims of uploads that never finished.
     pub(super) async fn uploads(&self) -> Result<Finding, Error> {
         let store = &self.instance.store;
-        let left = store.overdue(self.cutoff(), self.cutoff()).await?.uploads;
-        if left == 0 {
-            return Ok(Finding::ok("uploads", "none was left half done"));
+        let overdue = store.overdue(self.cutoff(), self.cutoff()).await?.uploads;
+        if overdue == 0 {
+            return Ok(Finding::ok("uploads", "none is unfinished"));
         }
         let mut fixed = None;
         if self.fix {
-            let mut given_up = 0;
+            let mut abandoned = 0;
             loop {
-                // No write of theirs is in flight any more, so their files can be removed at once.
+                // No write of these uploads is in flight after an hour, so their files are deleted at once.
                 match store.abandon_stale_claims(self.cutoff(), self.cutoff()).await? {
                     0 => break,
-                    some => given_up += some,
+                    some => abandoned += some,
                 }
             }
-            fixed = Some(format!("given up: {}", count(given_up as u64, "upload")));
+            fixed = Some(format!("abandoned: {}", count(abandoned as u64, "upload")));
         }
-        let what = format!("{left} began over an hour ago and never ended");
-        Ok(Finding::problem("uploads", what).fixed_or(fixed, COLLECTED))
+        let what = format!("{overdue} started over an hour ago and never finished");
+        Ok(Finding::error("uploads", what).fixed_or(fixed, CLEANUP_ADVICE))
     }
 
-    /// Pending removals, among them those of uploads that were just abandoned.
+    /// Pending deletes of files, including those of uploads that `uploads` has just abandoned.
     pub(super) async fn removals(&self) -> Result<Finding, Error> {
-        let left = self.instance.store.overdue(self.cutoff(), self.cutoff()).await?.removals;
-        let removed = if self.fix { self.finish_removals().await? } else { 0 };
-        if left == 0 {
-            return Ok(Finding::ok("removals", "nothing that was deleted waits to be removed"));
+        let overdue = self.instance.store.overdue(self.cutoff(), self.cutoff()).await?.removals;
+        let deleted = if self.fix { self.finish_deletes().await? } else { 0 };
+        if overdue == 0 {
+            return Ok(Finding::ok("removals", "no delete is pending"));
         }
-        let fixed = self.fix.then(|| format!("removed: {}", count(removed, "photo")));
+        let fixed = self.fix.then(|| format!("deleted: {}", count(deleted, "photo")));
         let what =
-            format!("{} deleted over an hour ago, and the bytes may still be there", count(left, "photo"));
-        Ok(Finding::problem("removals", what).fixed_or(fixed, COLLECTED))
+            format!("{} deleted over an hour ago, whose files may still exist", count(overdue, "photo"));
+        Ok(Finding::error("removals", what).fixed_or(fixed, CLEANUP_ADVICE))
     }
 
-    /// Removals scheduled for later stay: files of a failed upload may arrive until then.
-    async fn finish_removals(&self) -> Result<u64, Error> {
+    /// Deletes that are scheduled for later stay pending: late writes of a failed upload are possible until
+    /// then.
+    async fn finish_deletes(&self) -> Result<u64, Error> {
         let (store, blobs) = (&self.instance.store, &self.instance.blobs);
-        let mut removed = 0;
+        let mut deleted = 0;
         loop {
-            let before = removed;
+            let before = deleted;
             for photo in store.pending_deletes(self.now).await? {
                 if store.is_delete_pending(photo).await? {
                     blobs.delete(photo).await?;
                     store.finish_delete(photo).await?;
-                    removed += 1;
+                    deleted += 1;
                 }
             }
-            if removed == before {
-                return Ok(removed);
+            if deleted == before {
+                return Ok(deleted);
             }
         }
     }
 
-    /// Rows first, then files. What differs is checked again, because a running service adds and deletes
-    /// photos.
+    /// Compares a snapshot of the rows with listings of the files, then checks every difference again,
+    /// because a running service adds and deletes photos.
     pub(super) async fn files(&self, progress: &dyn Progress) -> Result<[Finding; 2], Error> {
         let store = &self.instance.store;
         let (mut missing, mut unknown, mut photos) = (Vec::new(), Vec::new(), 0);
-        progress.begin("examining", store.totals().await?.photos, 0);
+        progress.begin("checking", store.photo_totals().await?.photos, 0);
         for (last_byte, mut shard) in store.export(PhotosByShard::default()).await?.each() {
             let known = shard.len() as u64;
-            for kept in self.instance.blobs.shelf(last_byte).await? {
-                match shard.remove(&kept.photo) {
-                    Some(expected) if expected.is_complete(&kept) => {}
-                    Some(_) => missing.push(kept.photo),
-                    None if self.is_old(&kept) => unknown.push(kept.photo),
+            for stored in self.instance.blobs.list_shard(last_byte).await? {
+                match shard.remove(&stored.photo) {
+                    Some(expected) if expected.is_complete(&stored) => {}
+                    Some(_) => missing.push(stored.photo),
+                    None if self.is_old(&stored) => unknown.push(stored.photo),
                     None => {}
                 }
             }
@@ -101,31 +102,32 @@ impl Examination<'_> {
         }
         let mut orphans = Vec::new();
         for photo in unknown {
-            // A delete finishes its removal after the files are gone, so files are checked last.
-            if !store.expects_bytes(photo).await? && !self.instance.blobs.files(photo).await?.is_empty() {
+            // A delete removes the files before its pending row, so the files are checked last.
+            if !store.is_photo_referenced(photo).await? && !self.instance.blobs.files(photo).await?.is_empty()
+            {
                 orphans.push(photo);
             }
         }
-        Ok([completeness(photos, lost), self.orphans(orphans, photos).await?])
+        Ok([missing_files(photos, lost), self.orphans(orphans, photos).await?])
     }
 
     /// Files of the last hour may belong to an upload in progress.
-    fn is_old(&self, kept: &Kept) -> bool {
-        let since = kept.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+    fn is_old(&self, stored: &StoredPhoto) -> bool {
+        let since = stored.since.duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(0).plus(since) < self.cutoff()
     }
 
     async fn orphans(&self, orphans: Vec<PhotoId>, known: u64) -> Result<Finding, Error> {
         if orphans.is_empty() {
-            return Ok(Finding::ok("orphans", "no bytes are there without a row"));
+            return Ok(Finding::ok("orphans", "no files exist without a row"));
         }
         let photos = count(orphans.len() as u64, "photo");
-        let what = format!("{photos} in the blob store that no row knows");
-        if let Some(doubt) = self.doubt(&orphans, known).await? {
-            return Ok(Finding::problem("orphans", format!("{what}, {doubt}")).about(orphans).advice(
+        let what = format!("{photos} in the blob store without a row");
+        if let Some(evidence) = self.wrong_database_evidence(&orphans, known).await? {
+            return Ok(Finding::error("orphans", format!("{what}, {evidence}")).with_names(orphans).advice(
                 "Is this the right database? With the wrong one, all photos look like orphans, so none is \
-                 removed. See that the settings name the database that belongs to these photos. If they do, and it \
-                 was put back from an older copy, remove them by hand: `pinhole doctor --json` has all names.",
+                 deleted. Check that the settings name the database of these photos. If they do, and the database \
+                 was restored from an older copy, delete them by hand: `pinhole doctor --json` lists all ids.",
             ));
         }
         if self.fix {
@@ -133,34 +135,38 @@ impl Examination<'_> {
                 self.instance.blobs.delete(*photo).await?;
             }
         }
-        let fixed = self.fix.then(|| format!("removed: {photos}"));
-        Ok(Finding::problem("orphans", what)
-            .about(orphans)
-            .fixed_or(fixed, "Stop the service and run `pinhole doctor --fix`, which removes them."))
+        let fixed = self.fix.then(|| format!("deleted: {photos}"));
+        Ok(Finding::error("orphans", what)
+            .with_names(orphans)
+            .fixed_or(fixed, "Stop the service and run `pinhole doctor --fix`, which deletes them."))
     }
 
-    /// Why these may not be orphans: an old copy of the database, or that of another instance, does not know
-    /// them either.
-    async fn doubt(&self, orphans: &[PhotoId], known: u64) -> Result<Option<String>, Error> {
-        let newest = self.instance.store.newest().await?;
-        if orphans.iter().any(|photo| photo.made_at() > newest) {
-            return Ok(Some("and some are younger than all that the database knows".to_owned()));
+    /// Evidence that these are no orphans, but that the database is an old copy or of another instance.
+    async fn wrong_database_evidence(
+        &self,
+        orphans: &[PhotoId],
+        known: u64,
+    ) -> Result<Option<String>, Error> {
+        let newest = self.instance.store.newest_timestamp().await?;
+        if orphans.iter().any(|photo| photo.created_at() > newest) {
+            return Ok(Some("and some are younger than every row of the database".to_owned()));
         }
         let is_too_many = orphans.len() as u64 > known + PLAUSIBLE_ORPHANS;
-        Ok(is_too_many.then(|| format!("far more than the {known} it does know")))
+        Ok(is_too_many.then(|| format!("far more than the {known} that have one")))
     }
 }
 
-fn completeness(photos: u64, lost: Vec<PhotoId>) -> Finding {
+fn missing_files(photos: u64, lost: Vec<PhotoId>) -> Finding {
     if lost.is_empty() {
-        return Finding::ok("photos", format!("all {photos} have their bytes"));
+        return Finding::ok("photos", format!("all {photos} have their files"));
     }
     if lost.len() as u64 == photos {
-        return Finding::problem("photos", "not one has its bytes").about(lost).advice(CHECK_BLOBS_URL);
+        return Finding::error("photos", "none has its files").with_names(lost).advice(CHECK_BLOBS_URL);
     }
-    Finding::problem("photos", format!("{} with lost bytes", count(lost.len() as u64, "photo")))
-        .about(lost)
-        .advice(
-            "Nothing can bring them back but a copy: restore a backup, or put their folders back from one.",
-        )
+    Finding::error(
+        "photos",
+        format!("{} with missing or incomplete files", count(lost.len() as u64, "photo")),
+    )
+    .with_names(lost)
+    .advice("Restore a backup, or copy the folders of these photos from one.")
 }

@@ -1,4 +1,4 @@
-//! The result of one check.
+//! The result of one check of `pinhole doctor`.
 
 use serde::Serialize;
 
@@ -6,25 +6,26 @@ use serde::Serialize;
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     Ok,
-    /// Worth knowing.
+    /// Information that needs no action.
     Note,
-    /// The operator has to act.
-    Problem,
+    /// The operator has to act, unless `--fix` has.
+    #[serde(rename = "problem")]
+    Error,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub check: &'static str,
     pub level: Level,
-    /// In words, without a stop at the end.
+    /// A sentence without its full stop.
     pub what: String,
-    /// What to do about it.
+    /// What the operator should do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// What was done about it.
+    /// What `--fix` did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixed: Option<String>,
-    /// Everything it concerns, by name.
+    /// All affected objects: ids, usernames, tables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
@@ -38,8 +39,8 @@ impl Finding {
         Self::new(check, Level::Note, what.into())
     }
 
-    pub fn problem(check: &'static str, what: impl Into<String>) -> Self {
-        Self::new(check, Level::Problem, what.into())
+    pub fn error(check: &'static str, what: impl Into<String>) -> Self {
+        Self::new(check, Level::Error, what.into())
     }
 
     fn new(check: &'static str, level: Level, what: String) -> Self {
@@ -52,7 +53,7 @@ impl Finding {
         self
     }
 
-    /// What was done, or else what to do.
+    /// Sets `fixed`, or `advice` if nothing was fixed.
     #[must_use]
     pub(super) fn fixed_or(mut self, fixed: Option<String>, advice: &str) -> Self {
         match fixed {
@@ -62,19 +63,19 @@ impl Finding {
         self
     }
 
-    /// Keeps all names, and appends the first few to the text.
+    /// Sets `names`, and appends the first of them to `what`.
     #[must_use]
-    pub(super) fn about(mut self, names: impl IntoIterator<Item = impl ToString>) -> Self {
-        const SHOWN: usize = 3;
+    pub(super) fn with_names(mut self, names: impl IntoIterator<Item = impl ToString>) -> Self {
+        const MAX_LISTED: usize = 3;
         self.names = names.into_iter().map(|name| name.to_string()).collect();
-        let shown = self.names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if self.names.len() > SHOWN { ", …" } else { "" };
-        self.what += &format!(" ({shown}{more})");
+        let listed = self.names.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if self.names.len() > MAX_LISTED { ", …" } else { "" };
+        self.what += &format!(" ({listed}{more})");
         self
     }
 
-    /// Whether the operator still has to act.
-    pub fn is_open(&self) -> bool {
-        self.level == Level::Problem && self.fixed.is_none()
+    /// Whether it is an error that `--fix` has not fixed.
+    pub fn is_unresolved(&self) -> bool {
+        self.level == Level::Error && self.fixed.is_none()
     }
 }

@@ -1,16 +1,16 @@
 //! Check of the read replica.
 
-use store::{DatabaseUrl, Lag, replica_lag};
+use store::{DatabaseUrl, ReplicationLag, replica_lag};
 
-use super::{Examination, Finding};
+use super::{ConsistencyCheck, Finding};
 use crate::humanize::size;
 use crate::location::StorageLocation;
 
-/// A replica that lags further is rarely used: a read needs everything committed before it.
+/// With a larger lag the replica is rarely read: a read needs all writes that were committed before it.
 const MAX_LAG: u64 = 16 << 20;
 
-impl Examination<'_> {
-    /// `None` without a replica.
+impl ConsistencyCheck<'_> {
+    /// `None` if no replica is configured.
     pub(super) async fn replica(&self) -> Option<Finding> {
         let (Some(replica), StorageLocation::Url(primary)) =
             (self.replica, &self.instance.location().database)
@@ -19,15 +19,16 @@ impl Examination<'_> {
         };
         Some(match replica_lag(primary, replica).await {
             Ok(Some(lag)) => lag_finding(replica, lag),
-            Ok(None) => Finding::problem("replica", format!("{replica} follows no primary"))
-                .advice("Point `database_read_url` to a standby of the database, or leave it out."),
-            Err(error) => Finding::problem("replica", format!("{error}; the primary answers all reads"))
-                .advice("See that it runs, and that `database_read_url` has the right name and password."),
+            Ok(None) => Finding::error("replica", format!("{replica} is not a standby of a primary"))
+                .advice("Point `database_read_url` to a standby of the database, or unset it."),
+            Err(error) => Finding::error("replica", format!("{error}; all reads go to the primary")).advice(
+                "Check that it is running, and that the user and password of `database_read_url` are right.",
+            ),
         })
     }
 }
 
-fn lag_finding(replica: &DatabaseUrl, Lag { bytes, time }: Lag) -> Finding {
+fn lag_finding(replica: &DatabaseUrl, ReplicationLag { bytes, time }: ReplicationLag) -> Finding {
     if bytes == 0 {
         return Finding::ok("replica", format!("{replica} has replayed everything"));
     }
@@ -35,7 +36,8 @@ fn lag_finding(replica: &DatabaseUrl, Lag { bytes, time }: Lag) -> Finding {
     if bytes < MAX_LAG {
         return Finding::ok("replica", what);
     }
-    Finding::note("replica", what).advice("The primary answers until it has caught up: see what delays it.")
+    Finding::note("replica", what)
+        .advice("Reads go to the primary until the replica has caught up. Check the replication.")
 }
 
 #[cfg(test)]
@@ -46,10 +48,10 @@ mod tests {
     use crate::doctor::Level;
 
     #[test]
-    fn only_a_large_lag_is_noted() {
+    fn only_a_large_replication_lag_is_a_note() {
         let replica: DatabaseUrl = "postgres://ada:s3cret@standby/pinhole".parse().unwrap();
-        let told = |bytes| lag_finding(&replica, Lag { bytes, time: Duration::from_secs(7) });
-        assert_eq!([0, 1, MAX_LAG].map(|bytes| told(bytes).level), [Level::Ok, Level::Ok, Level::Note]);
-        assert_eq!(told(2 << 20).what, "pinhole on standby:5432 is 2.0 MiB and 7 s behind");
+        let finding = |bytes| lag_finding(&replica, ReplicationLag { bytes, time: Duration::from_secs(7) });
+        assert_eq!([0, 1, MAX_LAG].map(|bytes| finding(bytes).level), [Level::Ok, Level::Ok, Level::Note]);
+        assert_eq!(finding(2 << 20).what, "pinhole on standby:5432 is 2.0 MiB and 7 s behind");
     }
 }

@@ -1,4 +1,4 @@
-//! Archive files as the commands name them: a path, or `-` for a pipe.
+//! Archive file arguments: a path, or `-` for standard input or output.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use ops::{Manifest, count, size};
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {}: {cause}\nSee that it is there, and that this user may read it.", path.display())]
+#[error("cannot read {}: {cause}\nCheck that it exists, and that this user may read it.", path.display())]
 pub(super) struct UnreadableArchive {
     path: PathBuf,
     cause: io::Error,
 }
 
 pub(super) fn open(file: &Path) -> Result<Box<dyn Read + Send>, UnreadableArchive> {
-    if is_pipe(file) {
+    if is_stdio(file) {
         return Ok(Box::new(io::stdin()));
     }
     let opened = File::open(file).map_err(|cause| UnreadableArchive { path: file.to_owned(), cause })?;
     Ok(Box::new(BufReader::with_capacity(1 << 20, opened)))
 }
 
-pub(super) fn is_pipe(file: &Path) -> bool {
+pub(super) fn is_stdio(file: &Path) -> bool {
     file == Path::new("-")
 }
 
@@ -29,7 +29,7 @@ pub(super) fn summary(manifest: &Manifest) -> String {
     let rows = |table: &str| manifest.rows.get(table).copied().unwrap_or_default();
     format!(
         "{}, {}, {} and {} ({}) as of {}",
-        count(rows("users"), "member"),
+        count(rows("users"), "user"),
         count(rows("posts"), "post"),
         count(rows("likes"), "like"),
         count(manifest.photos, "photo"),

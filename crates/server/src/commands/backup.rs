@@ -1,4 +1,4 @@
-//! `pinhole backup`: writes an archive, or verifies one. Reports go to stderr, because stdout may be the
+//! `pinhole backup`: writes an archive, or verifies one. Messages go to stderr, because stdout may be the
 //! archive.
 
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use crate::config::Config;
 use crate::process::{run, run_until_signal};
 use crate::progress::ProgressBar;
 
-/// Skipped photos that are listed one by one.
-const LISTED: usize = 20;
+/// The number of skipped photos that are listed one by one.
+const MAX_LISTED: usize = 20;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 #[command(subcommand_negates_reqs = true)]
 pub(crate) struct BackupArgs {
-    /// The file to write; `-` for the output
+    /// The file to write; `-` for standard output
     #[arg(required = true)]
     file: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Leave out photos whose bytes are missing, with their posts
+    /// Skip photos whose files are missing, with their posts
     #[arg(long)]
     skip_missing: bool,
     #[command(subcommand)]
@@ -38,9 +38,9 @@ pub(crate) struct BackupArgs {
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 enum BackupCommand {
-    /// Read a backup to its end and name whatever is damaged; nothing is restored for that
+    /// Verify every checksum of a backup and list what is damaged; writes nothing
     Verify {
-        /// The file to read; `-` for the input
+        /// The file to read; `-` for standard input
         file: PathBuf,
     },
 }
@@ -53,9 +53,9 @@ enum BackupError {
     Tool(#[from] ops::Error),
     #[error(transparent)]
     Unreadable(#[from] UnreadableArchive),
-    #[error("{} is not a whole backup:\n  {}\nKeep it only if you have no better one.", path.display(), lines(damage))]
+    #[error("{} failed verification:\n  {}\nKeep it only if you have no other backup.", path.display(), lines(damage))]
     Damaged { path: PathBuf, damage: Vec<ArchiveError> },
-    #[error("it was interrupted: {0}")]
+    #[error("the verification task failed: {0}")]
     Interrupted(#[from] tokio::task::JoinError),
 }
 
@@ -66,7 +66,7 @@ impl BackupArgs {
             (Some(BackupCommand::Verify { file }), _) => run(verify(&file)),
             (None, Some(file)) => run_until_signal(
                 back_up(config, &file, force, skip_missing),
-                "There is no backup; a file that ends with .partial is overwritten by the next attempt.",
+                "No backup was written; the next backup overwrites the .partial file.",
             ),
             (None, None) => clap::Error::new(ErrorKind::MissingRequiredArgument).exit(),
         }
@@ -75,7 +75,7 @@ impl BackupArgs {
 
 async fn back_up(config: &Config, file: &Path, force: bool, skip_missing: bool) -> Result<(), BackupError> {
     let instance = Instance::open_read_only(&location(config)).await?;
-    let to = if archive::is_pipe(file) {
+    let to = if archive::is_stdio(file) {
         Destination::Stdout
     } else {
         Destination::File { path: file.to_owned(), force }
@@ -84,14 +84,14 @@ async fn back_up(config: &Config, file: &Path, force: bool, skip_missing: bool) 
     let manifest = instance.back_up(to, skip_missing, Clock::system().now(), progress.clone()).await?;
     progress.finish();
     for (photos, reason) in [
-        (&manifest.deleted_meanwhile, "was deleted while the backup was written, and is not in it"),
-        (&manifest.missing, "has no bytes, and is not in the backup"),
+        (&manifest.deleted_meanwhile, "was deleted during the backup, and is not in it"),
+        (&manifest.missing, "has missing files, and is not in the backup"),
     ] {
-        for photo in photos.iter().take(LISTED) {
+        for photo in photos.iter().take(MAX_LISTED) {
             progress.note(&format!("photo {photo} {reason}"));
         }
-        if photos.len() > LISTED {
-            progress.note(&format!("and {} more, listed in `manifest.json`", photos.len() - LISTED));
+        if photos.len() > MAX_LISTED {
+            progress.note(&format!("and {} more, listed in `manifest.json`", photos.len() - MAX_LISTED));
         }
     }
     progress.note(&format!("{}: {}", file.display(), summary(&manifest)));
@@ -102,7 +102,7 @@ async fn verify(file: &Path) -> Result<(), BackupError> {
     let from = archive::open(file)?;
     let verified = tokio::task::spawn_blocking(move || ops::verify(from, &ProgressBar::new())).await?;
     let manifest = verified.map_err(|damage| BackupError::Damaged { path: file.to_owned(), damage })?;
-    eprintln!("{}: whole, {}", file.display(), summary(&manifest));
+    eprintln!("{}: verified, {}", file.display(), summary(&manifest));
     Ok(())
 }
 

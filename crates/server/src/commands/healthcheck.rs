@@ -1,5 +1,4 @@
-//! `pinhole healthcheck`: asks a running service whether it is ready, for container images without other
-//! tools.
+//! `pinhole healthcheck`: a readiness probe for container images without curl.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -20,9 +19,9 @@ pub(super) fn run(config: &Config) -> ExitCode {
 
 fn probe(listen: SocketAddr) -> io::Result<()> {
     request(listen).map_err(|error| match error.kind() {
-        // The kind depends on the system.
+        // Which of the two depends on the operating system.
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            io::Error::other(format!("no answer within {} s", TIMEOUT.as_secs()))
+            io::Error::other(format!("no response within {} s", TIMEOUT.as_secs()))
         }
         _ => error,
     })
@@ -33,17 +32,17 @@ fn request(listen: SocketAddr) -> io::Result<()> {
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let status = answer.lines().next().unwrap_or("no answer");
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    let status = response.lines().next().unwrap_or("an empty response");
     if status.starts_with("HTTP/1.1 200 ") {
         Ok(())
     } else {
-        Err(io::Error::other(format!("it answered: {status}")))
+        Err(io::Error::other(format!("/readyz returned {status}")))
     }
 }
 
-/// An unspecified address can be listened on, but not connected to.
+/// An unspecified address such as 0.0.0.0 can be bound, but not connected to.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

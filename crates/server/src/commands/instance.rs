@@ -1,6 +1,6 @@
-//! The storage locations of the instance that the settings describe.
+//! The storage locations of the configured instance.
 
-use app::Account;
+use app::S3Config;
 use ops::{InstanceLocation, StorageLocation};
 
 use crate::config::Config;
@@ -16,6 +16,6 @@ pub(super) fn location(config: &Config) -> InstanceLocation {
             .blobs_url
             .clone()
             .map_or_else(|| StorageLocation::Folder(folder()), StorageLocation::Url),
-        account: Account::from_variables(std::env::vars_os()),
+        s3_config: S3Config::from_variables(std::env::vars_os()),
     }
 }

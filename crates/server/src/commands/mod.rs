@@ -1,4 +1,4 @@
-//! The commands of `pinhole`. A command is a variant with its help, an arm of the dispatch, and a module.
+//! The subcommands of `pinhole`. Each is a variant with its help, an arm of `run`, and a module.
 
 mod archive;
 mod backup;
@@ -15,24 +15,24 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use clap::builder::styling::Styles;
 
-use crate::config::Loaded;
+use crate::config::LoadedConfig;
 use crate::demo::credits;
 use crate::http::openapi_document;
 use crate::process::{fail, print};
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub(crate) enum Command {
-    /// Run the service; so does `pinhole` alone
-    Serve,
+    /// Run the service; the default command
+    Serve(serve::ServeArgs),
 
-    /// Show it alive: people, photos and likes in a temporary folder, deleted at the end
+    /// Run with sample users, photos and likes in a temporary folder, deleted on exit
     #[command(after_help = credits(*Styles::styled().get_header()))]
     Demo,
 
-    /// Write everything into one file, while the service runs; or verify such a file
+    /// Back up all rows and photos to one file while the service runs, or verify a backup
     ///
-    /// The file is a plain tar of all photos and rows, with a checksum for each and one over all. It
-    /// holds the state of the moment at which the backup was started.
+    /// The file is a plain tar of all photos and rows, with checksums for each file and one for the whole.
+    /// It has the state of the instance at the start of the backup.
     #[command(
         verbatim_doc_comment,
         override_usage = "pinhole backup [OPTIONS] <FILE>\n       pinhole backup verify <FILE>"
@@ -41,46 +41,53 @@ pub(crate) enum Command {
 
     /// Restore a backup into an empty instance
     ///
-    /// The service must not run. All checksums are verified on the way, and nothing is visible before all
-    /// of it is there; an interrupted attempt is continued by the next.
+    /// The service must be stopped. All checksums and rows are verified, and the rows are committed in
+    /// one transaction at the end. An interrupted restore can be resumed by running it again. Exit 0 if
+    /// everything was restored, 3 if --skip-damaged left something out, else 1.
     #[command(verbatim_doc_comment)]
     Restore(restore::RestoreArgs),
 
-    /// Move to another database, another blob store, or both
+    /// Migrate to another database, another blob store, or both
     ///
-    /// A location is a data folder, postgres://… or s3://…; what is not named stays where it is. First
-    /// copy the photos while the service runs, as often as you like. Then stop the service and --finish:
-    /// that copies what is new and the database, and compares both. Then start it on the new locations.
-    /// The old ones are left unchanged.
+    /// A location is a data folder, postgres://… or s3://…; one that is not given stays. First copy the
+    /// photos while the service runs, as often as you like. Then stop the service and run with --finish,
+    /// which copies the new photos and the rows, and compares them. Then start the service with the new
+    /// locations. The old locations are not changed.
     #[command(
         verbatim_doc_comment,
         override_usage = "pinhole migrate [OPTIONS] --to-database <LOCATION> --to-blobs <LOCATION>"
     )]
     Migrate(migrate::MigrateArgs),
 
-    /// Check everything, say what is wrong and what to do; exit 0 or 1
+    /// Check the consistency of settings, database and photos; exit 0 if healthy, else 1
     ///
-    /// It only reads, so the service may run meanwhile; with --fix it must not. Nothing that was posted
-    /// is ever removed.
+    /// It only reads, so the service may be running; with --fix it must be stopped. No post is ever
+    /// deleted.
     #[command(verbatim_doc_comment)]
     Doctor(doctor::DoctorArgs),
 
-    /// Print the settings in force as a pinhole.toml, secrets hidden
+    /// Print the effective settings as a pinhole.toml, without secrets
     Config,
 
-    /// Ask a running server whether it is ready; exit 0 or 1; for container images
+    /// Probe the readiness of a running service; exit 0 if ready, else 1
     Healthcheck,
 
-    /// Print the machine-readable contract
+    /// Print the OpenAPI document
     #[command(name = "openapi")]
     OpenApi,
 }
 
+impl Default for Command {
+    fn default() -> Self {
+        Self::Serve(serve::ServeArgs::default())
+    }
+}
+
 impl Command {
-    pub(crate) fn run(self, loaded: &Loaded) -> ExitCode {
+    pub(crate) fn run(self, loaded: &LoadedConfig) -> ExitCode {
         let config = &loaded.config;
         match self {
-            Self::Serve => serve::run(config),
+            Self::Serve(args) => args.run(config),
             Self::Demo => demo::run(loaded),
             Self::Backup(args) => args.run(config),
             Self::Restore(args) => args.run(config),

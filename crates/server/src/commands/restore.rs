@@ -7,7 +7,7 @@ use std::sync::Arc;
 use app::OpenError;
 use clap::Args;
 use model::Clock;
-use ops::{Instance, Progress};
+use ops::{Instance, Progress, RestoreOptions, count};
 
 use super::archive::{self, UnreadableArchive, summary};
 use super::instance::location;
@@ -15,41 +15,84 @@ use crate::config::Config;
 use crate::process::run_until_signal;
 use crate::progress::ProgressBar;
 
+/// The exit code of a restore that left out what is damaged.
+const INCOMPLETE: u8 = 3;
+
 #[derive(Debug, PartialEq, Eq, Args)]
 pub(crate) struct RestoreArgs {
-    /// The file to read; `-` for the input
+    /// The file to read; `-` for standard input
     file: PathBuf,
+    /// Leave out what is damaged, and list it; exit with 3 if there was any
+    #[arg(long)]
+    skip_damaged: bool,
+    /// Restore sessions too; otherwise all users have to log in again
+    #[arg(long)]
+    keep_sessions: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
 enum RestoreError {
     #[error(transparent)]
     Open(#[from] OpenError),
+    #[error("{}: {error}", path.display())]
+    Archive { path: PathBuf, error: ops::Error },
     #[error(transparent)]
-    Tool(#[from] ops::Error),
+    Tool(ops::Error),
     #[error(transparent)]
     Unreadable(#[from] UnreadableArchive),
 }
 
 impl RestoreArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
-        run_until_signal(
-            restore(config, &self.file),
-            "Nothing is visible yet: run it again, and it continues where it was stopped.",
-        )
+        let Self { file, skip_damaged, keep_sessions } = self;
+        let options = RestoreOptions { skip_damaged, keep_sessions };
+        run_until_signal(restore(config, &file, options), "No rows were imported; run it again to resume.")
     }
 }
 
-async fn restore(config: &Config, file: &Path) -> Result<(), RestoreError> {
+async fn restore(config: &Config, file: &Path, options: RestoreOptions) -> Result<ExitCode, RestoreError> {
     let from = archive::open(file)?;
     let location = location(config);
     let instance = Instance::open_exclusive(&location).await?;
     let progress = Arc::new(ProgressBar::new());
-    let restored = instance.restore(from, &Clock::system(), progress.clone()).await?;
+    let restored = instance.restore(from, options, &Clock::system(), progress.clone()).await;
+    let restored = restored.map_err(|error| match error {
+        ops::Error::Archive(_) => RestoreError::Archive { path: file.to_owned(), error },
+        other => RestoreError::Tool(other),
+    })?;
     progress.finish();
     if restored.already_present > 0 {
-        progress.note(&format!("{} photos were there from an earlier attempt", restored.already_present));
+        progress.note(&format!(
+            "{} photos were already restored by an earlier attempt",
+            restored.already_present
+        ));
     }
-    progress.note(&format!("restored into {}: {}", location.database, summary(&restored.manifest)));
-    Ok(())
+    if restored.ended_sessions > 0 {
+        progress.note(&format!(
+            "{} not restored: all users have to log in again (--keep-sessions restores them)",
+            count(restored.ended_sessions, "session")
+        ));
+    }
+    if let (Some(manifest), true) = (&restored.manifest, restored.damage.is_empty()) {
+        progress.note(&format!("restored into {}: {}", location.database, summary(manifest)));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for damage in &restored.damage {
+        progress.note(&format!("left out: {damage}"));
+    }
+    if restored.unreferenced_photos > 0 {
+        let photos = count(restored.unreferenced_photos as u64, "photo");
+        progress.note(&format!("left out: {photos} that nothing refers to any more"));
+    }
+    let counts = restored.counts;
+    progress.note(&format!(
+        "restored into {}, without {} that cannot be used: {}, {}, {} and {}",
+        location.database,
+        count(restored.damage.len() as u64, "item"),
+        count(counts.users, "user"),
+        count(counts.posts, "post"),
+        count(counts.likes, "like"),
+        count(counts.photos, "photo"),
+    ));
+    Ok(ExitCode::from(INCOMPLETE))
 }

@@ -1,25 +1,36 @@
-//! `pinhole serve`: runs the service until it is asked to stop.
+//! `pinhole serve`: runs the service until SIGTERM or SIGINT.
 
 use std::process::ExitCode;
 
+use clap::Args;
 use model::Clock;
 
-use crate::banner::announce;
+use crate::banner::print_banner;
 use crate::config::Config;
 use crate::process::{Signals, run_service};
 use crate::service::{Service, StartError};
 
-pub(super) fn run(config: &Config) -> ExitCode {
-    run_service(config, serve(config))
+#[derive(Debug, Default, PartialEq, Eq, Args)]
+pub(crate) struct ServeArgs {
+    /// Make a new, empty instance even where that looks like a mistake
+    #[arg(long)]
+    init: bool,
 }
 
-async fn serve(config: &Config) -> Result<(), StartError> {
-    // Before the banner: a supervisor that reads "ready" may send a signal at once.
+impl ServeArgs {
+    pub(super) fn run(self, config: &Config) -> ExitCode {
+        run_service(config, serve(config, self.init))
+    }
+}
+
+async fn serve(config: &Config, init: bool) -> Result<(), StartError> {
+    // Before the banner: a supervisor may send a signal as soon as it reads "ready".
     let signals = Signals::listen();
-    let service = Service::start(config, Clock::system()).await?;
-    announce(config, &service, None);
+    let service =
+        Service::start_after(config, init, Clock::system(), async |_| Ok::<(), StartError>(())).await?;
+    print_banner(config, &service, None);
     signals.wait().await;
-    tracing::info!("stopping: finishing requests in progress");
+    tracing::info!("shutting down; draining requests in progress");
     service.stop().await;
     tracing::info!("stopped");
     Ok(())

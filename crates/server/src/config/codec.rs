@@ -1,21 +1,21 @@
-//! Conversion between text and the type of a setting.
+//! Codecs: conversion between the text of a setting and its type.
 
 use toml::Value;
 
 pub(super) trait Codec<T> {
-    /// The name of the value in the help.
+    /// The placeholder of the value in the help, such as `SIZE`.
     const PLACEHOLDER: &'static str;
     const LIST: bool = false;
     const SECRET: bool = false;
 
-    /// The error continues the sentence `found "…", `.
+    /// The error is the reason after `invalid value "…": `.
     fn parse(raw: &str) -> Result<T, String>;
 
-    /// The value as TOML that parses back to it; `None` when it is unset or must not be printed.
+    /// The value in TOML, which parses back to it; `None` if it is unset or secret.
     fn to_toml(value: &T) -> Option<String>;
 }
 
-/// A setting that may be unset. `--public-url ''` unsets what the file says.
+/// A setting that may be unset. An empty value unsets a value of the file: `--public-url ''`.
 pub(super) struct Optional<C>(C);
 
 impl<T, C: Codec<T>> Codec<Option<T>> for Optional<C> {
@@ -31,7 +31,7 @@ impl<T, C: Codec<T>> Codec<Option<T>> for Optional<C> {
     }
 }
 
-/// `a, b`, or an array in TOML.
+/// A list: `a, b` in a flag or a variable, an array in TOML.
 pub(super) struct List<C>(C);
 
 impl<T, C: Codec<T>> Codec<Vec<T>> for List<C> {
@@ -40,7 +40,7 @@ impl<T, C: Codec<T>> Codec<Vec<T>> for List<C> {
 
     fn parse(raw: &str) -> Result<Vec<T>, String> {
         let items = raw.split(',').map(str::trim).filter(|item| !item.is_empty());
-        items.map(|item| C::parse(item).map_err(|reason| format!("in it {item:?}, {reason}"))).collect()
+        items.map(|item| C::parse(item).map_err(|reason| format!("item {item:?}: {reason}"))).collect()
     }
 
     fn to_toml(values: &Vec<T>) -> Option<String> {

@@ -1,4 +1,4 @@
-//! The macro that derives `Config` and its table from the rows of `settings.rs`.
+//! The macro that generates `Config` and the table of settings from the rows of `settings.rs`.
 
 /// Defines `Config`, the table of its settings, and the conversions between `Config` and text.
 macro_rules! settings {
@@ -6,7 +6,7 @@ macro_rules! settings {
         #[doc = $help:literal]
         $key:ident : $type:ty as $codec:ty = $default:expr;
     )* } )*) => {
-        /// Every setting, checked and typed. `Debug` shows no secret.
+        /// All settings, validated and typed. `Debug` does not print secrets.
         #[derive(Debug, Clone, PartialEq)]
         pub struct Config {
             $($( #[doc = $help] pub $key: $type, )*)*
@@ -25,14 +25,14 @@ macro_rules! settings {
         )*)*]);
 
         impl Config {
-            /// `None` when any value is bad. All are read before it returns, so that every mistake is
+            /// `None` if any value is invalid. All values are read before it returns, so that all errors are
             /// reported at once.
             pub(super) fn read(layers: &mut super::layers::Layers) -> Option<Self> {
                 $($( let $key = layers.read::<$type, $codec>(stringify!($key)); )*)*
                 Some(Self { $($( $key: $key?, )*)* })
             }
 
-            /// Each value as TOML, in the order of the table; `None` where nothing is set.
+            /// Each value in TOML, in the order of the table; `None` if it is unset or secret.
             pub(super) fn to_toml_values(&self) -> Vec<Option<String>> {
                 vec![$($( <$codec as super::codec::Codec<$type>>::to_toml(&self.$key), )*)*]
             }

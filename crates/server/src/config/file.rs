@@ -1,16 +1,16 @@
-//! The TOML file: flat keys, each a known one.
+//! The TOML file: a flat table of known keys.
 
 use std::io;
 use std::path::PathBuf;
 
 use toml::Value;
 
-use super::error::Problem;
+use super::error::SettingError;
 use super::origin::{Layer, Origin, ReadFile, Values};
 use super::setting::{Setting, Table};
 use super::suggest::nearest_key;
 
-/// Read if it exists, unless another file is named.
+/// The file that is read, if it exists, when no other is named.
 const DEFAULT_PATH: &str = "pinhole.toml";
 
 pub(super) struct File {
@@ -18,12 +18,12 @@ pub(super) struct File {
     pub(super) values: Values,
 }
 
-/// `None` when there is no file, or none that can be used; the problems say which.
+/// `None` if there is no file, or it cannot be used; `errors` has the reason then.
 pub(super) fn read(
     table: Table,
     named: Option<PathBuf>,
     read_file: ReadFile<'_>,
-    problems: &mut Vec<Problem>,
+    errors: &mut Vec<SettingError>,
 ) -> Option<File> {
     let optional = named.is_none();
     let path = named.unwrap_or_else(|| DEFAULT_PATH.into());
@@ -31,14 +31,14 @@ pub(super) fn read(
         Ok(text) => text,
         Err(cause) if optional && cause.kind() == io::ErrorKind::NotFound => return None,
         Err(cause) => {
-            problems.push(Problem::Unreadable { path, cause });
+            errors.push(SettingError::FileUnreadable { path, cause });
             return None;
         }
     };
     let document: toml::Table = match toml::from_str(&text) {
         Ok(document) => document,
         Err(error) => {
-            problems.push(syntax(path, &text, &error));
+            errors.push(syntax(table, path, &text, &error));
             return None;
         }
     };
@@ -47,29 +47,39 @@ pub(super) fn read(
     for (key, value) in document {
         if !table.keys().any(|known| known == key) {
             let nearest = nearest_in(table, &key, &value);
-            problems.push(Problem::UnknownKey { path: path.clone(), key, nearest });
+            errors.push(SettingError::UnknownKey { path: path.clone(), key, nearest });
             continue;
         }
-        // The `…_file` of a secret is none of the settings, and takes one path.
+        // `None` for the `…_file` key of a secret, which is in no row of the table.
         let setting = table.find(&key);
-        match raw(&value, setting.is_some_and(|setting| setting.list)) {
+        match to_raw(&value, setting.is_some_and(|setting| setting.list)) {
             Some(raw) => {
                 values.insert(key, raw);
             }
-            None => problems.push(misshapen(Layer::File(path.clone()), key, &value, setting)),
+            None => errors.push(wrong_type(Layer::File(path.clone()), key, &value, setting)),
         }
     }
     Some(File { path, values })
 }
 
-/// The line and what is wrong, but not the line itself as the parser would show it: it may hold a secret.
-fn syntax(path: PathBuf, text: &str, error: &toml::de::Error) -> Problem {
+/// Without the source line that the TOML parser would quote: it may hold a secret. An error in the value of a
+/// known setting, such as a missing quote, is described in terms of the setting, not of the parser.
+fn syntax(table: Table, path: PathBuf, text: &str, error: &toml::de::Error) -> SettingError {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    Problem::Syntax { path, line, message: error.message().to_owned() }
+    let line_before = before.rsplit('\n').next().unwrap_or_default();
+    let setting = line_before.split_once('=').and_then(|(key, _)| table.find(key.trim()));
+    let message = match setting {
+        Some(Setting { key, default, .. }) => {
+            let example = default.example();
+            format!("{key}: the value is not valid TOML; write it in quotes, for example {key} = {example:?}")
+        }
+        None => format!("invalid TOML: {}", error.message()),
+    };
+    SettingError::Syntax { path, line, message }
 }
 
-/// A section such as `[limits]` is most likely a way to group settings that are known without it.
+/// For a section such as `[limits]`, the nearest key to the first key in it: settings have no sections.
 fn nearest_in(table: Table, key: &str, value: &Value) -> Option<String> {
     match value {
         Value::Table(section) => {
@@ -80,32 +90,33 @@ fn nearest_in(table: Table, key: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// As it would be written in a variable; `None` for what no variable could say.
-fn raw(value: &Value, list: bool) -> Option<String> {
+/// The value as an environment variable would have it; `None` if none could.
+fn to_raw(value: &Value, list: bool) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Integer(number) => Some(number.to_string()),
         Value::Float(number) => Some(number.to_string()),
         Value::Boolean(on) => Some(on.to_string()),
         Value::Array(items) if list => {
-            let items: Option<Vec<String>> = items.iter().map(|item| raw(item, false)).collect();
+            let items: Option<Vec<String>> = items.iter().map(|item| to_raw(item, false)).collect();
             Some(items?.join(","))
         }
         Value::Array(_) | Value::Table(_) | Value::Datetime(_) => None,
     }
 }
 
-fn misshapen(layer: Layer, key: String, value: &Value, setting: Option<&Setting>) -> Problem {
+fn wrong_type(layer: Layer, key: String, value: &Value, setting: Option<&Setting>) -> SettingError {
     let list = setting.is_some_and(|setting| setting.list);
-    Problem::Shape {
-        origin: Origin { layer, key }.to_string(),
+    SettingError::WrongType {
+        origin: Origin { layer, key: key.clone() }.to_string(),
+        key,
         found: match value {
-            Value::Array(_) if list => "a list of more than plain values",
-            Value::Array(_) => "a list",
-            Value::Table(_) => "a table",
-            _ => "a date",
+            Value::Array(_) if list => "(a nested list)",
+            Value::Array(_) => "(a list)",
+            Value::Table(_) => "(a table)",
+            _ => "(a date)",
         },
-        expected: if list { "a list of strings" } else { "one value" },
+        expected: if list { "a list of strings" } else { "one string, number or boolean" },
         example: setting.map_or("/run/secrets/pinhole", |setting| setting.default.example()),
     }
 }

@@ -1,4 +1,4 @@
-//! The settings as flags of the command line.
+//! Settings as command-line flags.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use super::origin::Values;
 use super::setting::flag;
 use super::settings::SETTINGS;
 
-/// The settings file that was named, and raw values by key (`max_upload`, `admin_token_file`).
+/// The value of `--config`, and raw values by key (`max_upload`, `admin_token_file`).
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Flags {
     pub config: Option<PathBuf>,
     pub values: Values,
 }
 
-/// Global, so that they may stand before or after the subcommand. Hidden, because clap would give each of
-/// them several lines of help: `help.rs` prints a table. Defaults are not told to clap, which would hide what
-/// was given.
+/// The flags are global, so that they are accepted before and after the subcommand, and hidden, because clap
+/// would print several lines for each: `help.rs` prints a table instead. Clap does not know the defaults,
+/// because a default would be indistinguishable from a flag that was given.
 impl Args for Flags {
     fn augment_args(command: clap::Command) -> clap::Command {
         let file = Arg::new("config").long("config").value_name("FILE").value_parser(value_parser!(PathBuf));
@@ -34,8 +34,7 @@ impl Args for Flags {
     }
 }
 
-/// clap copies the values of global flags from a subcommand to its parents, so the outermost command has them
-/// all.
+/// Clap copies the values of global flags from a subcommand to its parents, so the root command has all.
 impl FromArgMatches for Flags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let value = |key: String| matches.get_one::<String>(&key).cloned().map(|value| (key, value));
@@ -49,7 +48,7 @@ impl FromArgMatches for Flags {
     }
 }
 
-/// Names only: a value may be a secret.
+/// Without values, which may be secret.
 impl fmt::Debug for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Flags").field("config", &self.config).field("values", &self.values.keys()).finish()

@@ -1,28 +1,28 @@
-//! The table of settings in `pinhole --help`: one line each with flag, meaning, default and variable.
+//! The table of settings in `pinhole --help`: a line for each, with flag, help, default and variable.
 
 use clap::builder::styling::Style;
 
-use super::setting::{Default, Group, Setting, flag, variable};
+use super::setting::{DefaultValue, Group, Setting, flag, variable};
 use super::settings::SETTINGS;
 
-/// Widths of a line, and of its first two columns.
-const TERMINAL: usize = 100;
-const FLAG: usize = 27;
-const MEANING: usize = 43;
+/// The width of a line, and of its columns for the flag and the help, in characters.
+const LINE_WIDTH: usize = 100;
+const FLAG_WIDTH: usize = 27;
+const HELP_WIDTH: usize = 43;
 
-/// The styles are clap's own, so that these lines look like those around them.
+/// The styles are those of clap, whose help surrounds the table.
 pub(crate) fn help(heading: Style, literal: Style) -> String {
     let mut text = String::from(
-        "Every setting is a flag, a variable or a key of the settings file (max_upload = \"32MiB\"); the\n\
-         first of these wins. Defaults are in brackets. Sizes: 512KiB, 32MiB, 1GiB. Times: 500ms, 10s, 90d.\n\n",
+        "A setting is a flag, an environment variable or a key of the configuration file (listen = \"…\"), in\n\
+         this order of precedence. [Defaults]. Sizes: 512KiB, 32MiB, 1GiB. Durations: 500ms, 10s, 5m, 90d.\n\n",
     );
     for group in Group::ALL {
         text += &format!("{heading}{}:{heading:#}\n", group.title());
         if group == Group::Service {
-            text += &line("config", "FILE", "Settings file [pinhole.toml, if there]", literal);
+            text += &line("config", "FILE", "Configuration file [pinhole.toml]", literal);
         }
         for setting in SETTINGS.iter().filter(|setting| setting.group == group) {
-            text += &line(setting.key, setting.placeholder, &meaning(setting), literal);
+            text += &line(setting.key, setting.placeholder, &help_and_default(setting), literal);
             if let Some(key) = setting.file_key() {
                 text += &line(&key, "FILE", "The same, read from a file", literal);
             }
@@ -33,20 +33,20 @@ pub(crate) fn help(heading: Style, literal: Style) -> String {
     text
 }
 
-fn meaning(setting: &Setting) -> String {
+fn help_and_default(setting: &Setting) -> String {
     match setting.default {
-        Default::Is(text) => format!("{} [{text}]", setting.help),
-        Default::Cores => format!("{} [cores]", setting.help),
-        Default::Unset { .. } => setting.help.to_owned(),
+        DefaultValue::Is(text) => format!("{} [{text}]", setting.help),
+        DefaultValue::Cores => format!("{} [cores]", setting.help),
+        DefaultValue::Unset { .. } => setting.help.to_owned(),
     }
 }
 
-fn line(key: &str, placeholder: &str, meaning: &str, literal: Style) -> String {
+fn line(key: &str, placeholder: &str, help: &str, literal: Style) -> String {
     let (flag, variable) = (flag(key), variable(key));
     let used = flag.len() + placeholder.len() + "   <>".len();
-    let padding = FLAG.saturating_sub(used);
-    // Names too long for their columns take the room from the meaning.
-    let room = TERMINAL.saturating_sub(used.max(FLAG) + variable.len() + 4);
-    let width = MEANING.min(room);
-    format!("  {literal}{flag}{literal:#} <{placeholder}>{:padding$}  {meaning:width$}  {variable}\n", "")
+    let padding = FLAG_WIDTH.saturating_sub(used);
+    // A flag or variable that is too long for its column narrows the column of the help.
+    let available = LINE_WIDTH.saturating_sub(used.max(FLAG_WIDTH) + variable.len() + 4);
+    let width = HELP_WIDTH.min(available);
+    format!("  {literal}{flag}{literal:#} <{placeholder}>{:padding$}  {help:width$}  {variable}\n", "")
 }

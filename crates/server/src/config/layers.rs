@@ -1,22 +1,22 @@
-//! Merges the four layers: for each setting the raw value in force, and where it came from.
+//! Merges the layers (flags, environment, file, defaults) to one raw value with its origin for each setting.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::codec::Codec;
-use super::error::Problem;
+use super::error::SettingError;
 use super::origin::{Layer, Origin, ReadFile, Values};
 use super::setting::{Setting, Table};
 use super::{file, variables};
 
 pub(super) struct Layers {
     /// In the order of the table.
-    given: Vec<Given>,
+    raw_settings: Vec<RawSetting>,
     file: Option<PathBuf>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) errors: Vec<SettingError>,
 }
 
-struct Given {
+struct RawSetting {
     setting: &'static Setting,
     raw: String,
     origin: Origin,
@@ -30,11 +30,11 @@ impl Layers {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         read_file: ReadFile<'_>,
     ) -> Self {
-        let mut problems = Vec::new();
-        let environment = variables::read(table, environment, &mut problems);
-        let file = file::read(table, named.or(environment.config), read_file, &mut problems);
+        let mut errors = Vec::new();
+        let environment = variables::read(table, environment, &mut errors);
+        let file = file::read(table, named.or(environment.config), read_file, &mut errors);
 
-        // The first layer that has a setting decides it.
+        // In order of precedence.
         let mut layers = vec![(Layer::Flag, flags), (Layer::Environment, environment.values)];
         let mut path = None;
         if let Some(file) = file {
@@ -42,24 +42,25 @@ impl Layers {
             layers.push((Layer::File(file.path), file.values));
         }
 
-        let mut this = Self { given: Vec::new(), file: path, problems };
+        let mut this = Self { raw_settings: Vec::new(), file: path, errors };
         for setting in table.iter() {
             match pick(setting, &layers, read_file) {
-                Ok((raw, origin)) => this.given.push(Given { setting, raw, origin }),
-                Err(problem) => this.problems.push(problem),
+                Ok((raw, origin)) => this.raw_settings.push(RawSetting { setting, raw, origin }),
+                Err(error) => this.errors.push(error),
             }
         }
         this
     }
 
-    /// `None` when there is a problem, which is then among the problems.
+    /// `None` if the value is invalid; `errors` has the reason then.
     pub(super) fn read<T, C: Codec<T>>(&mut self, key: &str) -> Option<T> {
-        let Given { setting, raw, origin } = self.given.iter().find(|given| given.setting.key == key)?;
-        // Editors add a line break to the file of a secret, and people a space around a value.
+        let RawSetting { setting, raw, origin } =
+            self.raw_settings.iter().find(|raw_setting| raw_setting.setting.key == key)?;
+        // Trimmed, because editors end the file of a secret with a line break.
         match C::parse(raw.trim()) {
             Ok(value) => Some(value),
             Err(reason) => {
-                self.problems.push(Problem::Value {
+                self.errors.push(SettingError::InvalidValue {
                     key: setting.key,
                     origin: origin.to_string(),
                     found: if setting.secret { "(hidden)".into() } else { format!("{raw:?}") },
@@ -72,7 +73,7 @@ impl Layers {
     }
 
     pub(super) fn into_origins(self) -> (Option<PathBuf>, Vec<Origin>) {
-        (self.file, self.given.into_iter().map(|given| given.origin).collect())
+        (self.file, self.raw_settings.into_iter().map(|raw_setting| raw_setting.origin).collect())
     }
 }
 
@@ -80,7 +81,7 @@ fn pick(
     setting: &Setting,
     layers: &[(Layer, Values)],
     read_file: ReadFile<'_>,
-) -> Result<(String, Origin), Problem> {
+) -> Result<(String, Origin), SettingError> {
     for (layer, values) in layers {
         let origin = |key: &str| Origin { layer: layer.clone(), key: key.to_owned() };
         let direct = values.get(setting.key).map(|raw| (raw, origin(setting.key)));
@@ -91,17 +92,17 @@ fn pick(
             (None, None) => continue,
             (Some((raw, origin)), None) => (raw.clone(), origin),
             (None, Some((path, origin))) => (read_secret(path, &origin, read_file)?, origin),
-            // Within one layer nothing says which of the two is meant.
+            // Within one layer neither has precedence.
             (Some((_, direct)), Some((_, by_file))) => {
-                return Err(Problem::SecretTwice {
+                return Err(SettingError::ConflictingSecret {
                     direct: direct.to_string(),
                     by_file: by_file.to_string(),
                 });
             }
         };
-        // `PINHOLE_ADMIN_TOKEN=$MISSPELT` must not quietly mean "no token".
+        // `PINHOLE_ADMIN_TOKEN=$MISSPELT` must not silently mean "no token".
         if setting.secret && raw.trim().is_empty() {
-            return Err(Problem::EmptySecret { origin: origin.to_string() });
+            return Err(SettingError::EmptySecret { origin: origin.to_string() });
         }
         return Ok((raw, origin));
     }
@@ -109,8 +110,8 @@ fn pick(
     Ok((setting.default.raw(), origin))
 }
 
-fn read_secret(path: &Path, origin: &Origin, read_file: ReadFile<'_>) -> Result<String, Problem> {
-    read_file(path).map_err(|cause| Problem::SecretFile {
+fn read_secret(path: &Path, origin: &Origin, read_file: ReadFile<'_>) -> Result<String, SettingError> {
+    read_file(path).map_err(|cause| SettingError::SecretFile {
         origin: origin.to_string(),
         path: path.to_owned(),
         cause,

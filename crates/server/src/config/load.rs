@@ -1,35 +1,35 @@
-//! Loads the configuration, and keeps where each value came from.
+//! Loads the configuration, with the origin of each value.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::{ConfigError, Problem};
+use super::error::{ConfigError, SettingError};
 use super::flags::Flags;
 use super::layers::Layers;
 use super::origin::{Layer, Origin};
 use super::print;
 use super::settings::{Config, SETTINGS};
 
-/// The settings in force, and where each came from.
+/// The effective settings, and the origin of each.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
-    /// The file that was read, if there was one.
+    /// The configuration file that was read, if any.
     pub file: Option<PathBuf>,
     /// In the order of the table.
     origins: Vec<Origin>,
 }
 
 impl Config {
-    /// Flag over environment over file over default. Environment and disk are parameters, so a test needs
-    /// neither.
+    /// A flag has precedence over the environment, that over the file, that over the default. Environment and
+    /// file system are parameters, for the tests.
     pub fn load(
         flags: &Flags,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
         read_file: impl Fn(&Path) -> io::Result<String>,
-    ) -> Result<Loaded, ConfigError> {
+    ) -> Result<LoadedConfig, ConfigError> {
         let mut layers =
             Layers::gather(SETTINGS, flags.config.clone(), flags.values.clone(), environment, &read_file);
         let config = Config::read(&mut layers);
@@ -37,41 +37,40 @@ impl Config {
             .as_ref()
             .is_some_and(|config| config.database_read_url.is_some() && config.database_url.is_none())
         {
-            let reason = "database_read_url is set, but database_url is not: a replica answers beside the database it \
-                          follows, never alone";
-            layers.problems.push(Problem::Refused(reason.into()));
+            let reason = "database_read_url is set, but database_url is not: set database_url to the primary of the \
+                          replica, or unset database_read_url";
+            layers.errors.push(SettingError::Rejected(reason.into()));
         }
         match config {
-            Some(config) if layers.problems.is_empty() => {
+            Some(config) if layers.errors.is_empty() => {
                 let (file, origins) = layers.into_origins();
-                Ok(Loaded { config, file, origins })
+                Ok(LoadedConfig { config, file, origins })
             }
-            _ => Err(ConfigError::new(layers.problems)),
+            _ => Err(ConfigError::new(layers.errors)),
         }
     }
 }
 
-impl Loaded {
-    /// What `pinhole config` prints: a `pinhole.toml` of everything in force, secrets hidden.
+impl LoadedConfig {
+    /// The output of `pinhole config`: the effective settings as a `pinhole.toml`, without secrets.
     pub fn to_toml(&self) -> String {
         print::to_toml(&self.config, &self.origins)
     }
 
-    /// Whether the value comes from any layer but the defaults.
+    /// Whether the value is set by a flag, the environment or the file.
     pub fn is_given(&self, key: &str) -> bool {
         self.origin(key).is_some_and(|origin| !matches!(origin.layer, Layer::Default))
     }
 
-    /// Whether the value comes from the command line.
+    /// Whether the value is set by a flag.
     pub fn is_flag(&self, key: &str) -> bool {
         self.origin(key).is_some_and(|origin| matches!(origin.layer, Layer::Flag))
     }
 
-    /// The error for a value that only its user can check, such as the directives of `log`, in the same form
-    /// as every other bad value.
-    pub fn refuse(&self, key: &str, reason: impl fmt::Display) -> ConfigError {
+    /// The error for a value that only its consumer can validate, such as the filter directives of `log`.
+    pub fn invalid(&self, key: &str, reason: impl fmt::Display) -> ConfigError {
         let origin = self.origin(key).map(|origin| format!(" ({origin})")).unwrap_or_default();
-        ConfigError::new(vec![Problem::Refused(format!("{key}{origin}: {reason}"))])
+        ConfigError::new(vec![SettingError::Rejected(format!("{key}{origin}: {reason}"))])
     }
 
     fn origin(&self, key: &str) -> Option<&Origin> {

@@ -1,7 +1,7 @@
-//! Configuration: one table of settings, read from flags, environment, TOML file and defaults.
+//! Configuration: one table of settings, with values from flags, environment, TOML file and defaults.
 //!
-//! `settings.rs` is the table. The flag, the variable, the key, the help line, the line of `pinhole config`
-//! and the field of [`Config`] all follow from one row of it.
+//! `settings.rs` is the table. The flag, the environment variable, the TOML key, the help line, the line of
+//! `pinhole config` and the field of [`Config`] are all derived from one row of it.
 
 mod codec;
 mod define;
@@ -27,7 +27,7 @@ mod tests;
 
 pub use error::ConfigError;
 pub use flags::Flags;
-pub use load::Loaded;
+pub use load::LoadedConfig;
 pub use public_url::PublicUrl;
 pub use secret::Secret;
 pub use settings::Config;

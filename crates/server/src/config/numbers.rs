@@ -1,11 +1,11 @@
-//! Numeric settings: counts, sizes and durations.
+//! Codecs of numeric settings: counts, sizes and durations.
 
 use std::fmt::Display;
 use std::time::Duration;
 
 use super::codec::{Codec, quoted};
 
-/// A whole number within bounds.
+/// An integer from `MIN` to `MAX`.
 pub(super) struct Count<const MIN: u64 = 1, const MAX: u64 = { u32::MAX as u64 }>;
 
 impl<T: TryFrom<u64> + Display, const MIN: u64, const MAX: u64> Codec<T> for Count<MIN, MAX> {
@@ -26,10 +26,10 @@ impl<T: TryFrom<u64> + Display, const MIN: u64, const MAX: u64> Codec<T> for Cou
     }
 }
 
-/// Bytes: `512KiB`, `32MiB`, `1GiB`, or a plain number of them.
+/// A size in bytes: `512KiB`, `32MiB`, `1GiB`, or a plain number.
 pub(super) struct Bytes<const MIN: u64 = 1>;
 
-/// The binary ones, largest first, are also how a size is written.
+/// Binary units, largest first: a size is printed in the first that divides it.
 const BINARY: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 const DECIMAL: [(&str, u64); 5] =
     [("", 1), ("B", 1), ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
@@ -38,14 +38,14 @@ impl<const MIN: u64> Codec<u64> for Bytes<MIN> {
     const PLACEHOLDER: &'static str = "SIZE";
 
     fn parse(raw: &str) -> Result<u64, String> {
-        let expected = "expected a number of bytes, or of KiB, MiB or GiB";
+        let expected = "expected a size in bytes, KiB, MiB or GiB";
         let (number, unit) = number_and_unit(raw).ok_or(expected)?;
         let known = BINARY.iter().chain(&DECIMAL).find(|(name, _)| name.eq_ignore_ascii_case(unit));
         let (_, factor) = known.ok_or(expected)?;
         match number.checked_mul(*factor) {
             Some(0) if MIN > 0 => Err(zero(expected)),
             Some(bytes) => Ok(bytes),
-            None => Err("which is more than can be counted".into()),
+            None => Err("expected less than 16 EiB".into()),
         }
     }
 
@@ -60,27 +60,26 @@ impl<const MIN: u64> Codec<u64> for Bytes<MIN> {
     }
 }
 
-/// A length of time: `500ms`, `10s`, `5m`, `24h`, `90d`. Always with its unit, for a bare `10` is anyone's
-/// guess.
+/// A duration: `500ms`, `10s`, `5m`, `24h`, `90d`. The unit is required, because a bare `10` is ambiguous.
 pub(super) struct Span<const MIN: u64 = 1>;
 
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// A hundred years. Beyond it, adding a duration to a point in time can overflow.
-const LONGEST: u64 = 36_500 * 86_400_000;
+/// 100 years, in milliseconds. Adding a longer duration to a timestamp could overflow.
+const MAX_MILLIS: u64 = 36_500 * 86_400_000;
 
 impl<const MIN: u64> Codec<Duration> for Span<MIN> {
     const PLACEHOLDER: &'static str = "TIME";
 
     fn parse(raw: &str) -> Result<Duration, String> {
-        let expected = "expected a number of ms, s, m, h or d";
+        let expected = "expected a duration in ms, s, m, h or d";
         let (number, unit) = number_and_unit(raw).ok_or(expected)?;
         if number == 0 && MIN > 0 {
             return Err(zero(expected));
         }
         let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(expected)?;
-        let length = number.checked_mul(*factor).filter(|length| *length <= LONGEST);
-        length.map(Duration::from_millis).ok_or_else(|| "which is longer than a hundred years".into())
+        let length = number.checked_mul(*factor).filter(|length| *length <= MAX_MILLIS);
+        length.map(Duration::from_millis).ok_or_else(|| "expected at most 36500d".into())
     }
 
     fn to_toml(span: &Duration) -> Option<String> {
@@ -91,19 +90,19 @@ impl<const MIN: u64> Codec<Duration> for Span<MIN> {
     }
 }
 
-/// Elsewhere zero often means "no limit" or "as you see fit", so it is worth a word.
+/// In other programs zero often means "no limit", so the error says that it does not here.
 fn zero(expected: &str) -> String {
-    format!("which would mean none at all, not \"no limit\"; {expected}, more than zero")
+    format!("zero does not mean \"no limit\"; {expected}, greater than zero")
 }
 
-/// `32 MiB` is `(32, "MiB")`.
+/// `(32, "MiB")` for `32 MiB`.
 fn number_and_unit(raw: &str) -> Option<(u64, &str)> {
     let end = raw.find(|c: char| !c.is_ascii_digit()).unwrap_or(raw.len());
     let (number, unit) = raw.split_at(end);
     Some((digits(number)?, unit.trim_start()))
 }
 
-/// Digits and nothing else: the standard parser also takes a sign.
+/// Rejects a sign, which the standard parser accepts.
 fn digits(raw: &str) -> Option<u64> {
     if raw.bytes().all(|b| b.is_ascii_digit()) { raw.parse().ok() } else { None }
 }
@@ -113,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_exact_and_written_as_people_write_them() {
+    fn sizes_parse_with_any_unit_and_print_in_the_largest_exact_one() {
         let cases = [
             ("1", 1, "1"),
             ("0", 0, "0"),
@@ -123,18 +122,18 @@ mod tests {
             ("1GiB", 1 << 30, "\"1GiB\""),
             ("5MB", 5_000_000, "5000000"),
         ];
-        for (raw, bytes, written) in cases {
+        for (raw, bytes, toml) in cases {
             assert_eq!(Bytes::<0>::parse(raw), Ok(bytes), "{raw}");
-            assert_eq!(Bytes::<0>::to_toml(&bytes).as_deref(), Some(written));
+            assert_eq!(Bytes::<0>::to_toml(&bytes).as_deref(), Some(toml));
         }
         for raw in ["", "MiB", "-1", "+1", "1.5GiB", "1 Gi B", "32M", "99999999999999999999", "99999999TiB"] {
-            assert!(Bytes::<0>::parse(raw).is_err(), "{raw:?} passed for a size");
+            assert!(Bytes::<0>::parse(raw).is_err(), "{raw:?} was accepted as a size");
         }
         assert!(Bytes::<1>::parse("0MiB").is_err_and(|reason| reason.contains("no limit")));
     }
 
     #[test]
-    fn durations_carry_their_unit() {
+    fn durations_require_a_unit_and_print_in_the_largest_exact_one() {
         let cases = [
             ("500ms", 500, "\"500ms\""),
             ("10s", 10_000, "\"10s\""),
@@ -144,25 +143,25 @@ mod tests {
             ("90d", 90 * 86_400_000, "\"90d\""),
             ("0s", 0, "\"0s\""),
         ];
-        for (raw, millis, written) in cases {
+        for (raw, millis, toml) in cases {
             let span = Duration::from_millis(millis);
             assert_eq!(Span::<0>::parse(raw), Ok(span), "{raw}");
-            assert_eq!(Span::<0>::to_toml(&span).as_deref(), Some(written));
+            assert_eq!(Span::<0>::to_toml(&span).as_deref(), Some(toml));
         }
         for raw in ["", "10", "s", "1.5h", "-1s", "1w", "1h30m", "36501d", "99999999999999999999d"] {
-            assert!(Span::<0>::parse(raw).is_err(), "{raw:?} passed for a duration");
+            assert!(Span::<0>::parse(raw).is_err(), "{raw:?} was accepted as a duration");
         }
         assert!(Span::<1>::parse("0ms").is_err_and(|reason| reason.contains("no limit")));
     }
 
     #[test]
-    fn counts_keep_their_bounds() {
+    fn counts_outside_their_range_are_rejected() {
         type Megapixels = Count<1, 1000>;
         for (raw, number) in [("1", 1_u32), ("1000", 1000), ("0064", 64)] {
             assert_eq!(Megapixels::parse(raw), Ok(number));
         }
         for raw in ["", "0", "1001", "-1", "+1", "1.0", "ten", "4294967296"] {
-            assert!(<Megapixels as Codec<u32>>::parse(raw).is_err(), "{raw:?} passed for a count");
+            assert!(<Megapixels as Codec<u32>>::parse(raw).is_err(), "{raw:?} was accepted as a count");
         }
     }
 }

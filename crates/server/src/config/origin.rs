@@ -1,4 +1,4 @@
-//! Where a value came from: the layer, and the key it had there.
+//! The origin of a value: its layer, and its key there.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::setting::{flag, variable};
 
-/// Raw values by key, all of them keys that exist.
+/// Raw values by key; all keys are known.
 pub(super) type Values = BTreeMap<String, String>;
 
 pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
-/// A layer, and the key the value had there: its own, or the `…_file` of a secret.
+/// The layer of a value, and its key there, which may be the `…_file` key of a secret.
 #[derive(Debug, Clone)]
 pub(super) struct Origin {
     pub(super) layer: Layer,
@@ -28,7 +28,7 @@ pub(super) enum Layer {
 }
 
 impl Origin {
-    /// For a column of them: `flag`, `PINHOLE_LISTEN`, `pinhole.toml`, `default`.
+    /// The form for `pinhole config`: `flag`, `PINHOLE_LISTEN`, `pinhole.toml`, `default`.
     pub(super) fn short(&self) -> String {
         match &self.layer {
             Layer::Flag => "flag".into(),
@@ -39,12 +39,13 @@ impl Origin {
     }
 }
 
-/// For a sentence about one: `flag --listen`, `variable PINHOLE_LISTEN`, `pinhole.toml: listen`.
+/// The form for error messages: `flag --listen`, `environment variable PINHOLE_LISTEN`, `pinhole.toml:
+/// listen`.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.layer {
             Layer::Flag => write!(f, "flag {}", flag(&self.key)),
-            Layer::Environment => write!(f, "variable {}", variable(&self.key)),
+            Layer::Environment => write!(f, "environment variable {}", variable(&self.key)),
             Layer::File(path) => write!(f, "{}: {}", path.display(), self.key),
             Layer::Default => write!(f, "default of {}", self.key),
         }

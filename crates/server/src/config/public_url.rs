@@ -1,11 +1,11 @@
-//! The address under which people reach the service.
+//! The public URL of the service.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
 
-/// `https://photos.example.org`: scheme and authority as browsers write an origin, so that the two can be
-/// compared. In lower case, without the scheme's own port, without a slash at the end.
+/// An origin in the form that browsers send in `Origin`, so that the two can be compared: lower case, without
+/// the default port of the scheme, without a trailing slash. For example `https://photos.example.org`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     text: String,
@@ -21,7 +21,7 @@ impl PublicUrl {
         self.text.starts_with("https:")
     }
 
-    /// Host, and port where it is not the scheme's own.
+    /// The host, with the port unless it is the default of the scheme.
     pub fn authority(&self) -> &str {
         &self.text[self.authority..]
     }
@@ -35,21 +35,19 @@ impl FromStr for PublicUrl {
         let schemes = [("http://", 80), ("https://", 443)];
         let known =
             schemes.iter().find_map(|(scheme, port)| Some((scheme, port, lower.strip_prefix(scheme)?)));
-        let (scheme, own_port, rest) =
-            known.ok_or("expected an address that begins with http:// or https://")?;
+        let (scheme, default_port, rest) =
+            known.ok_or("expected a URL that begins with http:// or https://")?;
 
         let authority = rest.trim_end_matches('/');
         if authority.contains(['/', '?', '#']) {
-            return Err(
-                "expected an address without a path: the service lives at the root of its host".into()
-            );
+            return Err("expected a URL without a path: the service must be at the root of its host".into());
         }
         if authority.contains('@') {
-            return Err("expected an address without a username".into());
+            return Err("expected a URL without a username".into());
         }
         let (host, port) = split_port(authority)?;
         let authority = match port {
-            Some(port) if port != *own_port => format!("{host}:{port}"),
+            Some(port) if port != *default_port => format!("{host}:{port}"),
             _ => host.to_owned(),
         };
         Ok(Self { text: format!("{scheme}{authority}"), authority: scheme.len() })
@@ -57,13 +55,13 @@ impl FromStr for PublicUrl {
 }
 
 fn split_port(authority: &str) -> Result<(&str, Option<u16>), String> {
-    // The colons inside [::1] are no port's.
+    // The last colon of [::1] does not precede a port.
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
     };
     if !is_host(host) {
-        return Err("expected a host name (in its ASCII form) or an IP address after the scheme".into());
+        return Err("expected a host name (in ASCII form) or an IP address after the scheme".into());
     }
     let port = port.map(|port| port.parse().ok().filter(|port| *port != 0));
     match port {
@@ -77,7 +75,7 @@ fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok();
     }
-    // An underscore is in no host name of the internet, but in many of a container network.
+    // Underscores are invalid in DNS host names, but common in container networks.
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
     host.split('.').all(|label| !label.is_empty() && label.bytes().all(allowed))
 }
@@ -93,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_written_as_browsers_write_an_origin() {
+    fn a_url_is_normalized_to_an_origin() {
         let cases = [
             ("https://photos.example.org", "https://photos.example.org", "photos.example.org"),
             ("https://photos.example.org/", "https://photos.example.org", "photos.example.org"),
@@ -113,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_origin() {
+    fn a_url_that_is_not_an_origin_is_rejected() {
         let cases = [
             "",
             "photos.example.org",
@@ -134,7 +132,7 @@ mod tests {
             "https://::1",
         ];
         for raw in cases {
-            assert!(raw.parse::<PublicUrl>().is_err(), "{raw:?} passed for a public address");
+            assert!(raw.parse::<PublicUrl>().is_err(), "{raw:?} was accepted as a public URL");
         }
     }
 }

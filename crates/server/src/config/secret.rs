@@ -1,4 +1,4 @@
-//! A value that is used but never shown.
+//! A secret, which is never printed.
 
 use std::fmt;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ impl Secret {
         &self.0
     }
 
-    /// Takes the same time however much of a guess is right.
+    /// Compares in constant time for guesses of one length.
     pub fn matches(&self, guess: &[u8]) -> bool {
         let secret = self.0.as_bytes();
         let differences = secret.iter().zip(guess).fold(0, |seen, (a, b)| black_box(seen | (a ^ b)));
@@ -20,7 +20,7 @@ impl Secret {
     }
 }
 
-/// It travels in a header, where spaces and line breaks would not arrive. The error never repeats the value.
+/// Only visible ASCII, because a client sends it in a header. The error does not quote the value.
 impl FromStr for Secret {
     type Err = String;
 
@@ -43,15 +43,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matches_only_itself_and_is_not_shown() {
+    fn a_secret_matches_only_itself_and_is_not_printed() {
         let secret: Secret = "s3cret".parse().unwrap();
         assert!(secret.matches(b"s3cret"));
         for guess in ["", "s3cre", "s3cret!", "S3cret", "s3creT"] {
-            assert!(!secret.matches(guess.as_bytes()), "{guess:?} passed for the secret");
+            assert!(!secret.matches(guess.as_bytes()), "{guess:?} matches the secret");
         }
         assert_eq!(format!("{secret:?}"), "(hidden)");
         for raw in ["", "two words", "line\n", "clé"] {
-            assert!(raw.parse::<Secret>().is_err(), "{raw:?} passed for a token");
+            assert!(raw.parse::<Secret>().is_err(), "{raw:?} was accepted as a token");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! A row of the table of settings, and the names that follow from its key.
+//! A row of the table of settings, and the names that are derived from its key.
 
 use std::thread;
 
-/// More threads than any machine can use; a larger number is a typing error.
+/// The limit of thread counts; a larger number is a typing error.
 pub(super) const MAX_THREADS: u64 = 1024;
 
 pub(super) struct Setting {
     pub(super) key: &'static str,
     pub(super) group: Group,
-    pub(super) default: Default,
+    pub(super) default: DefaultValue,
     pub(super) help: &'static str,
-    /// The name of the value in the help: `<SIZE>`.
+    /// The placeholder of the value in the help, such as `SIZE`.
     pub(super) placeholder: &'static str,
     pub(super) list: bool,
     pub(super) secret: bool,
@@ -29,9 +29,9 @@ pub(super) enum Group {
     Tuning,
 }
 
-pub(super) enum Default {
+pub(super) enum DefaultValue {
     Is(&'static str),
-    /// One per core of this machine.
+    /// The number of CPU cores.
     Cores,
     Unset {
         means: &'static str,
@@ -46,7 +46,7 @@ impl Group {
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Service => "Service",
-            Self::Observability => "Logs and metrics",
+            Self::Observability => "Observability",
             Self::Limits => "Limits",
             Self::Rates => "Rate limits",
             Self::Tuning => "Tuning",
@@ -54,8 +54,8 @@ impl Group {
     }
 }
 
-impl Default {
-    /// As if an operator had written it. An optional setting or a list reads nothing as none.
+impl DefaultValue {
+    /// The default as a raw value. The empty string leaves an optional setting or a list unset.
     pub(super) fn raw(&self) -> String {
         match self {
             Self::Is(text) => (*text).to_owned(),
@@ -74,7 +74,7 @@ impl Default {
 }
 
 fn cores() -> u64 {
-    // A platform that cannot tell gets one thread, which always works.
+    // 1 if the number of cores is unknown.
     thread::available_parallelism().map_or(1, |cores| cores.get() as u64).min(MAX_THREADS)
 }
 
@@ -87,25 +87,25 @@ impl Table {
         self.iter().find(|setting| setting.key == key)
     }
 
-    /// Every key that can be set, `…_file` of a secret included.
+    /// All keys, including the `…_file` keys of secrets.
     pub(super) fn keys(self) -> impl Iterator<Item = String> {
         self.iter().flat_map(|setting| [Some(setting.key.to_owned()), setting.file_key()]).flatten()
     }
 }
 
 impl Setting {
-    /// The key that names a file holding the value; only a secret has one.
+    /// The key whose value is the path of a file with the secret; `None` for other settings.
     pub(super) fn file_key(&self) -> Option<String> {
         self.secret.then(|| format!("{}_file", self.key))
     }
 }
 
-/// `max_upload` is set by `--max-upload` …
+/// `--max-upload` for `max_upload`.
 pub(super) fn flag(key: &str) -> String {
     format!("--{}", key.replace('_', "-"))
 }
 
-/// … and by `PINHOLE_MAX_UPLOAD`.
+/// `PINHOLE_MAX_UPLOAD` for `max_upload`.
 pub(super) fn variable(key: &str) -> String {
     format!("PINHOLE_{}", key.to_ascii_uppercase())
 }

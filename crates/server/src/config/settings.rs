@@ -1,7 +1,7 @@
-//! The table of settings. Everything else about them is derived from these rows.
+//! The table of settings. Flags, variables, keys, help and the fields of `Config` are derived from its rows.
 //!
-//! A row is `/// help line`, then `field: type as codec = default`. A help line shares a line
-//! of 100 columns with the flag and the variable, so it has about 35 characters; more is said in comments.
+//! A row is `/// help line`, then `field: type as codec = default`. The help line shares 100 columns with the
+//! flag and the variable, so it has about 35 characters; comments have the rest.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use super::define::settings;
 use super::numbers::{Bytes, Count, Span};
 use super::public_url::PublicUrl;
 use super::secret::Secret;
-use super::setting::Default::{Cores, Is, Unset};
+use super::setting::DefaultValue::{Cores, Is, Unset};
 use super::setting::MAX_THREADS;
 use super::text::{
     Address, Bucket, Choice, Database, Folder, LogFormat, Name, Network, Switch, Text, Token, Url,
@@ -24,117 +24,131 @@ use super::text::{
 
 settings! {
     Service {
-        // Port 0 picks a free one.
+        // Port 0 chooses a free port.
         /// Address to listen on
         listen: SocketAddr as Address = Is("127.0.0.1:8080");
-        /// Where everything is kept
+        /// Data folder
         data_dir: PathBuf as Folder = Is("./pinhole-data");
-        // Both hold passwords, so neither is ever printed. The second is asked only where it knows as much as
-        // the first.
-        /// PostgreSQL, instead of a file there
+        // Both URLs may hold passwords, so they are never printed. The replica answers a read only if it has
+        // replayed all writes that were committed before it.
+        /// PostgreSQL database, not SQLite
         database_url: Option<DatabaseUrl> as Optional<Database> =
             Unset { means: "SQLite in the data folder", example: "postgres://pinhole:PASSWORD@db.example.org/pinhole" };
-        /// A replica of it, to read from
+        /// Read replica of the database
         database_read_url: Option<DatabaseUrl> as Optional<Database> =
-            Unset { means: "all reads go to the first", example: "postgres://pinhole:PASSWORD@replica.example.org/pinhole" };
-        // Keys, region and endpoint come by the usual AWS_… variables. The data folder is still needed:
-        // uploads arrive there, and finished images are kept there.
-        /// S3 bucket to keep photos in
+            Unset { means: "all reads go to database_url", example: "postgres://pinhole:PASSWORD@replica.example.org/pinhole" };
+        // Credentials, region and endpoint come from the usual AWS_… variables. The data folder is still
+        // needed, for uploads in progress and the disk cache of images.
+        /// S3 bucket for photos
         blobs_url: Option<BucketUrl> as Optional<Bucket> =
-            Unset { means: "photos are kept in data_dir", example: "s3://my-photos/pinhole" };
-        // Costs the disk about as much as was sent, on top of the squares. Nothing reads it today: it is what
-        // future formats and larger sizes will be made from, which squares of 2048 pixels cannot give.
-        /// Keep uploads, for formats to come
+            Unset { means: "photos are stored in data_dir", example: "s3://my-photos/pinhole" };
+        // Takes about the size of the upload on disk, in addition to the masters. Nothing reads originals
+        // yet: they are for future formats, and for sizes above the 2048 pixels of the largest master.
+        /// Keep the originals of uploads
         keep_originals: bool as Switch = Is("on");
-        /// Public address, for links and cookies
+        /// Public URL, for links and cookies
         public_url: Option<PublicUrl> as Optional<Url> =
-            Unset { means: "the address each request came to", example: "https://photos.example.org" };
-        /// Who may delete any post
-        admins: Vec<Username> as List<Name> = Unset { means: "nobody", example: "ada,grace" };
-        /// Proxies whose forwarded address counts
+            Unset { means: "the host of each request", example: "https://photos.example.org" };
+        /// Users who may delete any post
+        admins: Vec<Username> as List<Name> = Unset { means: "no admins", example: "ada,grace" };
+        /// Trusted reverse proxies
         trusted_proxies: Vec<IpNet> as List<Network> =
             Unset { means: "forwarded addresses are ignored", example: "10.0.0.0/8,192.0.2.7" };
     }
     Observability {
-        /// What to log, as tracing directives
+        /// Log filter, as tracing directives
         log: String as Text = Is("info");
         // Auto is text on a terminal and JSON elsewhere.
-        /// text, json or auto
+        /// Log format: text, json or auto
         log_format: LogFormat as Choice = Is("auto");
-        /// Address for /metrics; off without it
+        /// Address of the metrics listener
         admin_listen: Option<SocketAddr> as Optional<Address> =
             Unset { means: "no metrics are served", example: "127.0.0.1:9090" };
-        /// Bearer token that /metrics asks for
+        /// Bearer token required for /metrics
         admin_token: Option<Secret> as Optional<Token> =
-            Unset { means: "metrics ask for no token", example: "the output of `openssl rand -hex 32`" };
+            Unset { means: "metrics need no token", example: "the output of `openssl rand -hex 32`" };
     }
     Limits {
-        /// Largest photo accepted
+        /// Maximum size of an upload
         max_upload: u64 as Bytes = Is("32MiB");
-        /// Most pixels of a photo, in millions
+        /// Maximum megapixels of a photo
         max_megapixels: u32 as Count<1, 1000> = Is("64");
-        // Nothing longer than 256 bytes is hashed, so no longer one can be asked for.
-        /// Shortest password, in bytes
-        min_password: usize as Count<1, 256> = Is("6");
-        /// An unused session ends after this
+        // 256 bytes is the maximum length of a password, so the minimum cannot exceed it.
+        /// Minimum password length, in bytes
+        min_password: usize as Count<1, 256> = Is("8");
+        // On also allows the username as the password.
+        /// Allow the most common passwords
+        common_passwords: bool as Switch = Is("off");
+        /// Idle timeout of sessions
         session_idle: Duration as Span = Is("90d");
     }
     Rates {
-        /// All of the limits below, on or off
+        /// Enable the rate limits below
         rate_limits: bool as Switch = Is("on");
-        /// Failed logins by name and address
+        /// Failed logins per name and address
         login_failures: u32 as Count = Is("30");
-        /// The time in which they count
+        /// Failed logins per name
+        name_failures: u32 as Count = Is("300");
+        /// Failed logins per address
+        address_failures: u32 as Count = Is("300");
+        /// Time window of failed logins
         login_window: Duration as Span = Is("5m");
-        /// New accounts at once per address
+        /// Burst of new accounts per address
         join_burst: u32 as Count = Is("100");
-        /// After those, one more for each
+        /// Interval of further new accounts
         join_interval: Duration as Span = Is("10s");
-        /// Requests at once per address
+        /// Burst of requests per address
         request_burst: u32 as Count = Is("20000");
-        /// Requests a second per address
+        /// Requests per second per address
         request_rate: u32 as Count = Is("2000");
     }
     Tuning {
-        /// Connections open at once
+        /// Connection limit
         max_connections: u32 as Count = Is("4096");
-        /// From one address
+        /// Limit per address
         max_connections_per_address: u32 as Count = Is("1024");
-        // To send a request's head; also how long an idle connection is kept waiting for its next request.
-        /// For a request's head, or the next one
+        // For receiving a request head; also the timeout of idle keep-alive connections.
+        /// Request head, keep-alive timeout
         header_timeout: Duration as Span = Is("30s");
-        /// Longest pause inside a body
+        /// Timeout between reads of a body
         body_timeout: Duration as Span = Is("30s");
-        /// Longest time for a whole upload
+        /// Timeout of a whole upload
         upload_timeout: Duration as Span = Is("10m");
-        /// For a client that stops reading
+        /// Timeout between response writes
         write_timeout: Duration as Span = Is("30s");
-        // Zero is a choice: stop at once.
-        /// For requests under way at the end
+        // 0s closes connections at once.
+        /// Timeout of graceful shutdown
         shutdown_timeout: Duration as Span<0> = Is("30s");
-        /// Threads that hash passwords
+        /// Threads for password hashing
         hash_threads: usize as Count<1, MAX_THREADS> = Is("1");
-        /// Passwords waiting for one of them
+        /// Queue limit of password hashing
         hash_queue: usize as Count = Is("64");
-        /// Threads that work on pictures
+        /// Threads for image processing
         pixel_threads: usize as Count<1, MAX_THREADS> = Cores;
-        /// Pictures waiting for one of them
+        /// Queue limit of image processing
         pixel_queue: usize as Count = Is("64");
-        // A quarter of it is for images being made, the rest for uploads.
-        /// Memory for decoded pictures
+        // A quarter is for rendering images, the rest for uploads.
+        /// Memory limit of decoded images
         pixel_memory: u64 as Bytes = Is("320MiB");
-        // Of one of those threads, not of waiting for it.
-        /// Longest time for one picture
+        // Without the time in the queue.
+        /// Time limit of processing an image
         decode_time: Duration as Span = Is("20s");
-        // Zero is a choice: no cache.
-        /// Memory for finished images
+        // 0 disables the cache.
+        /// Size of the image cache in memory
         image_cache: u64 as Bytes<0> = Is("64MiB");
-        // A file counts with whole blocks of 4 KiB and one more, and one photo gets a 64th. Zero is a choice:
-        // no cache.
-        /// Disk for finished images
+        // A file counts as its size in whole blocks of 4 KiB plus one block, and one photo may take 1/64 of
+        // the cache. 0 disables the cache.
+        /// Size of the image cache on disk
         cache_disk: u64 as Bytes<0> = Is("2GiB");
-        // No fewer than there are threads that answer, or they wait for each other.
-        /// Connections that read the database
+        // At most a quarter of the disk. The cache shrinks when others fill the disk.
+        /// Disk space that the cache leaves
+        cache_min_free: Option<u64> as Optional<Bytes<0>> =
+            Unset { means: "5 % of the disk, at least 1GiB", example: "10GiB" };
+        // At most 5 % of the disk. What is left is for everything small: joins, likes, edits.
+        /// Disk space that uploads leave
+        upload_min_free: u64 as Bytes<0> = Is("64MiB");
+        // With fewer connections than request threads, requests wait for each other.
+        /// Database connections for reads
         read_connections: usize as Count<1, MAX_THREADS> = Cores;
     }
 }

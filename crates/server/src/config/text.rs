@@ -1,4 +1,4 @@
-//! Textual settings: addresses, folders, users, networks, choices.
+//! Codecs of textual settings: addresses, folders, usernames, networks, URLs, enumerations.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -34,12 +34,12 @@ impl Codec<LogFormat> for Choice {
     }
 
     fn to_toml(format: &LogFormat) -> Option<String> {
-        let word = match format {
+        let name = match format {
             LogFormat::Auto => "auto",
             LogFormat::Text => "text",
             LogFormat::Json => "json",
         };
-        Some(quoted(word))
+        Some(quoted(name))
     }
 }
 
@@ -67,7 +67,7 @@ impl Codec<SocketAddr> for Address {
     const PLACEHOLDER: &'static str = "ADDR";
 
     fn parse(raw: &str) -> Result<SocketAddr, String> {
-        raw.parse().map_err(|_| "expected an IP address and a port (port 0 picks a free one)".into())
+        raw.parse().map_err(|_| "expected an IP address and a port (port 0 chooses a free one)".into())
     }
 
     fn to_toml(address: &SocketAddr) -> Option<String> {
@@ -89,7 +89,7 @@ impl Codec<PathBuf> for Folder {
     }
 }
 
-/// Free text, checked by its user.
+/// Free text, which its consumer validates.
 pub(super) struct Text;
 
 impl Codec<String> for Text {
@@ -125,9 +125,9 @@ impl Codec<IpNet> for Network {
 
     fn parse(raw: &str) -> Result<IpNet, String> {
         let address = raw.parse::<IpAddr>().map(IpNet::from);
-        // 10.1.2.3/8 means the network 10.0.0.0/8: that is what will be matched, so that is what is shown.
+        // 10.1.2.3/8 is printed as 10.0.0.0/8, the network that it matches.
         let network = address.or_else(|_| raw.parse::<IpNet>().map(|network| network.trunc()));
-        network.map_err(|_| "expected an IP address or a network".into())
+        network.map_err(|_| "expected an IP address or a network in CIDR notation".into())
     }
 
     fn to_toml(network: &IpNet) -> Option<String> {
@@ -174,7 +174,7 @@ impl Codec<DatabaseUrl> for Database {
         raw.parse()
     }
 
-    /// Never: there is a password in it.
+    /// Never printed, because it may contain a password.
     fn to_toml(_: &DatabaseUrl) -> Option<String> {
         None
     }
@@ -190,7 +190,7 @@ impl Codec<Secret> for Token {
         raw.parse()
     }
 
-    /// Never: what is written here is printed.
+    /// Never printed.
     fn to_toml(_: &Secret) -> Option<String> {
         None
     }
@@ -208,13 +208,13 @@ mod tests {
             ("::1", "::1/128", "\"::1\""),
             ("fd00::/8", "fd00::/8", "\"fd00::/8\""),
         ];
-        for (raw, network, written) in cases {
+        for (raw, network, toml) in cases {
             let network: IpNet = network.parse().unwrap();
             assert_eq!(Network::parse(raw), Ok(network));
-            assert_eq!(Network::to_toml(&network).as_deref(), Some(written));
+            assert_eq!(Network::to_toml(&network).as_deref(), Some(toml));
         }
         for raw in ["", "localhost", "10.0.0.0/33", "10.0.0", "10.0.0.0/8/8"] {
-            assert!(Network::parse(raw).is_err(), "{raw:?} passed for a network");
+            assert!(Network::parse(raw).is_err(), "{raw:?} was accepted as a network");
         }
     }
 }

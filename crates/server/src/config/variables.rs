@@ -1,10 +1,10 @@
-//! The environment: every variable that begins with `PINHOLE_` must be a setting.
+//! The environment layer: every variable with the prefix `PINHOLE_` must be a setting.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::error::Problem;
+use super::error::SettingError;
 use super::origin::Values;
 use super::setting::{Table, variable};
 use super::suggest::nearest_key;
@@ -18,12 +18,12 @@ pub(super) struct Environment {
 pub(super) fn read(
     table: Table,
     variables: impl IntoIterator<Item = (OsString, OsString)>,
-    problems: &mut Vec<Problem>,
+    errors: &mut Vec<SettingError>,
 ) -> Environment {
     let known: BTreeMap<String, String> = table.keys().map(|key| (variable(&key), key)).collect();
     let mut environment = Environment { config: None, values: Values::new() };
     for (name, value) in variables {
-        // A name that is not even text is none of ours.
+        // A name that is not UTF-8 has not the prefix of a setting.
         let Some(name) = name.to_str() else { continue };
         let Some(rest) = name.strip_prefix("PINHOLE_") else { continue };
         if rest == "CONFIG" {
@@ -34,11 +34,11 @@ pub(super) fn read(
             (Some(key), Ok(value)) => {
                 environment.values.insert(key.clone(), value);
             }
-            (Some(_), Err(_)) => problems.push(Problem::NotText { name: name.to_owned() }),
+            (Some(_), Err(_)) => errors.push(SettingError::NotUtf8 { name: name.to_owned() }),
             (None, value) => {
                 if !is_foreign(rest, &value.unwrap_or_else(|raw| raw.to_string_lossy().into_owned())) {
                     let nearest = nearest_key(table, rest).map(|key| variable(&key));
-                    problems.push(Problem::UnknownVariable { name: name.to_owned(), nearest });
+                    errors.push(SettingError::UnknownVariable { name: name.to_owned(), nearest });
                 }
             }
         }
@@ -46,8 +46,8 @@ pub(super) fn read(
     environment
 }
 
-/// Ours by name, but set by others: our own test suite, and Kubernetes and Docker, which tell every container
-/// about a service called `pinhole` in variables such as `PINHOLE_SERVICE_HOST` and `PINHOLE_PORT=tcp://…`.
+/// Variables with our prefix that are no settings: those of the test suite, and those that Kubernetes and
+/// Docker set for a service called `pinhole`, such as `PINHOLE_SERVICE_HOST` and `PINHOLE_PORT=tcp://…`.
 fn is_foreign(rest: &str, value: &str) -> bool {
     let words: Vec<&str> = rest.split('_').collect();
     let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leaves_alone_what_others_set() {
+    fn variables_of_kubernetes_docker_and_the_tests_are_ignored() {
         let foreign = [
             ("E2E_SEED", "1"),
             ("TEST_S3_URL", "s3://photos"),
@@ -79,7 +79,7 @@ mod tests {
         for (name, value) in foreign {
             assert!(is_foreign(name, value), "{name}={value}");
         }
-        // A person who writes this means us, and must hear that it does nothing.
+        // An operator sets these for Pinhole, so they must be an error.
         for (name, value) in [("PORT", "8080"), ("PORTS", "tcp://x"), ("HOST", "0.0.0.0"), ("E2EX", "1")] {
             assert!(!is_foreign(name, value), "{name}={value}");
         }

@@ -1,11 +1,11 @@
-//! Whose photos the demo shows. The licences want it said wherever the photos go, and they go with the
-//! binary.
+//! Credits of the demo photos. Their licences require attribution wherever the photos are distributed, and
+//! the binary contains them.
 
 use clap::builder::styling::Style;
 
 const LICENSES: &str = include_str!("../../../../demo/LICENSES.md");
 
-/// A row of the table.
+/// A row of the table in `demo/LICENSES.md`.
 struct Credit {
     /// `photos/bee.jpg`
     file: &'static str,
@@ -15,12 +15,12 @@ struct Credit {
     changes: &'static str,
 }
 
-/// A chapter of the help.
+/// The credits as a section of `pinhole demo --help`.
 pub(crate) fn credits(heading: Style) -> String {
     let rows = rows().map(|row| {
         let Credit { file, title, author, licence, changes } = row;
-        let cropped = if changes == "none" { String::new() } else { format!(", {changes}") };
-        format!("  {file:27}{title}, by {author}, {licence}{cropped}\n")
+        let changes = if changes == "none" { String::new() } else { format!(", {changes}") };
+        format!("  {file:27}{title}, by {author}, {licence}{changes}\n")
     });
     let links = LICENSES.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
     let links = links.map(|(licence, address)| format!("  {licence:27}{address}\n"));

@@ -1,4 +1,4 @@
-//! Why a demo could not start or stop.
+//! Errors of starting and stopping a demo.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use crate::service::StartError;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
-    #[error("cannot make a temporary folder: {0}\nPoint TMPDIR to a folder this user may write to.")]
+    #[error("cannot create a temporary folder: {0}\nPoint TMPDIR to a folder that this user may write to.")]
     Folder(io::Error),
     #[error("demo/cast.toml: {0}")]
-    Cast(String),
-    #[error("the demo could not be filled: {operation}: {cause}")]
-    Fill { operation: String, cause: app::Error },
+    SeedData(String),
+    #[error("cannot create the demo data: {operation}: {cause}")]
+    Seed { operation: String, cause: app::Error },
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("cannot remove the demo's folder {}: {cause}\nPlease delete it by hand.", path.display())]
+    #[error("cannot delete the folder of the demo {}: {cause}\nDelete it by hand.", path.display())]
     Remove { path: PathBuf, cause: io::Error },
 }

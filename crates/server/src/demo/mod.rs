@@ -1,12 +1,13 @@
-//! A throw-away instance, filled with people, photos and likes, that deletes its folder when it stops.
+//! The demo: a temporary instance with sample users, photos and likes, which deletes its folder when it
+//! stops.
 //!
-//! What it is filled with is in `demo/` at the root, embedded here.
+//! The seed data is in `demo/` at the root of the repository, and embedded in the binary.
 
-mod cast;
 mod credits;
 mod error;
-mod fill;
 mod photos;
+mod seed;
+mod seed_data;
 
 use std::io;
 use std::time::Duration;
@@ -16,14 +17,14 @@ use tempfile::TempDir;
 
 use crate::config::Config;
 use crate::service::{Service, StartError};
-use cast::Cast;
+use seed_data::SeedData;
 
-pub(crate) use cast::Guest;
 pub(crate) use credits::credits;
 pub(crate) use error::DemoError;
+pub(crate) use seed_data::Guest;
 
-/// The accounts are a day older than the first post.
-const BEFORE_THE_FIRST_POST: Duration = Duration::from_secs(24 * 60 * 60);
+/// The time between the creation of the accounts and the first post.
+const ACCOUNT_LEAD_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug)]
 pub(crate) struct Demo {
@@ -34,29 +35,28 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    /// Takes a free port when that of `config` is taken, unless the operator chose it (`port_is_given`).
+    /// Uses a free port if that of `config` is in use, unless the operator set it (`port_is_given`).
     pub(crate) async fn start(mut config: Config, port_is_given: bool) -> Result<Self, DemoError> {
-        let cast = Cast::embedded()?;
-        let guest = cast.guest()?;
+        let data = SeedData::embedded()?;
+        let guest = data.guest()?;
         let folder = tempfile::Builder::new().prefix("pinhole-demo-").tempdir().map_err(DemoError::Folder)?;
         config.data_dir = folder.path().to_owned();
-        // Photos that are deleted at the end must not be among those that are kept.
+        // A demo never writes to a configured bucket or database.
         config.blobs_url = None;
-        // Whatever the environment says, the rows of a demo go into its own folder.
         (config.database_url, config.database_read_url) = (None, None);
-        let service = match start(&config, &cast).await {
+        let service = match start(&config, &data).await {
             Err(DemoError::Start(StartError::Listen { address, cause, .. }))
                 if cause.kind() == io::ErrorKind::AddrInUse && address == config.listen && !port_is_given =>
             {
                 config.listen.set_port(0);
-                start(&config, &cast).await?
+                start(&config, &data).await?
             }
             outcome => outcome?,
         };
         Ok(Self { service, config, guest, folder })
     }
 
-    /// The settings in force.
+    /// The effective settings.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
@@ -76,13 +76,13 @@ impl Demo {
     }
 }
 
-/// The clock begins in the past and is advanced while the demo is filled, so that posts have different times.
-async fn start(config: &Config, cast: &Cast) -> Result<Service, DemoError> {
-    let clock = Clock::behind(cast.span() + BEFORE_THE_FIRST_POST);
-    let told = clock.clone();
-    Service::start_after(config, clock, async |app| {
-        fill::fill(app, &told, cast).await?;
-        told.catch_up();
+/// The clock starts in the past and advances while the demo is seeded, so that posts have different times.
+async fn start(config: &Config, data: &SeedData) -> Result<Service, DemoError> {
+    let clock = Clock::behind(data.oldest_age() + ACCOUNT_LEAD_TIME);
+    let seed_clock = clock.clone();
+    Service::start_after(config, true, clock, async |app| {
+        seed::seed(app, &seed_clock, data).await?;
+        seed_clock.catch_up();
         Ok(())
     })
     .await

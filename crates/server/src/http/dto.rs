@@ -1,5 +1,5 @@
-//! The types of requests and responses, for the OpenAPI document and for serde. Posts are in
-//! [`super::post_json`].
+//! Data transfer objects (DTOs): the JSON types of responses, for serde and for the OpenAPI document. Those
+//! of posts are in [`super::post_json`].
 
 use std::fmt::Display;
 
@@ -15,16 +15,16 @@ pub(crate) struct User<'a> {
     /// The user's id.
     #[schema(example = 1, minimum = 1)]
     id: i64,
-    /// As its owner wrote it; unique regardless of case.
+    /// The username, in the case it was registered with; unique regardless of case.
     #[schema(example = "ada", min_length = 1, max_length = 64)]
     username: &'a str,
     /// Profile photo; null when the user has none.
     #[schema(required = true)]
     photo: Option<Photo<'a>>,
-    /// When the user joined, in UTC.
+    /// When the account was created, in UTC.
     #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
         pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
-    created_at: Shown<Timestamp>,
+    created_at: AsDisplay<Timestamp>,
 }
 
 /// A photo, served at `/photos/{id}/{width}x{height}`.
@@ -32,17 +32,17 @@ pub(crate) struct User<'a> {
 pub(crate) struct Photo<'a> {
     /// The photo's id.
     #[schema(value_type = String, example = "0199b1c4-7e2a-7d10-9a55-3f1e6c0d2b48", format = "uuid")]
-    id: Shown<PhotoId>,
+    id: AsDisplay<PhotoId>,
     /// Width of the upright original, in pixels.
     #[schema(example = 4032, minimum = 1)]
     width: u32,
     /// Height of the upright original, in pixels.
     #[schema(example = 3024, minimum = 1)]
     height: u32,
-    /// A thumbhash in base64, to be drawn until the image arrives.
+    /// A ThumbHash in base64: a placeholder to draw until the image is loaded.
     #[schema(value_type = String, example = "1QcSHQRnh493V4dIh4eXh1h4kJUI")]
-    placeholder: Shown<Base64Display<'a, 'static, GeneralPurpose>>,
-    /// Alternative text: what the photo shows; absent when there is none.
+    placeholder: AsDisplay<Base64Display<'a, 'static, GeneralPurpose>>,
+    /// Alternative text that describes the photo; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<&'a str>,
@@ -64,26 +64,26 @@ pub(crate) struct Empty {}
 /// The body of every error.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Error {
-    /// What went wrong.
+    /// The error.
     pub(crate) error: ErrorDetail,
 }
 
-/// What went wrong, and which parameter caused it.
+/// The message of an error, and the parameter that caused it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
-    /// A sentence for people; it may change, unlike `X-Error-Code`.
+    /// A human-readable description. Its text may change; programs use `X-Error-Code`.
     #[schema(nullable = false)]
     pub(crate) message: Option<String>,
-    /// The name of the invalid parameter; absent when no single one is.
+    /// The name of the invalid parameter; absent when the error is not about a single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) field: Option<String>,
 }
 
-/// What is written as it is printed.
-pub(crate) struct Shown<T>(pub(crate) T);
+/// Serializes a value as its `Display` text.
+pub(crate) struct AsDisplay<T>(pub(crate) T);
 
-impl<T: Display> Serialize for Shown<T> {
+impl<T: Display> Serialize for AsDisplay<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -95,7 +95,7 @@ impl<'a> From<&'a model::User> for User<'a> {
             id: user.id.0,
             username: user.username.as_str(),
             photo: user.photo.as_deref().map(Photo::from),
-            created_at: Shown(user.created_at),
+            created_at: AsDisplay(user.created_at),
         }
     }
 }
@@ -103,10 +103,10 @@ impl<'a> From<&'a model::User> for User<'a> {
 impl<'a> From<&'a model::Photo> for Photo<'a> {
     fn from(photo: &'a model::Photo) -> Self {
         Self {
-            id: Shown(photo.id),
+            id: AsDisplay(photo.id),
             width: photo.width,
             height: photo.height,
-            placeholder: Shown(Base64Display::new(&photo.placeholder, &STANDARD)),
+            placeholder: AsDisplay(Base64Display::new(&photo.placeholder, &STANDARD)),
             alt: photo.alt.as_ref().map(Alt::as_str),
         }
     }

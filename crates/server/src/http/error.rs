@@ -1,7 +1,7 @@
-//! Every error a client can see: the one place where a kind of error gets its status and its message.
+//! The error responses of the API: the one place that maps an error to its status, code and message.
 //!
-//! A [`ApiError`] travels as an extension of an empty response. The outermost layer writes the body, so
-//! that errors made by the router, a limit or a panic look exactly like our own.
+//! A handler returns an [`ApiError`] as an extension of an empty response, and the middleware writes the
+//! body. Errors of the router, of a rate limit and of a panic therefore look the same as those of a handler.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -12,15 +12,18 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::http::dto;
 use crate::http::form::FormError;
-use crate::http::middleware::rate_limit::RateLimited;
+use crate::http::middleware::limiter::RateLimited;
 
 pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
 
-/// How long a client should wait when a queue was full.
-const BUSY_FOR: Duration = Duration::from_secs(1);
+/// `Retry-After` of a full queue.
+const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a client should wait for an unavailable dependency: a restart takes a few seconds.
-const UNAVAILABLE_FOR: Duration = Duration::from_secs(2);
+/// `Retry-After` of an unavailable dependency: a restart takes a few seconds.
+const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// `Retry-After` of a full disk: space is freed by users or the operator.
+const NO_SPACE_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
@@ -40,7 +43,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message).with_field(field)
     }
 
-    /// Without a field: width and height are wrong together.
+    /// An invalid image size. It blames no field, since width and height are wrong together.
     pub(crate) fn bad_size(message: String) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
     }
@@ -51,47 +54,77 @@ impl ApiError {
 
     pub(crate) fn unauthorized() -> Self {
         let message =
-            "this needs a session: send the cookie or the Authorization header of one that is still valid";
+            "no valid session: log in, then send the session cookie or `Authorization: Bearer <token>`";
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
-            .with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+            .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
+    /// The CSRF check rejected the request.
     pub(crate) fn cross_site() -> Self {
-        let message = "a page of another site may not act in your name here";
+        let message = "request rejected: it comes from a page of another origin, which may not use the session \
+            cookie, join or log in; authenticate with `Authorization: Bearer <token>` instead";
         Self::new(StatusCode::FORBIDDEN, "cross_site", message)
     }
 
+    pub(crate) fn invalid_host() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad_request", "the request must have exactly one Host header")
+    }
+
     pub(crate) fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "").retry_after(BUSY_FOR)
+        let message = "the service is busy; try again in a moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(BUSY_RETRY_AFTER)
     }
 
-    /// A dependency is unavailable.
+    /// The connection was accepted beyond the limits, for health probes alone.
+    pub(crate) fn too_many_connections() -> Self {
+        let message = "too many connections are open; close some, or try again in a moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(BUSY_RETRY_AFTER)
+    }
+
+    /// A dependency is unavailable: the database or the blob store.
     fn unavailable() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "").retry_after(UNAVAILABLE_FOR)
+        let message = "the service cannot reach or write its storage right now; try again later";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+            .retry_after(UNAVAILABLE_RETRY_AFTER)
     }
 
-    pub(crate) fn not_ready() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "").retry_after(BUSY_FOR)
+    /// The disk is full, or too full for `what`.
+    fn no_space(what: &str) -> Self {
+        let message = format!(
+            "no space left to store {what}; nothing was changed. Deleting works and frees space; try again later"
+        );
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "no_space", message).retry_after(NO_SPACE_RETRY_AFTER)
+    }
+
+    /// The readiness probe failed.
+    pub(crate) fn not_ready(cause: &app::Error) -> Self {
+        let message = if matches!(cause, app::Error::NoSpace(..)) {
+            "the service is not ready: no space left on the disk of its data folder; deleting still works"
+        } else {
+            "the service is not ready: it cannot reach or write its storage right now; try again later"
+        };
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message).retry_after(BUSY_RETRY_AFTER)
     }
 
     pub(crate) fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "")
+        let message = "internal error; if it persists, report the request id to the operator";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
 
     /// The error of a bare status, which the router or a library returned.
-    pub(crate) fn of_status(status: StatusCode) -> Self {
+    pub(crate) fn from_status(status: StatusCode) -> Self {
         match status {
-            StatusCode::NOT_FOUND => Self::not_found("there is nothing at this address"),
+            StatusCode::NOT_FOUND => Self::not_found("there is nothing at this path"),
             StatusCode::METHOD_NOT_ALLOWED => Self::new(
                 status,
                 "method_not_allowed",
-                "this address does not know that method; the Allow header lists those it knows",
+                "method not allowed for this path; the Allow header lists the methods that are",
             ),
             status if status.is_server_error() => Self { status, ..Self::internal() },
             status => Self::new(
                 status,
                 "bad_request",
-                status.canonical_reason().unwrap_or("the request was refused"),
+                status.canonical_reason().unwrap_or("the request was rejected"),
             ),
         }
     }
@@ -100,25 +133,23 @@ impl ApiError {
         self.code
     }
 
-    /// An internal error, unlike a mistake of the client or a full queue.
+    /// An internal error: neither a client error nor one that a retry resolves.
     pub(crate) fn is_failure(&self) -> bool {
-        self.status.is_server_error() && self.status != StatusCode::SERVICE_UNAVAILABLE
+        let may_resolve = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::INSUFFICIENT_STORAGE];
+        self.status.is_server_error() && !may_resolve.contains(&self.status)
     }
 
-    /// The finished response. A server error tells its request id instead of its cause.
+    /// The response with its JSON body. The message of a server error ends with the request id, under which
+    /// the log has the cause.
     pub(crate) fn respond(&self, request_id: &str) -> Response {
-        let message = match self.status {
-            StatusCode::SERVICE_UNAVAILABLE => {
-                Cow::from(format!("the service is busy; try again in a moment (request {request_id})"))
-            }
-            status if status.is_server_error() => Cow::from(format!(
-                "something went wrong on our side; tell the operator the request id {request_id}"
-            )),
-            _ => self.message.clone(),
+        let message = if self.status.is_server_error() {
+            format!("{} (request {request_id})", self.message)
+        } else {
+            self.message.clone().into_owned()
         };
         let field = self.field.map(str::to_owned);
-        let body = dto::Error { error: dto::ErrorDetail { message: Some(message.into_owned()), field } };
-        // Strings and options always serialise.
+        let body = dto::Error { error: dto::ErrorDetail { message: Some(message), field } };
+        // Strings and options always serialize.
         let json = serde_json::to_vec(&body).unwrap_or_else(|_| br#"{"error":{}}"#.to_vec());
         let mut response = self.status.into_response();
         let headers = response.headers_mut();
@@ -136,15 +167,19 @@ impl ApiError {
         self
     }
 
-    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
     fn retry_after(self, wait: Duration) -> Self {
-        let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
-        self.with(RETRY_AFTER, HeaderValue::from(seconds))
+        self.with_header(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
     }
+}
+
+/// Rounded up, and at least one: a client that waits this long does not come too early.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs_f64().ceil().max(1.0) as u64
 }
 
 impl IntoResponse for ApiError {
@@ -170,17 +205,21 @@ impl From<app::Error> for ApiError {
                 let error = Self::new(StatusCode::CONFLICT, "conflict", message);
                 field.map_or(error.clone(), |field| error.with_field(field))
             }
-            app::Error::Busy(queue) => {
-                tracing::warn!(queue, "queue full; request rejected");
+            app::Error::Busy(resource) => {
+                tracing::warn!(resource, "resource busy; request rejected");
                 Self::busy()
             }
-            app::Error::Overdue(threads) => {
+            app::Error::TimedOut(threads) => {
                 tracing::warn!(threads, "job timed out; request rejected");
                 Self::busy()
             }
             app::Error::Unavailable(part, cause) => {
-                tracing::error!(part, %cause, "a dependency is unavailable; request rejected");
+                tracing::error!(part, %cause, "dependency unavailable; request rejected");
                 Self::unavailable()
+            }
+            app::Error::NoSpace(what, cause) => {
+                tracing::error!(what, %cause, "no space left; request rejected");
+                Self::no_space(what)
             }
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "request failed");
@@ -194,36 +233,70 @@ impl From<FormError> for ApiError {
     fn from(error: FormError) -> Self {
         match error {
             FormError::InvalidParameter(field, message) => Self::invalid(field, message),
-            FormError::Malformed(what) => Self::new(StatusCode::BAD_REQUEST, "malformed_body", what),
+            FormError::Malformed(message) => Self::new(StatusCode::BAD_REQUEST, "malformed_body", message),
             FormError::TooLarge => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "payload_too_large",
-                "the body is too large for this operation; send large photos as multipart/form-data",
+                "the request body is too large for this operation; send large photos as multipart/form-data",
             ),
             FormError::Timeout => Self::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",
-                "the body did not arrive in time; send it again over a better connection",
+                "the request body did not arrive in time; send it again",
             )
-            .with(CONNECTION, HeaderValue::from_static("close")),
+            .with_header(CONNECTION, HeaderValue::from_static("close")),
             FormError::UnsupportedMediaType => Self::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported_media_type",
-                "send parameters as application/x-www-form-urlencoded or multipart/form-data",
+                "unsupported Content-Type: send application/x-www-form-urlencoded or multipart/form-data",
             ),
         }
     }
 }
 
 impl From<RateLimited> for ApiError {
-    fn from(exceeded: RateLimited) -> Self {
-        let mut error = Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "rate_limited",
-            "that was too often; wait as long as the Retry-After header says",
-        )
-        .retry_after(exceeded.retry_after());
-        error.headers.extend(exceeded.headers());
+    fn from(limited: RateLimited) -> Self {
+        let wait = limited.retry_after();
+        let message = format!("rate limit exceeded; retry after {} s", whole_seconds(wait));
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(wait);
+        error.headers.extend(limited.headers());
         error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_error_says_what_is_wrong_and_hides_its_cause() {
+        let unavailable = app::Error::Unavailable("the database", "a secret cause".into());
+        let no_space = app::Error::NoSpace("photos", "a secret cause".into());
+        for (error, message) in [
+            (app::Error::Busy("hash").into(), "the service is busy; try again in a moment"),
+            (
+                unavailable.clone().into(),
+                "the service cannot reach or write its storage right now; try again later",
+            ),
+            (
+                ApiError::not_ready(&unavailable),
+                "the service is not ready: it cannot reach or write its storage right now; try again later",
+            ),
+            (
+                ApiError::not_ready(&no_space),
+                "the service is not ready: no space left on the disk of its data folder; deleting still works",
+            ),
+            (
+                no_space.into(),
+                "no space left to store photos; nothing was changed. Deleting works and frees space; try again later",
+            ),
+            (ApiError::internal(), "internal error; if it persists, report the request id to the operator"),
+        ] {
+            let body = error.respond("abc-1").into_body().collect().await.unwrap().to_bytes();
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body["error"]["message"], format!("{message} (request abc-1)"));
+        }
     }
 }

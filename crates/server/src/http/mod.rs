@@ -28,7 +28,7 @@ pub(crate) use fast_path::Dispatcher;
 pub(crate) use response_cache::ResponseCache;
 use state::Http;
 
-/// The handler of all requests, and its response cache.
+/// Builds the dispatcher of all requests and the response cache, whose statistics the metrics read.
 pub(crate) fn dispatcher(
     app: App,
     clock: Clock,
@@ -41,7 +41,7 @@ pub(crate) fn dispatcher(
     (Arc::new(Dispatcher::new(routes::table::table(), http)), responses)
 }
 
-/// The contract of the API, as it is served and committed.
+/// The OpenAPI document, as `/openapi.json` serves it and `docs/openapi.json` stores it.
 pub fn openapi_document() -> OpenApi {
     openapi::document(routes::table::table(), routes::table::TAGS)
 }

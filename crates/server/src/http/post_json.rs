@@ -1,7 +1,7 @@
-//! Posts as JSON, encoded by hand: pages of posts are most of what the service sends, and a serializer that
-//! checks every string for escapes took a fifth of their time.
+//! The JSON encoder of posts and of pages of posts. It is written by hand: pages of posts are most of the
+//! bytes that the service sends, and serde's check of every string for escapes took a fifth of their time.
 //!
-//! The output equals what serde makes of [`PostDto`] and [`FeedPageDto`], which the OpenAPI document
+//! The output equals serde's encoding of the DTOs [`PostDto`] and [`FeedPageDto`], which the OpenAPI document
 //! describes; a test compares the two.
 
 use base64::Engine;
@@ -12,9 +12,9 @@ use serde::Serialize;
 use smallvec::SmallVec;
 use utoipa::ToSchema;
 
-use super::dto::{self, Shown};
+use super::dto::{self, AsDisplay};
 
-/// The length of most posts.
+/// The capacity to reserve for an encoded post; most are shorter.
 const POST_BYTES: usize = 512;
 
 /// One or several encoded posts.
@@ -24,7 +24,7 @@ pub(crate) struct PostJson {
     likes: SmallVec<[LikeOffset; 1]>,
 }
 
-/// Where a post's `is_liked` says `false`.
+/// The offset of a post's `false` in `is_liked`, which [`PostJson::with_likes`] patches.
 #[derive(Debug, Clone, Copy)]
 struct LikeOffset {
     post: PostId,
@@ -33,26 +33,26 @@ struct LikeOffset {
 
 impl PostJson {
     pub(crate) fn post(post: &Post) -> Self {
-        let mut json = Json::with_capacity(POST_BYTES);
+        let mut json = Encoder::with_capacity(POST_BYTES);
         json.post(post);
         json.finish()
     }
 
-    /// A page of posts, with the address of the next one.
+    /// A page of posts, with the URL of the next page.
     pub(crate) fn page(page: &FeedPage, next: Option<&str>) -> Self {
-        let mut json = Json::with_capacity((page.posts.len() + 1) * POST_BYTES);
+        let mut json = Encoder::with_capacity((page.posts.len() + 1) * POST_BYTES);
         json.likes.reserve_exact(page.posts.len());
-        json.plain(r#"{"data":["#);
+        json.raw(r#"{"data":["#);
         for (index, post) in page.posts.iter().enumerate() {
-            json.plain(if index > 0 { "," } else { "" });
+            json.raw(if index > 0 { "," } else { "" });
             json.post(post);
         }
-        json.plain(r#"],"paging":{"#);
+        json.raw(r#"],"paging":{"#);
         if let Some(next) = next {
-            json.plain(r#""next":"#);
-            json.text(next);
+            json.raw(r#""next":"#);
+            json.string(next);
         }
-        json.plain("}}");
+        json.raw("}}");
         json.finish()
     }
 
@@ -60,19 +60,19 @@ impl PostJson {
         self.bytes.len() as u64
     }
 
-    /// As it was encoded.
+    /// The JSON as it was encoded.
     pub(crate) fn bytes(&self) -> Bytes {
         self.bytes.clone()
     }
 
-    /// The oldest of its posts that was encoded as not liked.
+    /// The oldest post that was encoded as not liked.
     pub(crate) fn oldest(&self) -> Option<PostId> {
         self.likes.last().map(|like| like.post)
     }
 
-    /// The same with `is_liked` set for the posts that `likes` names.
-    pub(crate) fn with_likes(&self, likes: impl Fn(PostId) -> bool) -> Bytes {
-        let mut patches = self.likes.iter().filter(|like| likes(like.post)).peekable();
+    /// The JSON with `is_liked` patched to `true` for the posts that `is_liked` accepts.
+    pub(crate) fn with_likes(&self, is_liked: impl Fn(PostId) -> bool) -> Bytes {
+        let mut patches = self.likes.iter().filter(|like| is_liked(like.post)).peekable();
         if patches.peek().is_none() {
             return self.bytes();
         }
@@ -88,12 +88,12 @@ impl PostJson {
     }
 }
 
-struct Json {
+struct Encoder {
     bytes: Vec<u8>,
     likes: SmallVec<[LikeOffset; 1]>,
 }
 
-impl Json {
+impl Encoder {
     fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes), likes: SmallVec::new() }
     }
@@ -103,88 +103,88 @@ impl Json {
     }
 
     fn post(&mut self, post: &Post) {
-        self.plain(r#"{"id":"#);
+        self.raw(r#"{"id":"#);
         self.number(post.id.0);
-        self.plain(r#","photo":"#);
+        self.raw(r#","photo":"#);
         self.photo(&post.photo);
         if let Some(message) = &post.message {
-            self.plain(r#","message":"#);
-            self.text(Message::as_str(message));
+            self.raw(r#","message":"#);
+            self.string(Message::as_str(message));
         }
-        self.plain(r#","user":"#);
+        self.raw(r#","user":"#);
         self.user(&post.user);
-        self.plain(r#","created_at":""#);
-        self.moment(post.created_at);
-        self.plain(r#"","is_liked":"#);
+        self.raw(r#","created_at":""#);
+        self.timestamp(post.created_at);
+        self.raw(r#"","is_liked":"#);
         if !post.is_liked {
             self.likes.push(LikeOffset { post: post.id, offset: self.bytes.len() });
         }
-        self.plain(if post.is_liked { "true" } else { "false" });
-        self.plain(r#","like_count":"#);
+        self.raw(if post.is_liked { "true" } else { "false" });
+        self.raw(r#","like_count":"#);
         self.number(post.like_count);
-        self.plain("}");
+        self.raw("}");
     }
 
     fn photo(&mut self, photo: &Photo) {
-        self.plain(r#"{"id":""#);
-        self.plain(photo.id.written(&mut [0; 36]));
-        self.plain(r#"","width":"#);
+        self.raw(r#"{"id":""#);
+        self.raw(photo.id.encode(&mut [0; 36]));
+        self.raw(r#"","width":"#);
         self.number(photo.width);
-        self.plain(r#","height":"#);
+        self.raw(r#","height":"#);
         self.number(photo.height);
-        self.plain(r#","placeholder":""#);
+        self.raw(r#","placeholder":""#);
         let start = self.bytes.len();
         self.bytes.resize(start + photo.placeholder.len().div_ceil(3) * 4, b'=');
         STANDARD
             .encode_slice(&photo.placeholder, &mut self.bytes[start..])
-            .expect("base64 turns three bytes, or a last one or two, into four");
-        self.plain("\"");
+            .expect("base64 encodes each group of up to three bytes as four");
+        self.raw("\"");
         if let Some(alt) = &photo.alt {
-            self.plain(r#","alt":"#);
-            self.text(Alt::as_str(alt));
+            self.raw(r#","alt":"#);
+            self.string(Alt::as_str(alt));
         }
-        self.plain("}");
+        self.raw("}");
     }
 
     fn user(&mut self, user: &User) {
-        self.plain(r#"{"id":"#);
+        self.raw(r#"{"id":"#);
         self.number(user.id.0);
-        // A username has no character that needs an escape.
-        self.plain(r#","username":""#);
-        self.plain(user.username.as_str());
-        self.plain(r#"","photo":"#);
+        // No character of a username needs an escape.
+        self.raw(r#","username":""#);
+        self.raw(user.username.as_str());
+        self.raw(r#"","photo":"#);
         match &user.photo {
             Some(photo) => self.photo(photo),
-            None => self.plain("null"),
+            None => self.raw("null"),
         }
-        self.plain(r#","created_at":""#);
-        self.moment(user.created_at);
-        self.plain("\"}");
+        self.raw(r#","created_at":""#);
+        self.timestamp(user.created_at);
+        self.raw("\"}");
     }
 
-    /// Text that people wrote. Most of it needs no escape, which is checked for many bytes at once.
-    fn text(&mut self, text: &str) {
-        let escapes = |found: bool, byte: u8| found | (byte < b' ') | (byte == b'"') | (byte == b'\\');
-        if text.bytes().fold(false, escapes) {
-            serde_json::to_writer(&mut self.bytes, text).expect("any string is JSON, and a Vec takes it");
+    /// A string of a user. Most need no escape, which the vectorized fold checks for many bytes at once.
+    fn string(&mut self, text: &str) {
+        let needs_escape = |any: bool, byte: u8| any | (byte < b' ') | (byte == b'"') | (byte == b'\\');
+        if text.bytes().fold(false, needs_escape) {
+            serde_json::to_writer(&mut self.bytes, text).expect("writing a string to a Vec cannot fail");
         } else {
-            self.plain("\"");
-            self.plain(text);
-            self.plain("\"");
+            self.raw("\"");
+            self.raw(text);
+            self.raw("\"");
         }
     }
 
-    /// Text that needs no escape.
-    fn plain(&mut self, text: &str) {
+    /// JSON syntax, or text that needs no escape.
+    fn raw(&mut self, text: &str) {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
     fn number(&mut self, number: impl itoa::Integer) {
-        self.plain(itoa::Buffer::new().format(number));
+        self.raw(itoa::Buffer::new().format(number));
     }
 
-    fn moment(&mut self, moment: Timestamp) {
-        self.bytes.extend_from_slice(&moment.written());
+    fn timestamp(&mut self, timestamp: Timestamp) {
+        self.bytes.extend_from_slice(&timestamp.to_iso8601());
     }
 }
 
@@ -206,7 +206,7 @@ pub(crate) struct PostDto<'a> {
     /// When the post was created, in UTC.
     #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
         pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
-    created_at: Shown<Timestamp>,
+    created_at: AsDisplay<Timestamp>,
     /// Whether the caller has liked the post; false for an anonymous caller.
     is_liked: bool,
     /// How many users like the post.
@@ -220,7 +220,7 @@ pub(crate) struct PostDto<'a> {
 pub(crate) struct FeedPageDto<'a> {
     /// The posts.
     data: Vec<PostDto<'a>>,
-    /// Where the list goes on.
+    /// The link to the next page.
     paging: dto::Paging,
 }
 
@@ -231,7 +231,7 @@ impl<'a> From<&'a Post> for PostDto<'a> {
             photo: dto::Photo::from(&post.photo),
             message: post.message.as_ref().map(Message::as_str),
             user: dto::User::from(&*post.user),
-            created_at: Shown(post.created_at),
+            created_at: AsDisplay(post.created_at),
             is_liked: post.is_liked,
             like_count: post.like_count,
         }
@@ -242,7 +242,7 @@ impl<'a> From<&'a Post> for PostDto<'a> {
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use model::{Anchor, PhotoId, PostId, UserId, Username};
+    use model::{Cursor, PhotoId, PostId, UserId, Username};
 
     use super::*;
 
@@ -252,80 +252,81 @@ pub(super) mod tests {
             width: 4032,
             height: 1,
             placeholder: placeholder.into(),
-            alt: alt.map(|alt| Alt::stored(alt.into())),
+            alt: alt.map(|alt| Alt::from_stored(alt.into())),
         }
     }
 
-    fn by(face: Option<Photo>) -> Arc<User> {
-        let username = Username::stored("Ada.Lovelace_1815+x@y-z".into());
+    fn author(photo: Option<Photo>) -> Arc<User> {
+        let username = Username::from_stored("Ada.Lovelace_1815+x@y-z".into());
         Arc::new(User {
             id: UserId(7),
             username,
-            photo: face.map(Box::new),
+            photo: photo.map(Box::new),
             created_at: Timestamp::from_micros(0),
         })
     }
 
-    /// A post that nobody likes.
+    /// A post without likes.
     pub(in crate::http) fn post(id: PostId) -> Post {
         let created_at = Timestamp::from_micros(1_794_648_600_123_456);
-        let (photo, user) = (photo(None, b"1"), by(None));
+        let (photo, user) = (photo(None, b"1"), author(None));
         Post { id, photo, message: None, user, created_at, is_liked: false, like_count: 0 }
     }
 
     #[test]
-    fn an_escape_is_found_at_every_position() {
+    fn a_character_is_escaped_at_every_position() {
         let plain =
             "a line of forty bytes, ä 漢 🦀 \u{7f} and more of it, long enough for a few steps".repeat(2);
-        let places = plain.char_indices().map(|(at, _)| at);
-        for (at, nasty) in places.flat_map(|at| ['"', '\\', '\n', '\0', '\u{1f}'].map(|nasty| (at, nasty))) {
+        let positions = plain.char_indices().map(|(at, _)| at);
+        let escaped = ['"', '\\', '\n', '\0', '\u{1f}'];
+        for (at, nasty) in positions.flat_map(|at| escaped.map(|nasty| (at, nasty))) {
             let mut text = plain.clone();
             text.insert(at, nasty);
-            let mut json = Json::with_capacity(0);
-            json.text(&text);
+            let mut json = Encoder::with_capacity(0);
+            json.string(&text);
             assert_eq!(json.bytes, serde_json::to_vec(&text).unwrap());
         }
-        let mut json = Json::with_capacity(0);
-        json.text(&plain);
+        let mut json = Encoder::with_capacity(0);
+        json.string(&plain);
         assert_eq!(json.bytes, serde_json::to_vec(&plain).unwrap());
     }
 
     #[test]
-    fn equals_what_serde_makes_of_the_dto() {
+    fn the_encoder_writes_what_serde_writes_for_the_dto() {
         let nasty = "quote \" slash \\ / line \n tab \t bell \u{7} del \u{7f} <script> ä 漢 🦀 \u{2028}";
         let posts: Vec<Post> = [
-            (None, photo(None, b""), by(None)),
-            (Some(nasty), photo(Some(nasty), b"1"), by(Some(photo(Some(nasty), b"12")))),
-            (Some("plain"), photo(None, &[0; 25]), by(Some(photo(None, b"123")))),
+            (None, photo(None, b""), author(None)),
+            (Some(nasty), photo(Some(nasty), b"1"), author(Some(photo(Some(nasty), b"12")))),
+            (Some("plain"), photo(None, &[0; 25]), author(Some(photo(None, b"123")))),
         ]
         .into_iter()
         .zip(0..)
         .map(|((message, photo, user), number)| Post {
             id: PostId(i64::MAX - number),
             photo,
-            message: message.map(|text| Message::stored(text.into())),
+            message: message.map(|text| Message::from_stored(text.into())),
             user,
             created_at: Timestamp::from_micros(1_794_648_600_123_456),
             is_liked: number % 2 == 1,
             like_count: number * 1_000_000_007,
         })
         .collect();
-        for one in &posts {
-            assert_eq!(PostJson::post(one).bytes(), serde_json::to_vec(&PostDto::from(one)).unwrap());
+        for post in &posts {
+            assert_eq!(PostJson::post(post).bytes(), serde_json::to_vec(&PostDto::from(post)).unwrap());
         }
         for (posts, next) in [(posts, Some("http://[::1]/feed?limit=1&after=x")), (Vec::new(), None)] {
-            let whole = FeedPage { posts, next: next.map(|_| Anchor(PostId(1))) };
-            let data = whole.posts.iter().map(PostDto::from).collect();
+            let page = FeedPage { posts, next: next.map(|_| Cursor(PostId(1))) };
+            let data = page.posts.iter().map(PostDto::from).collect();
             let paging = dto::Paging { next: next.map(str::to_owned) };
             assert_eq!(
-                PostJson::page(&whole, next).bytes(),
+                PostJson::page(&page, next).bytes(),
                 serde_json::to_vec(&FeedPageDto { data, paging }).unwrap()
             );
         }
     }
 
     #[test]
-    fn likes_are_patched_where_the_encoder_wrote_them() {
+    fn with_likes_patches_only_the_is_liked_that_the_encoder_wrote() {
         let mut posts: Vec<Post> = [9, 7, 5, 3].map(|id| post(PostId(id))).into();
         posts[0].message = Message::parse(r#"","is_liked":false,"#.into()).unwrap();
         let page = |posts: &[Post]| PostJson::page(&FeedPage { posts: posts.to_vec(), next: None }, None);
@@ -335,8 +336,8 @@ pub(super) mod tests {
             for (bit, post) in posts.iter_mut().enumerate() {
                 post.is_liked = liked & (1 << bit) != 0;
             }
-            let likes = |id| posts.iter().any(|post| post.id == id && post.is_liked);
-            assert_eq!(encoded.with_likes(likes), page(&posts).bytes(), "{liked:b}");
+            let is_liked = |id| posts.iter().any(|post| post.id == id && post.is_liked);
+            assert_eq!(encoded.with_likes(is_liked), page(&posts).bytes(), "{liked:b}");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Encoded responses: the first pages of the feed, and posts.
+//! The response cache: encoded first pages of the feed, and encoded posts.
 //!
-//! Entries are encoded for a reader who likes nothing; a reader's own likes are patched in for each request.
-//! The app publishes the changes of every commit before it is acknowledged, so no entry is older than that.
+//! Entries are encoded with `is_liked` false; each request patches in the likes of its caller. The app
+//! publishes the changes of every commit before the commit is acknowledged, and they invalidate entries here,
+//! so no entry is older than the last acknowledged write.
 
 use std::sync::Arc;
 
@@ -12,34 +13,36 @@ use super::post_json::PostJson;
 
 pub(crate) struct ResponseCache {
     pub(crate) posts: InvalidatingCache<PostId, Arc<PostJson>>,
-    pub(crate) first_pages: InvalidatingCache<FirstPage, Arc<PostJson>>,
+    pub(crate) first_pages: InvalidatingCache<FirstPageKey, Arc<PostJson>>,
     is_enabled: bool,
 }
 
-/// What the bytes of a first page depend on besides its posts.
+/// The parts of a request that the bytes of a first page depend on.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FirstPage {
+pub(crate) struct FirstPageKey {
+    /// The `limit` as the client sent it: `paging.next` repeats it.
     pub(crate) limit: Option<String>,
-    /// The address in its `paging.next`.
-    pub(crate) base: String,
+    /// The scheme and host in `paging.next`.
+    pub(crate) base_url: String,
 }
 
 const POSTS_BYTES: u64 = 64 << 20;
 const FIRST_PAGES_BYTES: u64 = 4 << 20;
 
 impl ResponseCache {
-    /// A cache that `app` invalidates. It keeps nothing where other nodes write to the same database.
+    /// A cache that `app` invalidates. It is disabled where other nodes write to the same database, since
+    /// their writes do not invalidate it.
     pub(crate) fn new(app: &App) -> Arc<Self> {
         let cache = Arc::new(if app.has_exact_caches() { Self::enabled() } else { Self::disabled() });
-        let invalidated = cache.clone();
-        app.subscribe(move |changes| invalidated.invalidate(changes));
+        let subscriber = cache.clone();
+        app.subscribe(move |changes| subscriber.invalidate(changes));
         cache
     }
 
     fn enabled() -> Self {
         Self {
             posts: InvalidatingCache::new("posts", POSTS_BYTES, |json| json.len()),
-            // A change of any post may change all of them.
+            // One shard: a change of any post may invalidate all of them.
             first_pages: InvalidatingCache::with_shards("first_pages", 1, FIRST_PAGES_BYTES, |json| {
                 json.len()
             }),
@@ -60,7 +63,8 @@ impl ResponseCache {
     }
 
     fn invalidate(&self, changes: &[Change]) {
-        // A like changes the pages that reach down to its post, a post or a user may change all of them.
+        // A like invalidates the pages that reach down to its post; a change of a post or a user invalidates
+        // all.
         let mut newest_liked = None;
         let mut all_pages = false;
         for change in changes {
@@ -74,7 +78,7 @@ impl ResponseCache {
                     newest_liked = newest_liked.max(Some(*post));
                 }
                 Change::User(_) => {
-                    // Which posts are theirs is not known here.
+                    // The cache has no index of posts by user.
                     self.posts.invalidate_all();
                     all_pages = true;
                 }
@@ -114,30 +118,30 @@ mod tests {
         cache.posts.get_or_fill(PostId(100), fill).await.unwrap();
     }
 
-    fn first_page(limit: &str) -> FirstPage {
-        FirstPage { limit: Some(limit.into()), base: "http://localhost".into() }
+    fn first_page(limit: &str) -> FirstPageKey {
+        FirstPageKey { limit: Some(limit.into()), base_url: "http://localhost".into() }
     }
 
     #[tokio::test]
-    async fn a_change_invalidates_the_responses_that_show_it() {
-        let (someone, like) = (UserId(1), |id| Change::Like(UserId(1), PostId(id)));
+    async fn a_change_invalidates_the_responses_that_contain_it() {
+        let (user, like) = (UserId(1), |id| Change::Like(UserId(1), PostId(id)));
         // The pages of 3 and of 5 posts, the empty page, and post 100.
-        for (changes, kept) in [
+        for (changes, cached) in [
             (vec![], [true, true, true, true]),
             (vec![like(95)], [true, true, true, true]),
             (vec![like(96), like(20)], [true, false, true, true]),
             (vec![like(100)], [false, false, true, false]),
             (vec![Change::Post(PostId(1))], [false, false, false, true]),
             (vec![like(20), Change::Post(PostId(101))], [false, false, false, true]),
-            (vec![Change::User(someone)], [false, false, false, false]),
+            (vec![Change::User(user)], [false, false, false, false]),
         ] {
             let cache = ResponseCache::enabled();
             fill(&cache).await;
             cache.invalidate(&changes);
             let [three, five, none] = ["3", "5", "9"].map(|limit| cache.first_pages.get(&first_page(limit)));
-            let found =
+            let still_cached =
                 [three.is_some(), five.is_some(), none.is_some(), cache.posts.get(&PostId(100)).is_some()];
-            assert_eq!(found, kept, "{changes:?}");
+            assert_eq!(still_cached, cached, "{changes:?}");
         }
     }
 }

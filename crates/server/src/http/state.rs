@@ -1,4 +1,4 @@
-//! The state that every handler shares.
+//! The state that all handlers share: axum's `State` extractor passes it to them.
 
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -13,7 +13,7 @@ use model::Clock;
 use crate::config::Config;
 use crate::connection::ConnectionAddrs;
 use crate::http::form;
-use crate::http::form::{BodyLimits, FileSink, Form, FormError};
+use crate::http::form::{BodyLimits, FileSink, FormData, FormError};
 use crate::http::middleware::addresses::Addresses;
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
@@ -23,7 +23,7 @@ use crate::http::response_cache::ResponseCache;
 use crate::http::session_cookie::SessionCookie;
 use crate::metrics::Metrics;
 
-/// A handle to the state; clones are cheap.
+/// A handle to the shared state; a clone copies one `Arc`.
 #[derive(Clone)]
 pub(crate) struct Http(Arc<Shared>);
 
@@ -31,17 +31,17 @@ pub(crate) struct Shared {
     pub(super) app: App,
     pub(super) clock: Clock,
     pub(super) addresses: Addresses,
-    pub(super) cookie: SessionCookie,
-    pub(super) limits: RateLimits,
+    pub(super) session_cookie: SessionCookie,
+    pub(super) rate_limits: RateLimits,
     pub(super) request_ids: RequestIds,
     pub(super) metrics: Arc<Metrics>,
     pub(super) response_budget: ResponseBudget,
     pub(super) assets: Assets,
     pub(super) responses: Arc<ResponseCache>,
-    /// The OpenAPI document.
+    /// The OpenAPI document as JSON.
     pub(super) openapi: Bytes,
-    small_body: BodyLimits,
-    upload: BodyLimits,
+    small_body_limits: BodyLimits,
+    upload_limits: BodyLimits,
 }
 
 impl Deref for Http {
@@ -52,9 +52,9 @@ impl Deref for Http {
     }
 }
 
-/// A body of text parameters is smaller than this, even percent-encoded; an upload has so much beside its
-/// photo.
-pub(super) const SMALL_BODY: u64 = 256 * 1024;
+/// The largest body without a photo, in bytes: enough for the longest text parameters, even percent-encoded.
+/// An upload may have this much in addition to its photo.
+pub(super) const MAX_SMALL_BODY: u64 = 256 * 1024;
 
 impl Http {
     pub(crate) fn new(
@@ -64,51 +64,56 @@ impl Http {
         metrics: Arc<Metrics>,
         openapi: Bytes,
     ) -> Self {
-        let small_body =
-            BodyLimits { max_bytes: SMALL_BODY, pause: config.body_timeout, total: config.body_timeout };
+        let small_body_limits = BodyLimits {
+            max_bytes: MAX_SMALL_BODY,
+            idle_timeout: config.body_timeout,
+            total_timeout: config.body_timeout,
+        };
         let responses = ResponseCache::new(&app);
         Self(Arc::new(Shared {
             responses,
             app,
             clock,
             addresses: Addresses::new(config),
-            cookie: SessionCookie::new(config),
-            limits: RateLimits::new(config),
+            session_cookie: SessionCookie::new(config),
+            rate_limits: RateLimits::new(config),
             request_ids: RequestIds::new(),
             metrics,
             response_budget: ResponseBudget::new(),
             assets: Assets::new(),
             openapi,
-            small_body,
-            upload: BodyLimits { total: config.upload_timeout, ..small_body },
+            small_body_limits,
+            upload_limits: BodyLimits { total_timeout: config.upload_timeout, ..small_body_limits },
         }))
     }
 
-    /// Reads a form without a file.
-    pub(super) async fn form(
+    /// Reads a form that has no file parameter.
+    pub(super) async fn read_form(
         &self,
         headers: &HeaderMap,
         body: Body,
         known: &[&'static str],
-    ) -> Result<Form, FormError> {
-        Form::read(headers, body, self.small_body, known, &mut form::NoFile).await
+    ) -> Result<FormData, FormError> {
+        FormData::read(headers, body, self.small_body_limits, known, &mut form::NoFile).await
     }
 
-    /// Reads an upload; only as multipart may it be larger than other bodies.
-    pub(super) async fn upload_form(
+    /// Reads a form with a photo. Only a multipart body may be larger than [`MAX_SMALL_BODY`]: a urlencoded
+    /// one is buffered in memory.
+    pub(super) async fn read_upload_form(
         &self,
         headers: &HeaderMap,
         body: Body,
         known: &[&'static str],
         photo: &mut impl FileSink,
-    ) -> Result<Form, FormError> {
+    ) -> Result<FormData, FormError> {
         let photo_bytes = if form::is_multipart(headers) { self.app.max_upload() } else { 0 };
-        let max_bytes = photo_bytes + SMALL_BODY;
-        Form::read(headers, body, BodyLimits { max_bytes, ..self.upload }, known, photo).await
+        let max_bytes = photo_bytes + MAX_SMALL_BODY;
+        FormData::read(headers, body, BodyLimits { max_bytes, ..self.upload_limits }, known, photo).await
     }
 
     pub(super) fn client_address(&self, addrs: Option<ConnectionAddrs>, headers: &HeaderMap) -> IpAddr {
-        // The listener sets the addresses of every connection; without them all clients are one.
+        // The listener sets the addresses of every connection. Without them (in tests) all clients share one
+        // address, and so one rate limit.
         addrs.map_or(IpAddr::from([0, 0, 0, 0]), |addrs| self.addresses.client(addrs.peer, headers))
     }
 }

@@ -1,8 +1,8 @@
-//! Files of a crate form no import cycles.
+//! Detects import cycles between the files of a crate.
 //!
-//! An edge is a path to an item of another file: in a `use`, an expression or a type. `mod child;` is none,
-//! and neither is a re-export; a path through a re-export leads to the file that defines the item. Test code
-//! is left out.
+//! An edge is a path to an item of another file: in a `use`, an expression or a type. `mod child;` and a
+//! re-export are not edges; a path through a re-export is an edge to the file that defines the item. Test
+//! code is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,13 +17,13 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct File {
     children: BTreeSet<String>,
-    /// What its `use` items bring into scope: a name, and the path that it stands for.
+    /// The names that its `use` items bring into scope, each with its path.
     imports: BTreeMap<String, Module>,
     globs: Vec<Module>,
     paths: BTreeSet<Module>,
 }
 
-/// The cycles of a crate, each as the files that form it. `root` is its `lib.rs` or `main.rs`.
+/// The import cycles of a crate, each as the list of its edges. `root` is its `lib.rs` or `main.rs`.
 pub(crate) fn cycles(root: &Path) -> Vec<Vec<String>> {
     let mut files = BTreeMap::new();
     read(root, Vec::new(), &mut files);
@@ -59,7 +59,7 @@ fn name(module: &Module) -> String {
     if module.is_empty() { "(root)".into() } else { module.join("::") }
 }
 
-/// Every module that paths lead to from this one; itself only through a cycle.
+/// All modules that are reachable over edges; the module itself only if it is in a cycle.
 fn reachable(edges: &BTreeMap<&Module, BTreeSet<Module>>, from: &Module) -> BTreeSet<Module> {
     let mut found = BTreeSet::new();
     let mut open: Vec<&Module> = vec![from];
@@ -98,7 +98,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// A path from the crate root, if it can be told to lead into this crate.
+    /// The path from the crate root; `None` if it leads to another crate.
     fn absolute(&self, path: &[String]) -> Option<Module> {
         let (first, rest) = path.split_first()?;
         let base = match first.as_str() {
@@ -166,7 +166,7 @@ impl Reader {
 
 impl<'ast> Visit<'ast> for Reader {
     fn visit_file(&mut self, file: &'ast syn::File) {
-        // Children first: a `use` may begin with one.
+        // Child modules first: the path of a `use` may begin with one.
         for item in &file.items {
             if let Item::Mod(module) = item
                 && module.content.is_none()
@@ -218,9 +218,9 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// The file that defines what a path leads to.
+/// The file that defines the item of a path.
 fn resolve(files: &BTreeMap<Module, File>, from: &Module, path: &[String], depth: usize) -> Option<Module> {
-    assert!(depth < 32, "the path {path:?} in {} does not end", name(from));
+    assert!(depth < 32, "the path {path:?} in {} resolves in a loop", name(from));
     let mut module: Module = Vec::new();
     for (index, segment) in path.iter().enumerate() {
         let file = &files[&module];
@@ -230,7 +230,7 @@ fn resolve(files: &BTreeMap<Module, File>, from: &Module, path: &[String], depth
             let target = [target.clone(), path[index + 1..].to_vec()].concat();
             return (target != path).then(|| resolve(files, from, &target, depth + 1)).flatten();
         } else {
-            // Defined here, or by a glob of another file, which is rare enough to be taken for here.
+            // Defined in this file, or imported by a glob, which is rare and counted as this file.
             return Some(module);
         }
     }

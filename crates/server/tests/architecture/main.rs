@@ -1,8 +1,9 @@
-//! The dependencies between crates, the imports inside each, and the width of comments.
+//! Architecture tests: dependencies between crates, import cycles inside each, width of comments, vocabulary.
 
-#![allow(clippy::unwrap_used, reason = "a broken expectation must end the test where it stands")]
+#![allow(clippy::unwrap_used, reason = "a failed expectation must end the test")]
 
 mod cycles;
+mod vocabulary;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,13 +50,16 @@ fn dependencies_point_one_way() {
     for (name, allowed) in LAYERS {
         let dependencies = members[name]["dependencies"].as_array().unwrap();
         for dependency in dependencies.iter().filter(|d| d["kind"].is_null()) {
-            let wanted = dependency["name"].as_str().unwrap();
+            let required = dependency["name"].as_str().unwrap();
             assert!(
-                !known.contains(wanted) || allowed.contains(&wanted),
-                "{name} must not depend on {wanted}"
+                !known.contains(required) || allowed.contains(&required),
+                "{name} must not depend on {required}"
             );
-            for (who, what) in FORBIDDEN {
-                assert!(who != name || !what.contains(&wanted), "{name} must not depend on {wanted}");
+            for (krate, libraries) in FORBIDDEN {
+                assert!(
+                    krate != name || !libraries.contains(&required),
+                    "{name} must not depend on {required}"
+                );
             }
         }
     }
@@ -83,7 +87,7 @@ fn files_of_a_crate_form_no_import_cycle() {
     }
 }
 
-/// As wide as `max_width` in `rustfmt.toml`, which breaks code but leaves comments alone.
+/// `max_width` of `rustfmt.toml`: rustfmt wraps code at it, but not comments.
 const COMMENT_WIDTH: usize = 110;
 
 #[test]
@@ -110,7 +114,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let path = entry.path();
-        // A fuzz target keeps its build in a `target` of its own.
+        // A fuzz target has its own `target` folder.
         if entry.file_type().unwrap().is_dir() && entry.file_name() != "target" {
             rust_files(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {

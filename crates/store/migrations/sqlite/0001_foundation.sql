@@ -1,4 +1,4 @@
--- Times are microseconds since 1970 in UTC. Ids of users and posts are handed out once and never again.
+-- Times are microseconds since 1970 in UTC. Ids of users and posts are never reused.
 
 CREATE TABLE photos (
     id BLOB NOT NULL PRIMARY KEY,
@@ -37,7 +37,7 @@ CREATE TABLE posts (
     created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX posts_by_user ON posts (user_id, id);
--- The rows of posts are wide; counting one's way to an offset only needs their ids.
+-- Rows of posts are wide; counting to an offset needs only their ids.
 CREATE INDEX posts_by_id ON posts (id);
 
 CREATE TABLE likes (
@@ -48,7 +48,8 @@ CREATE TABLE likes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX likes_by_post ON likes (post_id);
 
--- Which post an upload with a key made. It outlives the post, so that a late retry cannot bring back what was deleted.
+-- The post that an upload with an idempotency key created. It outlives the post, so that a late retry does
+-- not create the post again.
 CREATE TABLE idempotency_keys (
     user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     key TEXT NOT NULL,
@@ -58,14 +59,16 @@ CREATE TABLE idempotency_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 
--- Photos whose bytes may be in the blob store though no row shows them yet: claimed before the first byte is written.
+-- Photos whose files may exist although no post or user references them yet: claimed before the first byte is
+-- written.
 CREATE TABLE uploads (
     photo_id BLOB NOT NULL PRIMARY KEY,
     started_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX uploads_by_age ON uploads (started_at);
 
--- Photos whose bytes must go: noted with the delete, struck off when the bytes are gone.
+-- Photos whose files must be deleted: inserted in the transaction that deletes the photo, deleted after the
+-- files.
 CREATE TABLE removals (
     photo_id BLOB NOT NULL PRIMARY KEY,
     since INTEGER NOT NULL

@@ -1,2 +1,2 @@
--- What a photo shows, in words, for those who do not see it; null where nobody wrote any.
+-- The alt text of a photo; NULL if it has none.
 ALTER TABLE photos ADD COLUMN alt TEXT;

@@ -1,5 +1,5 @@
--- A post shows its photo, so what it shows lies in its own row: a page of the feed is read in one place. The words that
--- stand for the photo are the post's from now on; photos keep those of members' faces only.
+-- A post repeats columns of its photo, so that a page of the feed is read from one table. The alt text moves
+-- to the post; photos keep it for profile photos only.
 ALTER TABLE posts ADD COLUMN width INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE posts ADD COLUMN height INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE posts ADD COLUMN placeholder BLOB NOT NULL DEFAULT x'';

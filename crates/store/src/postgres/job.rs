@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::work::{ErasedWork, run_on_postgres};
 
-/// Can be run again, as long as each run but the last is rolled back.
+/// May run several times, if every run but the last is rolled back.
 pub(super) struct Job {
     lock_key: LockKey,
     work: Box<dyn ErasedWork>,
@@ -27,14 +27,14 @@ impl Job {
         &self.lock_key
     }
 
-    /// Runs in the open transaction.
+    /// Runs the write in the open transaction.
     pub(super) async fn run(&mut self, tx: &mut PostgresTx) -> Result<(), Error> {
         run_on_postgres(tx, &mut *self.work).await
     }
 
-    /// Answers the caller once the transaction is committed, or has failed.
+    /// Sends the outcome of the transaction to the caller.
     pub(super) fn complete(self, committed: Result<(), Error>) {
-        // The send fails only when the caller has disconnected.
+        // The send fails only if the caller was cancelled.
         drop(self.reply.send(committed));
     }
 }

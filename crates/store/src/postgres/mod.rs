@@ -1,11 +1,16 @@
-//! The PostgreSQL backend: many nodes write to it at once, and each may lose it at any moment.
+//! The PostgreSQL backend: several nodes write concurrently, and each may lose its connections at any moment.
 //!
-//! `batch_writer.rs` says what is run again after a loss and what is not; `connector.rs` bounds every wait.
-//! Nothing here is cached, so every read returns what was acknowledged before it, on whichever node.
+//! `batch_writer.rs` decides which writes are retried after a lost connection; `connector.rs` has the
+//! timeouts. Nothing is cached here, so every read sees all writes that any node acknowledged before it.
 
+mod authentication;
 mod batch_writer;
+mod connect_error;
 mod connector;
-mod dedicated;
+#[cfg(test)]
+mod connector_tests;
+mod dedicated_connection;
+mod endpoint;
 mod error;
 mod job;
 mod pool;
@@ -13,6 +18,7 @@ mod replica;
 mod replication_lag;
 pub(crate) mod row;
 pub(crate) mod schema;
+mod ssl_mode;
 #[cfg(test)]
 pub(crate) mod test_database;
 mod tls;
@@ -24,24 +30,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use replication_lag::{Lag, replica_lag};
+pub use replication_lag::{ReplicationLag, replica_lag};
 pub use url::DatabaseUrl;
 
-use crate::changes::Listener;
+use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
 use crate::lock_key::LockKey;
 use crate::work::ErasedWork;
 
-use connector::{Connector, Purpose, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT};
-use dedicated::Dedicated;
+use connector::{Connector, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT, ServerRole};
+use dedicated_connection::DedicatedConnector;
 use pool::{Pool, PoolLimits};
 use replica::Replica;
 use writer::Writer;
 
-/// For a statement that counts through millions of posts.
+/// For the statement of a long read, which may count millions of posts.
 const LONG_STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads at once for each core of this node: while one waits for the network, another can be answered.
+/// Concurrent reads for each core of this node: while one waits for the network, another one is processed.
 const READS_PER_CORE: usize = 2;
 
 /// Connections of a read-only handle.
@@ -49,20 +55,20 @@ const READ_ONLY_CONNECTIONS: usize = 4;
 
 const LONG_READS: PoolLimits = PoolLimits {
     connections: 1,
-    waiting: 32,
-    wait: Duration::from_secs(60),
-    reconnect: RECONNECT_TIMEOUT,
-    read: Duration::from_secs(40),
+    max_queued: 32,
+    queue_timeout: Duration::from_secs(60),
+    reconnect_timeout: RECONNECT_TIMEOUT,
+    read_timeout: Duration::from_secs(40),
 };
 
 pub(crate) struct Postgres {
     /// Absent when the database was opened read-only.
     writer: Option<Writer>,
     readers: Arc<Pool>,
-    /// For reads that take long, so that they delay only each other.
+    /// For long reads, so that they delay only each other.
     long_readers: Arc<Pool>,
     replica: Option<Replica>,
-    dedicated: Dedicated,
+    dedicated: DedicatedConnector,
 }
 
 impl Postgres {
@@ -70,26 +76,26 @@ impl Postgres {
         primary: &DatabaseUrl,
         replica: Option<&DatabaseUrl>,
         read_connections: usize,
-        listener: Listener,
+        listener: ChangeListener,
     ) -> Result<Self, OpenError> {
-        schema::upgrade(primary, Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?).await?;
+        schema::upgrade(primary, Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?).await?;
 
         let limits = PoolLimits {
             connections: READS_PER_CORE * read_connections.max(1),
-            // Bounded by the HTTP connections of this node; the time they wait is the limit that counts.
-            waiting: usize::MAX,
-            wait: RECONNECT_TIMEOUT,
-            reconnect: RECONNECT_TIMEOUT,
-            read: 2 * STATEMENT_TIMEOUT,
+            // Bounded by the HTTP connections of this node, and by `queue_timeout`.
+            max_queued: usize::MAX,
+            queue_timeout: RECONNECT_TIMEOUT,
+            reconnect_timeout: RECONNECT_TIMEOUT,
+            read_timeout: 2 * STATEMENT_TIMEOUT,
         };
-        let connector = Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?;
-        // With the primary as well: a standby may lag.
+        let connector = Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?;
+        // Reads use the primary too: a standby may lag.
         let readers = Arc::new(Pool::new(connector.clone(), limits));
         let replica = match replica {
             Some(url) => {
-                let connector = Connector::new(url, Purpose::Read, STATEMENT_TIMEOUT)?;
-                // The primary can answer instead, so no read waits for an unreachable replica.
-                let pool = Pool::new(connector, PoolLimits { reconnect: Duration::ZERO, ..limits });
+                let connector = Connector::new(url, ServerRole::Any, STATEMENT_TIMEOUT)?;
+                // Reads fall back to the primary, so none waits for an unreachable replica.
+                let pool = Pool::new(connector, PoolLimits { reconnect_timeout: Duration::ZERO, ..limits });
                 Some(Replica::new(pool, readers.clone()))
             }
             None => None,
@@ -98,11 +104,16 @@ impl Postgres {
         Self::with(primary, writer, readers, replica)
     }
 
-    /// With the primary as well: a standby may lag.
+    /// Reads from the primary, because a standby may lag.
     pub(crate) async fn open_read_only(primary: &DatabaseUrl) -> Result<Self, OpenError> {
-        schema::expect_current(primary, Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?).await?;
-        let connector = Connector::new(primary, Purpose::Write, STATEMENT_TIMEOUT)?;
-        let limits = PoolLimits { connections: READ_ONLY_CONNECTIONS, wait: LONG_READS.read, ..LONG_READS };
+        schema::expect_current(primary, Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?)
+            .await?;
+        let connector = Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?;
+        let limits = PoolLimits {
+            connections: READ_ONLY_CONNECTIONS,
+            queue_timeout: LONG_READS.read_timeout,
+            ..LONG_READS
+        };
         Self::with(primary, None, Arc::new(Pool::new(connector, limits)), None)
     }
 
@@ -112,14 +123,15 @@ impl Postgres {
         readers: Arc<Pool>,
         replica: Option<Replica>,
     ) -> Result<Self, OpenError> {
-        let long = Connector::new(primary, Purpose::Write, LONG_STATEMENT_TIMEOUT)?;
-        let dedicated = Connector::new(primary, Purpose::Write, dedicated::STATEMENT_TIMEOUT)?;
+        let long = Connector::new(primary, ServerRole::Primary, LONG_STATEMENT_TIMEOUT)?;
+        let dedicated =
+            Connector::new(primary, ServerRole::Primary, dedicated_connection::STATEMENT_TIMEOUT)?;
         Ok(Self {
             writer,
             readers,
             long_readers: Arc::new(Pool::new(long, LONG_READS)),
             replica,
-            dedicated: Dedicated::new(dedicated),
+            dedicated: DedicatedConnector::new(dedicated),
         })
     }
 

@@ -1,4 +1,4 @@
-//! Connections for reads: a bounded number, opened when needed, kept while they work.
+//! A pool of connections for reads: bounded, opened on demand, reused until an error closes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,24 +16,23 @@ use crate::work::{ErasedWork, run_on_postgres};
 pub(super) struct Pool {
     limits: PoolLimits,
     permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    queued: AtomicUsize,
     idle: Lock<Vec<PostgresTx>>,
-    /// One read at a time connects to a server that may be unreachable.
+    /// Locked while connecting, so that only one read at a time tries an unreachable server.
     reconnector: Mutex<Reconnector>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolLimits {
     pub(super) connections: usize,
-    /// How many reads may wait for one of them,
-    pub(super) waiting: usize,
-    /// and how long.
-    pub(super) wait: Duration,
-    /// How long a read waits for an unreachable server.
-    pub(super) reconnect: Duration,
-    /// For a read, once it has a connection. More than the statement timeout, so that as a rule the server
-    /// ends it.
-    pub(super) read: Duration,
+    /// Reads that may be queued for a connection; more are rejected.
+    pub(super) max_queued: usize,
+    pub(super) queue_timeout: Duration,
+    /// How long a read waits for a server that has become unreachable.
+    pub(super) reconnect_timeout: Duration,
+    /// For a read that has a connection. Longer than the statement timeout, so that normally the server
+    /// cancels it first.
+    pub(super) read_timeout: Duration,
 }
 
 impl Pool {
@@ -41,9 +40,9 @@ impl Pool {
         Self {
             limits,
             permits: Arc::new(Semaphore::new(limits.connections)),
-            waiting: AtomicUsize::new(0),
+            queued: AtomicUsize::new(0),
             idle: Lock::default(),
-            reconnector: Mutex::new(Reconnector::new(connector, limits.reconnect)),
+            reconnector: Mutex::new(Reconnector::new(connector, limits.reconnect_timeout)),
         }
     }
 
@@ -52,8 +51,8 @@ impl Pool {
         self.run_permitted(work).await
     }
 
-    /// The same for reads that take long: when the caller disconnects, the server still works, so the permit
-    /// is released when the read is done and not before.
+    /// Runs a long read in its own task: the server goes on with it when the caller is cancelled, so its
+    /// permit must not be released before it ends.
     pub(super) async fn run_detached(self: &Arc<Self>, mut work: Box<dyn ErasedWork>) -> Result<(), Error> {
         let (permit, pool) = (self.permit().await?, self.clone());
         let reading = tokio::spawn(async move {
@@ -64,27 +63,27 @@ impl Pool {
     }
 
     async fn run_permitted(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
-        // An idle connection may have been closed since. A read changes nothing, so it is run again on a new
-        // one.
-        if let Some(idle) = self.take() {
+        // An idle connection may have been closed by the server. A read has no effects, so it is retried on a
+        // new one.
+        if let Some(idle) = self.take_idle() {
             match self.run_on(idle, work).await {
-                Err(Error::Unavailable(cause)) => tracing::debug!(%cause, "read is run again"),
+                Err(Error::Unavailable(cause)) => tracing::debug!(%cause, "read retried on a new connection"),
                 outcome => return outcome,
             }
-            // The other idle ones are probably closed as well; if not, it costs a few connections.
+            // The other idle connections are probably closed too; if not, they are opened again.
             self.idle().clear();
         }
-        let asked = Instant::now();
-        let fresh = self.reconnector.lock().await.connect(asked).await?;
-        self.run_on(Pooled { pool: self, tx: Some(fresh) }, work).await
+        let requested = Instant::now();
+        let tx = self.reconnector.lock().await.connect(requested).await?;
+        self.run_on(PooledConnection { pool: self, tx: Some(tx) }, work).await
     }
 
-    async fn run_on(&self, mut pooled: Pooled<'_>, work: &mut dyn ErasedWork) -> Result<(), Error> {
+    async fn run_on(&self, mut pooled: PooledConnection<'_>, work: &mut dyn ErasedWork) -> Result<(), Error> {
         let Some(tx) = pooled.tx.as_mut() else { return Err(Error::Closed) };
-        let outcome = timeout(self.limits.read, run_on_postgres(tx, work))
+        let outcome = timeout(self.limits.read_timeout, run_on_postgres(tx, work))
             .await
-            .unwrap_or_else(|_| Err(Error::Unavailable("a read was not answered in time".into())));
-        // Such a connection may still receive an answer to this read.
+            .unwrap_or_else(|_| Err(Error::Unavailable("the server did not answer a read in time".into())));
+        // The connection may still receive the response to this read, so it is not reused.
         if matches!(outcome, Err(Error::Unavailable(_) | Error::Panicked)) {
             pooled.tx = None;
         }
@@ -95,21 +94,21 @@ impl Pool {
         if let Ok(permit) = self.permits.clone().try_acquire_owned() {
             return Ok(permit);
         }
-        let waiting = Waiting::enter(&self.waiting);
-        if waiting.before >= self.limits.waiting {
+        let entry = QueueEntry::new(&self.queued);
+        if entry.ahead >= self.limits.max_queued {
             return Err(Error::Busy);
         }
-        match timeout(self.limits.wait, self.permits.clone().acquire_owned()).await {
+        match timeout(self.limits.queue_timeout, self.permits.clone().acquire_owned()).await {
             Ok(permit) => permit.map_err(|_| Error::Closed),
             Err(_) => Err(Error::Busy),
         }
     }
 
-    fn take(&self) -> Option<Pooled<'_>> {
+    fn take_idle(&self) -> Option<PooledConnection<'_>> {
         let mut idle = self.idle();
         while let Some(tx) = idle.pop() {
             if !tx.is_closed() {
-                return Some(Pooled { pool: self, tx: Some(tx) });
+                return Some(PooledConnection { pool: self, tx: Some(tx) });
             }
         }
         None
@@ -120,14 +119,14 @@ impl Pool {
     }
 }
 
-/// A connection that returns to its pool, even when the read is cancelled: the client discards the pending
-/// answer before the next one.
-struct Pooled<'p> {
+/// Returns its connection to the pool when dropped, also if the read is cancelled: the client discards the
+/// pending response before the next one.
+struct PooledConnection<'p> {
     pool: &'p Pool,
     tx: Option<PostgresTx>,
 }
 
-impl Drop for Pooled<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         if let Some(tx) = self.tx.take()
             && !tx.is_closed()
@@ -137,21 +136,21 @@ impl Drop for Pooled<'_> {
     }
 }
 
-/// A read in the queue.
-struct Waiting<'q> {
-    count: &'q AtomicUsize,
-    /// How many were in the queue before it.
-    before: usize,
+/// A queued read; leaves the queue when dropped.
+struct QueueEntry<'q> {
+    queued: &'q AtomicUsize,
+    /// Reads that were queued before it.
+    ahead: usize,
 }
 
-impl<'q> Waiting<'q> {
-    fn enter(count: &'q AtomicUsize) -> Self {
-        Self { count, before: count.fetch_add(1, Ordering::Relaxed) }
+impl<'q> QueueEntry<'q> {
+    fn new(queued: &'q AtomicUsize) -> Self {
+        Self { queued, ahead: queued.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueueEntry<'_> {
     fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
+        self.queued.fetch_sub(1, Ordering::Relaxed);
     }
 }

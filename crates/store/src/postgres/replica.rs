@@ -1,8 +1,8 @@
-//! Reads from a standby that are never older than the last acknowledged write, of whichever node.
+//! Reads from a standby that see every acknowledged write of every node.
 //!
-//! Before every read the primary is asked for the end of its log, which costs it next to nothing, and the
-//! standby answers only if it has replayed as much. If it has not within a moment, or is unreachable, the
-//! primary answers.
+//! Before each read the primary returns its flush LSN (log sequence number), which is cheap, and the read
+//! runs on the standby only if that has replayed the WAL up to there. If it has not within a few
+//! milliseconds, or is unreachable, the read runs on the primary.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,17 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep};
 
 use super::pool::Pool;
-use super::replication_lag::{FLUSHED, REPLAYED};
+use super::replication_lag::{FLUSH_LSN, REPLAY_LSN};
 use crate::error::Error;
 use crate::tx::Tx;
-use crate::work::{ErasedWork, retryable};
+use crate::work::{ErasedWork, erase_retryable};
 
-/// A standby nearby is a millisecond or two behind; one that is further behind is not waited for.
-const CHECKS: usize = 4;
+/// How often a read checks the standby's replay position before it falls back to the primary: a nearby
+/// standby lags by 1 to 2 ms.
+const REPLAY_CHECKS: usize = 4;
 const CHECK_INTERVAL: Duration = Duration::from_millis(2);
 
-/// An unreachable standby is not tried again for so long.
+/// How long an unreachable standby is not used.
 const COOLDOWN: Duration = Duration::from_secs(5);
 
 pub(super) struct Replica {
@@ -40,16 +41,16 @@ impl Replica {
         if self.is_cooling_down() {
             return self.primary.run(work).await;
         }
-        let (mut position, flushed) = retryable(|tx| number(tx, FLUSHED).boxed());
-        self.primary.run(&mut *position).await?;
-        let mut guarded = IfReplayed { flushed: flushed.take()?, work, has_run: false };
+        let (mut query, flush_lsn) = erase_retryable(|tx| select_lsn(tx, FLUSH_LSN).boxed());
+        self.primary.run(&mut *query).await?;
+        let mut guarded = ReplayGuardedWork { flush_lsn: flush_lsn.take()?, work, has_run: false };
         let outcome = self.pool.run(&mut guarded).await;
-        let IfReplayed { work, has_run, .. } = guarded;
+        let ReplayGuardedWork { work, has_run, .. } = guarded;
         match outcome {
             Ok(()) if has_run => Ok(()),
             Ok(()) => self.primary.run(work).await,
             Err(error @ (Error::Unavailable(_) | Error::Conflict(_) | Error::Busy)) => {
-                tracing::warn!(%error, "replica unreachable; reads go to the primary for a while");
+                tracing::warn!(%error, "replica unreachable; reads fall back to the primary");
                 *self.unused_until() = Some(Instant::now() + COOLDOWN);
                 self.primary.run(work).await
             }
@@ -66,27 +67,28 @@ impl Replica {
     }
 }
 
-/// Runs the work only where everything is replayed that was committed before it.
-struct IfReplayed<'w> {
-    flushed: i64,
+/// Runs the work only if the standby has replayed the WAL up to `flush_lsn`.
+struct ReplayGuardedWork<'w> {
+    flush_lsn: i64,
     work: &'w mut dyn ErasedWork,
     has_run: bool,
 }
 
-impl ErasedWork for IfReplayed<'_> {
+impl ErasedWork for ReplayGuardedWork<'_> {
     fn run<'t>(&'t mut self, tx: &'t mut Tx<'t>) -> BoxFuture<'t, Result<(), Error>> {
         async move {
-            self.has_run = has_replayed(tx, self.flushed).await?;
+            self.has_run = has_replayed(tx, self.flush_lsn).await?;
             if self.has_run { self.work.run(tx).await } else { Ok(()) }
         }
         .boxed()
     }
 }
 
-async fn has_replayed(tx: &mut Tx<'_>, flushed: i64) -> Result<bool, Error> {
-    for _ in 0..CHECKS {
-        match number(tx, REPLAYED).await? {
-            replayed if replayed >= flushed => return Ok(true),
+async fn has_replayed(tx: &mut Tx<'_>, flush_lsn: i64) -> Result<bool, Error> {
+    for _ in 0..REPLAY_CHECKS {
+        match select_lsn(tx, REPLAY_LSN).await? {
+            replayed if replayed >= flush_lsn => return Ok(true),
+            // Not a standby.
             replayed if replayed < 0 => return Ok(false),
             _ => sleep(CHECK_INTERVAL).await,
         }
@@ -94,7 +96,7 @@ async fn has_replayed(tx: &mut Tx<'_>, flushed: i64) -> Result<bool, Error> {
     Ok(false)
 }
 
-async fn number(tx: &mut Tx<'_>, sql: &'static str) -> Result<i64, Error> {
-    let found = tx.first(sql, &[], |row| row.int(0)).await?;
-    found.ok_or_else(|| Error::Corrupt("a log position returned no row".into()))
+async fn select_lsn(tx: &mut Tx<'_>, sql: &'static str) -> Result<i64, Error> {
+    let lsn = tx.first(sql, &[], |row| row.int(0)).await?;
+    lsn.ok_or_else(|| Error::Corrupt("the query for an LSN returned no row".into()))
 }

@@ -1,5 +1,5 @@
-//! Converts values to and from PostgreSQL's types. The column decides: an integer fits any width, an id a
-//! UUID or bytes.
+//! Converts values to and from PostgreSQL's types by the type of the column: an integer of any width, a photo
+//! id as UUID or BYTEA.
 
 use std::error::Error as StdError;
 
@@ -11,10 +11,10 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use crate::error::Error;
 use crate::value::Value;
 
-type Boxed = Box<dyn StdError + Sync + Send>;
+type BoxError = Box<dyn StdError + Sync + Send>;
 
 impl ToSql for Value<'_> {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Boxed> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, BoxError> {
         match (*self, kind) {
             (Value::Null, _) => return Ok(IsNull::Yes),
             (Value::Int(value), &Type::INT8) => out.put_i64(value),
@@ -23,7 +23,9 @@ impl ToSql for Value<'_> {
             (Value::Text(text), &Type::TEXT) => out.put_slice(text.as_bytes()),
             (Value::Bytes(bytes), &Type::BYTEA) => out.put_slice(bytes),
             (Value::Uuid(bytes), &Type::UUID) => out.put_slice(bytes),
-            (value, kind) => return Err(format!("{value:?} does not go into a column of {kind}").into()),
+            (value, kind) => {
+                return Err(format!("{value:?} cannot be stored in a column of type {kind}").into());
+            }
         }
         Ok(IsNull::No)
     }
@@ -39,7 +41,7 @@ impl ToSql for Value<'_> {
 struct Int(i64);
 
 impl<'a> FromSql<'a> for Int {
-    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Boxed> {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, BoxError> {
         let value = match *kind {
             Type::INT2 => i16::from_sql(kind, raw)?.into(),
             Type::INT4 => i32::from_sql(kind, raw)?.into(),
@@ -53,11 +55,11 @@ impl<'a> FromSql<'a> for Int {
     }
 }
 
-/// The sixteen bytes of an id.
+/// The 16 bytes of a photo id.
 struct Uuid([u8; 16]);
 
 impl<'a> FromSql<'a> for Uuid {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Boxed> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, BoxError> {
         Ok(Self(raw.try_into()?))
     }
 
@@ -66,11 +68,11 @@ impl<'a> FromSql<'a> for Uuid {
     }
 }
 
-/// Any value, to tell it from NULL.
-struct Presence;
+/// Accepts any value; `Option<NotNull>` tells it from NULL.
+struct NotNull;
 
-impl<'a> FromSql<'a> for Presence {
-    fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, Boxed> {
+impl<'a> FromSql<'a> for NotNull {
+    fn from_sql(_: &Type, _: &'a [u8]) -> Result<Self, BoxError> {
         Ok(Self)
     }
 
@@ -92,5 +94,5 @@ pub(crate) fn uuid(row: &Row, column: usize) -> Result<[u8; 16], Error> {
 }
 
 pub(crate) fn is_null(row: &Row, column: usize) -> Result<bool, Error> {
-    get::<Option<Presence>>(row, column).map(|value| value.is_none())
+    get::<Option<NotNull>>(row, column).map(|value| value.is_none())
 }

@@ -1,4 +1,5 @@
-//! Applies migrations. One that was released is never changed; the next one is a new file.
+//! Creates and upgrades the PostgreSQL schema by migrations. A released migration is never changed; a new one
+//! is a new file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,49 +16,55 @@ use crate::error::OpenError;
 /// The files in `migrations/postgres`, listed by the build script.
 const MIGRATIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/postgres_migrations.rs"));
 
-/// The version after the last migration.
+/// The schema version after the last migration.
 pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// Ours among all who take advisory locks in this database: "pinhole" in ASCII.
-const LOCK: i64 = 0x70_69_6e_68_6f_6c_65;
+/// The key of the advisory lock on migrations: "pinhole" in ASCII, unlikely to be used by another program.
+const MIGRATION_LOCK: i64 = 0x70_69_6e_68_6f_6c_65;
 
-/// Of ten nodes that start at once, one applies the migrations, and the others wait this long for it.
+/// Of the nodes that start at the same time, one applies the migrations; the others wait this long for its
+/// lock.
 const MIGRATIONS_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// The oldest that is tried with.
-const OLDEST: i32 = 150_000;
+/// The oldest supported server, as `server_version_num`.
+const MIN_SERVER_VERSION: i32 = 150_000;
 
-/// Applies the missing migrations, each in a transaction of its own with the version it leads to.
+/// Applies the missing migrations, each in its own transaction together with the new version number.
 pub(super) async fn upgrade(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
-    let failed = |cause| OpenError::Server { place: url.to_string(), cause };
+    let failed = |cause| OpenError::Server { database: url.to_string(), cause };
     let mut tx = connect(connector).await.map_err(failed)?;
     let client = tx.client();
 
-    let said = |error: tokio_postgres::Error| failed(error_chain(&error));
+    let query_failed = |error: tokio_postgres::Error| failed(error_chain(&error));
     let millis = MIGRATIONS_TIMEOUT.as_millis();
-    let patience = format!("SET statement_timeout = {millis}; SET lock_timeout = {millis}");
-    client.batch_execute(&patience).await.map_err(said)?;
-    // Released when the connection is closed, at the end of this function.
-    client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map_err(said)?;
-    let found = version(client).await.map_err(said)?;
+    let timeouts = format!("SET statement_timeout = {millis}; SET lock_timeout = {millis}");
+    client.batch_execute(&timeouts).await.map_err(query_failed)?;
+    // A session lock, released when the connection is closed at the end of this function.
+    client.execute("SELECT pg_advisory_lock($1)", &[&MIGRATION_LOCK]).await.map_err(query_failed)?;
+    let found = version(client).await.map_err(query_failed)?;
     match found {
         Some(found) if found > VERSION => {
-            return Err(OpenError::Newer { place: url.to_string(), found, known: VERSION });
+            return Err(OpenError::Newer { database: url.to_string(), found, known: VERSION });
         }
-        None if !is_empty(client).await.map_err(said)? => {
-            return Err(OpenError::Foreign { place: url.to_string() });
+        None if !is_empty(client).await.map_err(query_failed)? => {
+            return Err(OpenError::Foreign { database: url.to_string() });
         }
         _ => {}
     }
     let found = found.unwrap_or(0);
     for (migration, version) in MIGRATIONS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
-        apply(client, migration, version).await.map_err(said)?;
-        tracing::info!(version, "database schema upgraded");
+        apply(client, migration, version).await.map_err(query_failed)?;
+        if found > 0 {
+            tracing::info!(from = version - 1, to = version, "database schema upgraded");
+        }
+    }
+    if found == 0 {
+        tracing::info!(database = %url, schema_version = VERSION, "created a new, empty database");
     }
     Ok(())
 }
 
-/// To a server that is new enough; if not, in words.
+/// Connects, and checks the server; the error is a message for the operator.
 async fn connect(connector: Arc<Connector>) -> Result<PostgresTx, String> {
     let mut reconnector = Reconnector::new(connector, RECONNECT_TIMEOUT);
     let mut tx = reconnector.connect(Instant::now()).await.map_err(|error| error.to_string())?;
@@ -65,37 +72,37 @@ async fn connect(connector: Arc<Connector>) -> Result<PostgresTx, String> {
     Ok(tx)
 }
 
-/// For a read-only handle, which applies no migration.
+/// Checks the version for a read-only handle, which applies no migration.
 pub(super) async fn expect_current(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
-    let place = url.to_string();
-    let failed = |cause| OpenError::Server { place: url.to_string(), cause };
+    let database = url.to_string();
+    let failed = |cause| OpenError::Server { database: url.to_string(), cause };
     let mut tx = connect(connector).await.map_err(failed)?;
     let client = tx.client();
-    let said = |error: tokio_postgres::Error| failed(error_chain(&error));
-    match version(client).await.map_err(said)? {
+    let query_failed = |error: tokio_postgres::Error| failed(error_chain(&error));
+    match version(client).await.map_err(query_failed)? {
         Some(VERSION) => Ok(()),
-        Some(found) if found > VERSION => Err(OpenError::Newer { place, found, known: VERSION }),
-        Some(found) => Err(OpenError::Older { place, found, known: VERSION }),
-        None if is_empty(client).await.map_err(said)? => Err(OpenError::Missing { place }),
-        None => Err(OpenError::Foreign { place }),
+        Some(found) if found > VERSION => Err(OpenError::Newer { database, found, known: VERSION }),
+        Some(found) => Err(OpenError::Older { database, found, known: VERSION }),
+        None if is_empty(client).await.map_err(query_failed)? => Err(OpenError::Missing { database }),
+        None => Err(OpenError::Foreign { database }),
     }
 }
 
-/// Checks the server's version and settings; the error says what to change.
+/// Checks the server's version, encoding and search path; the error says what to change.
 async fn check_server(client: &Client) -> Result<(), String> {
-    let asked = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
+    let settings = "SELECT current_setting('server_version_num')::int, current_setting('server_version'),
         current_setting('server_encoding'), current_schema()";
-    let row = client.query_one(asked, &[]).await.map_err(|error| error_chain(&error))?;
+    let row = client.query_one(settings, &[]).await.map_err(|error| error_chain(&error))?;
     let (number, name, encoding): (i32, &str, &str) = (row.get(0), row.get(1), row.get(2));
-    if number < OLDEST {
+    if number < MIN_SERVER_VERSION {
         return Err(format!("it is PostgreSQL {name}; Pinhole needs 15 or newer"));
     }
     if encoding != "UTF8" {
-        return Err(format!("its encoding is {encoding}; make it anew with ENCODING 'UTF8'"));
+        return Err(format!("its encoding is {encoding}; create it with ENCODING 'UTF8'"));
     }
     match row.get::<_, Option<&str>>(3) {
         Some(_) => Ok(()),
-        None => Err("its search_path names no schema that is there".into()),
+        None => Err("its search_path contains no existing schema; create one or correct it".into()),
     }
 }
 
@@ -110,13 +117,13 @@ async fn apply(client: &mut Client, migration: &str, version: u32) -> Result<(),
 
 /// `None` before the first migration.
 async fn version(client: &Client) -> Result<Option<u32>, tokio_postgres::Error> {
-    let there =
+    let exists =
         "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'pinhole_schema'";
-    if client.query_one(there, &[]).await?.get::<_, i64>(0) == 0 {
+    if client.query_one(exists, &[]).await?.get::<_, i64>(0) == 0 {
         return Ok(None);
     }
     let row = client.query_opt("SELECT version FROM pinhole_schema", &[]).await?;
-    // A number beyond all versions is newer than any of ours.
+    // A number out of range counts as newer than any known version.
     Ok(row.map(|row| u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX)))
 }
 
@@ -130,38 +137,38 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::postgres::connector::Purpose;
+    use crate::postgres::connector::ServerRole;
     use crate::postgres::test_database;
 
     fn connector(url: &DatabaseUrl) -> Arc<Connector> {
-        Connector::new(url, Purpose::Write, Duration::from_secs(10)).unwrap()
+        Connector::new(url, ServerRole::Primary, Duration::from_secs(10)).unwrap()
     }
 
     #[tokio::test]
-    async fn ten_nodes_start_at_once_and_a_newer_schema_is_refused() {
+    async fn ten_nodes_migrate_concurrently_and_a_newer_schema_is_rejected() {
         let url = test_database::create().await;
-        let started = join_all((0..10).map(|_| upgrade(&url, connector(&url)))).await;
-        started.into_iter().collect::<Result<Vec<()>, OpenError>>().unwrap();
+        let upgrades = join_all((0..10).map(|_| upgrade(&url, connector(&url)))).await;
+        upgrades.into_iter().collect::<Result<Vec<()>, OpenError>>().unwrap();
 
         let mut tx = connector(&url).connect().await.unwrap();
         assert_eq!(version(tx.client()).await.unwrap(), Some(VERSION));
         let newer = format!("UPDATE pinhole_schema SET version = {}", VERSION + 1);
         tx.client().batch_execute(&newer).await.unwrap();
-        let refused = upgrade(&url, connector(&url)).await.unwrap_err();
-        assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+        let rejected = upgrade(&url, connector(&url)).await.unwrap_err();
+        assert!(matches!(rejected, OpenError::Newer { .. }), "{rejected}");
     }
 
     #[tokio::test]
-    async fn leaves_databases_of_others_alone() {
+    async fn the_database_of_another_program_is_rejected() {
         let url = test_database::create().await;
         let mut tx = connector(&url).connect().await.unwrap();
         tx.client().batch_execute("CREATE TABLE users (name TEXT)").await.unwrap();
-        let refused = upgrade(&url, connector(&url)).await.unwrap_err();
-        assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
+        let rejected = upgrade(&url, connector(&url)).await.unwrap_err();
+        assert!(matches!(rejected, OpenError::Foreign { .. }), "{rejected}");
     }
 
     #[tokio::test]
-    async fn a_failing_migration_leaves_nothing_behind() {
+    async fn a_failing_migration_is_rolled_back() {
         let url = test_database::create().await;
         upgrade(&url, connector(&url)).await.unwrap();
         let mut tx = connector(&url).connect().await.unwrap();

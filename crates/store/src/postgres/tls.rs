@@ -1,150 +1,123 @@
-//! Encryption on the way to PostgreSQL, by rustls.
+//! TLS connections to PostgreSQL, by rustls.
 
 use std::io;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsConnector;
 
-use super::url::Trust;
+use super::endpoint::Transport;
+use super::ssl_mode::SslMode;
 
-/// Knows whom to trust. Whether there is encryption at all is decided by the mode of the address.
-#[derive(Clone)]
-pub(super) struct Tls(Arc<ClientConfig>);
+/// The length of the message, 8, and the code of an SSLRequest.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+/// Asks the server for TLS. It is not read further than the response, so that nothing sent before the
+/// handshake is taken for encrypted.
+pub(super) async fn is_offered(socket: &mut dyn Transport) -> io::Result<bool> {
+    socket.write_all(&SSL_REQUEST).await?;
+    Ok(socket.read_u8().await? == b'S')
+}
+
+/// The TLS configuration for a server.
+pub(super) struct Tls(TlsConnector);
 
 impl Tls {
-    /// Reads the certificates of authorities, so it may fail, in words for an operator.
-    pub(super) fn new(trust: &Trust) -> Result<Self, String> {
+    /// Loads the CA certificates; the error is a message for the operator.
+    pub(super) fn new(mode: &SslMode) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        let config = match trust {
-            Trust::Anyone => config.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider))),
-            Trust::Certified { authorities: Some(path) } => config.with_root_certificates(from_file(path)?),
-            Trust::Certified { authorities: None } => config.with_root_certificates(of_this_machine()?),
+        let config = match mode {
+            SslMode::VerifyFull { ca_file: Some(path) } => {
+                config.with_root_certificates(roots_from_file(path)?)
+            }
+            SslMode::VerifyFull { ca_file: None } => config.with_root_certificates(system_roots()?),
+            SslMode::VerifyCa { ca_file } => {
+                let roots = Some(roots_from_file(ca_file)?);
+                config.dangerous().with_custom_certificate_verifier(Arc::new(AnyName { provider, roots }))
+            }
+            SslMode::Disable | SslMode::Allow | SslMode::Prefer | SslMode::Require => config
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyName { provider, roots: None })),
         };
-        Ok(Self(Arc::new(config.with_no_client_auth())))
+        Ok(Self(TlsConnector::from(Arc::new(config.with_no_client_auth()))))
+    }
+
+    /// Encrypts a connection; `name` is the host of the URL.
+    pub(super) async fn handshake(
+        &self,
+        socket: Box<dyn Transport>,
+        name: &str,
+    ) -> io::Result<Box<dyn Transport>> {
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        Ok(Box::new(self.0.connect(name, socket).await?))
     }
 }
 
-fn from_file(path: &Path) -> Result<RootCertStore, String> {
+fn roots_from_file(path: &Path) -> Result<RootCertStore, String> {
     let unreadable = |reason: String| format!("sslrootcert {}: {reason}", path.display());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unreadable(error.to_string()))? {
         let certificate = certificate.map_err(|error| unreadable(error.to_string()))?;
         roots.add(certificate).map_err(|error| unreadable(error.to_string()))?;
     }
-    if roots.is_empty() { Err(unreadable("there is no certificate in it".into())) } else { Ok(roots) }
+    if roots.is_empty() { Err(unreadable("the file contains no certificate".into())) } else { Ok(roots) }
 }
 
-fn of_this_machine() -> Result<RootCertStore, String> {
-    let found = rustls_native_certs::load_native_certs();
-    for error in &found.errors {
-        tracing::warn!(%error, "a certificate of this machine cannot be read");
+fn system_roots() -> Result<RootCertStore, String> {
+    let loaded = rustls_native_certs::load_native_certs();
+    for error in &loaded.errors {
+        tracing::warn!(%error, "system CA certificate unreadable; skipped");
     }
     let mut roots = RootCertStore::empty();
-    // Machines carry a few that no parser likes; those that are left are as good as ever.
-    let (taken, _) = roots.add_parsable_certificates(found.certs);
-    if taken == 0 {
+    // Systems ship some certificates that rustls cannot parse; the others are usable.
+    let (added, _) = roots.add_parsable_certificates(loaded.certs);
+    if added == 0 {
         return Err(
-            "this machine has no certificates of authorities; install ca-certificates, or name a file \
-                    with sslrootcert"
+            "this system has no usable CA certificates; install ca-certificates, or set sslrootcert to a file"
                 .into(),
         );
     }
     Ok(roots)
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {
-    type Stream = Stream<S>;
-    type TlsConnect = Handshake;
-    type Error = io::Error;
-
-    // Also asked for where nothing will be encrypted, with no name at all: the name is looked at later.
-    fn make_tls_connect(&mut self, name: &str) -> io::Result<Handshake> {
-        Ok(Handshake { config: self.0.clone(), name: name.to_owned() })
-    }
-}
-
-pub(super) struct Handshake {
-    config: Arc<ClientConfig>,
-    name: String,
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for Handshake {
-    type Stream = Stream<S>;
-    type Error = io::Error;
-    type Future = BoxFuture<'static, io::Result<Stream<S>>>;
-
-    fn connect(self, stream: S) -> Self::Future {
-        async move {
-            let name = ServerName::try_from(self.name)
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-            TlsConnector::from(self.config).connect(name, stream).await.map(Stream)
-        }
-        .boxed()
-    }
-}
-
-/// An encrypted connection.
-pub(super) struct Stream<S>(tokio_rustls::client::TlsStream<S>);
-
-impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Stream<S> {
-    // A password is only ever sent as SCRAM, to which binding adds nothing where the certificate is checked.
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, into)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
-    }
-}
-
-/// Believes every server to be who it says. That it has the key to its certificate is still made sure of.
+/// Accepts a certificate for any name, by a CA in `roots`, or by anyone without. Handshake signatures are
+/// still verified: the server has the key of its certificate.
 #[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
+struct AnyName {
+    provider: Arc<CryptoProvider>,
+    roots: Option<RootCertStore>,
+}
 
-impl ServerCertVerifier for Anyone {
+impl ServerCertVerifier for AnyName {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
         _: &ServerName<'_>,
         _: &[u8],
-        _: UnixTime,
+        now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            verify_server_cert_signed_by_trust_anchor(
+                &ParsedCertificate::try_from(certificate)?,
+                roots,
+                intermediates,
+                now,
+                self.provider.signature_verification_algorithms.all,
+            )?;
+        }
         Ok(ServerCertVerified::assertion())
     }
 
@@ -154,7 +127,8 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -163,10 +137,11 @@ impl ServerCertVerifier for Anyone {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -1,4 +1,4 @@
-//! A connection to PostgreSQL and the transaction on it: control, queries, and what it changed.
+//! A PostgreSQL connection and the transaction on it: control, queries, and the recorded changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,29 +12,29 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, Statement};
 
-use super::error::is_refusal;
+use super::error::confirms_rollback;
 use super::row;
 use crate::changes::Change;
 use crate::error::Error;
-use crate::value::{Bound, Value};
+use crate::value::{BoundStatement, Value};
 
-/// For a commit to be answered. It waits for the disk, and for a synchronous standby; nothing on the server
-/// bounds it.
+/// For the response to COMMIT. It waits for the server's disk and for a synchronous standby, without a limit
+/// on the server's side.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// For a rollback, which has nothing to wait for.
+/// For a rollback, which waits for nothing on the server.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct PostgresTx {
     client: Client,
-    /// The task that speaks the protocol; it is aborted when this is dropped.
+    /// The task that drives the connection; aborted when this is dropped.
     connection_task: AbortHandle,
     prepared: HashMap<&'static str, Statement>,
-    /// A statement failed since the transaction began, so the server ignores all further ones.
+    /// A statement of the transaction failed, so the server rejects all further ones.
     failed: bool,
-    /// What is to be added right before the commit: by which statement, to which row, how much.
+    /// The sums of `Tx::add` by statement and row, executed right before the commit.
     deltas: BTreeMap<(&'static str, i64), i64>,
-    /// What the open transaction changed, for the change listener.
+    /// The changes of the open transaction, for the listener.
     changes: Vec<Change>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct PostgresTx {
 pub(super) enum CommitOutcome {
     Committed,
     RolledBack(Error),
-    /// The commit was sent and not answered: PostgreSQL's "transaction resolution unknown".
+    /// COMMIT was sent and not answered: PostgreSQL's "transaction resolution unknown", SQLSTATE 08007.
     Unknown(Error),
 }
 
@@ -54,7 +54,8 @@ pub(super) enum LockMode {
 }
 
 impl LockMode {
-    /// The table's oid separates services that share a database.
+    /// The first key is the table's oid, which differs between services that share a database; the second the
+    /// low 31 bits of the post id, since advisory locks with two keys take 32-bit integers.
     fn statement(self) -> &'static str {
         match self {
             Self::Shared => {
@@ -69,7 +70,7 @@ impl LockMode {
     }
 }
 
-/// Control: only the tasks of `postgres` hold this type, so only they can begin, lock and commit.
+/// Control: only the tasks of `postgres` own this type, so only they can begin, lock and commit.
 impl PostgresTx {
     pub(super) fn new(client: Client, connection_task: AbortHandle) -> Self {
         Self {
@@ -90,7 +91,7 @@ impl PostgresTx {
         &mut self.client
     }
 
-    /// Awaited: a first statement sent along with it would be committed by itself if BEGIN failed.
+    /// Not pipelined with the first statement, which would be committed by itself if BEGIN failed.
     pub(super) async fn begin(&mut self) -> Result<(), Error> {
         self.failed = false;
         self.deltas.clear();
@@ -98,8 +99,8 @@ impl PostgresTx {
         self.track_error(begun)
     }
 
-    /// Takes the advisory locks of these posts until the end of the transaction. Row locks would be unfair:
-    /// likes of a post pass by a delete that waits for it, for as long as there are some.
+    /// Takes the advisory locks of these posts until the end of the transaction. Row locks are not fair:
+    /// concurrent likes of a post could starve a delete of it.
     pub(super) async fn lock_posts(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
         if posts.is_empty() {
             return Ok(());
@@ -109,7 +110,7 @@ impl PostgresTx {
         self.track_error(locked).map(drop)
     }
 
-    /// Runs the recorded deltas in one round trip, in the same order on every node.
+    /// Executes the recorded deltas in one round trip, in the same order on every node.
     pub(super) async fn flush_deltas(&mut self) -> Result<(), Error> {
         let mut updates = Vec::new();
         for ((sql, row), delta) in std::mem::take(&mut self.deltas) {
@@ -125,26 +126,28 @@ impl PostgresTx {
     }
 
     pub(super) async fn commit(&mut self) -> CommitOutcome {
-        // The server would answer a COMMIT with a rollback, which the client reports as a success.
+        // The server would answer COMMIT with ROLLBACK, which the client reports as success.
         if self.failed {
             return CommitOutcome::RolledBack(Error::Database("commit after a failed statement".into()));
         }
         match timeout(COMMIT_TIMEOUT, self.client.batch_execute("COMMIT")).await {
             Ok(Ok(())) => CommitOutcome::Committed,
-            Ok(Err(error)) if is_refusal(&error) => CommitOutcome::RolledBack(error.into()),
+            Ok(Err(error)) if confirms_rollback(&error) => CommitOutcome::RolledBack(error.into()),
             Ok(Err(error)) => CommitOutcome::Unknown(Error::Unavailable(error_chain(&error).into())),
-            Err(_) => CommitOutcome::Unknown(Error::Unavailable("a commit was not answered in time".into())),
+            Err(_) => CommitOutcome::Unknown(Error::Unavailable(
+                "the server did not answer a commit in time".into(),
+            )),
         }
     }
 
-    /// Waits for the answer to an unanswered commit, however long it takes.
+    /// Waits without a limit for the response to an unanswered commit.
     pub(super) async fn await_commit(&mut self) {
-        // Answered after the commit, whichever way it went; its callers have their answers already.
+        // The server answers this after the commit. Its outcome is not used: the callers were answered
+        // already.
         drop(self.client.simple_query("").await);
     }
 
-    /// Whether it succeeded, and the connection can be used again. Otherwise the connection must be dropped,
-    /// which rolls back as well.
+    /// Returns whether the connection can be used again. If not, it must be dropped, which rolls back too.
     pub(super) async fn rollback(&mut self) -> bool {
         matches!(timeout(ROLLBACK_TIMEOUT, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
     }
@@ -154,7 +157,7 @@ impl PostgresTx {
     }
 }
 
-/// Queries, each statement prepared once.
+/// Queries; each statement is prepared once.
 impl PostgresTx {
     pub(crate) fn record_change(&mut self, change: Change) {
         self.changes.push(change);
@@ -164,14 +167,14 @@ impl PostgresTx {
         *self.deltas.entry((sql, row)).or_default() += delta;
     }
 
-    pub(crate) async fn execute(&mut self, (sql, params): Bound<'_>) -> Result<usize, Error> {
+    pub(crate) async fn execute(&mut self, (sql, params): BoundStatement<'_>) -> Result<usize, Error> {
         let statement = self.prepare(sql).await?;
-        let touched = self.client.execute_raw(&statement, params.iter().copied()).await;
-        let touched = self.track_error(touched)?;
-        usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
+        let affected = self.client.execute_raw(&statement, params.iter().copied()).await;
+        let affected = self.track_error(affected)?;
+        usize::try_from(affected).map_err(|_| Error::Corrupt(format!("{affected} rows at once")))
     }
 
-    /// Sends all of them at once, instead of awaiting the answer to each.
+    /// Pipelines all executions instead of awaiting each response.
     pub(crate) async fn execute_each(
         &mut self,
         sql: &'static str,
@@ -179,12 +182,12 @@ impl PostgresTx {
     ) -> Result<usize, Error> {
         let statement = self.prepare(sql).await?;
         let sent = rows.iter().map(|params| self.client.execute_raw(&statement, params.iter().copied()));
-        let touched: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
-        let touched: u64 = self.track_error(touched)?.into_iter().sum();
-        usize::try_from(touched).map_err(|_| Error::Corrupt(format!("{touched} rows at once")))
+        let affected: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
+        let affected: u64 = self.track_error(affected)?.into_iter().sum();
+        usize::try_from(affected).map_err(|_| Error::Corrupt(format!("{affected} rows at once")))
     }
 
-    pub(crate) async fn rows(&mut self, (sql, params): Bound<'_>) -> Result<Vec<Row>, Error> {
+    pub(crate) async fn rows(&mut self, (sql, params): BoundStatement<'_>) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
         let rows = async {
             let rows = pin!(self.client.query_raw(&statement, params.iter().copied()).await?);
@@ -204,7 +207,7 @@ impl PostgresTx {
         }
     }
 
-    /// Takes effect at once, even if the transaction is rolled back: ids may have gaps.
+    /// Takes effect at once, even if the transaction is rolled back, like `setval` does.
     pub(crate) async fn set_sequence(&mut self, table: &str, last: i64) -> Result<(), Error> {
         const SET: &str = "SELECT setval(CAST(pg_get_serial_sequence(CAST($1 AS TEXT), 'id') AS regclass),
             greatest(CAST($2 AS BIGINT), 1), CAST($2 AS BIGINT) > 0)";
@@ -234,7 +237,7 @@ impl PostgresTx {
     }
 }
 
-/// Closes the connection at once, not when the network gives up: its open transaction holds locks.
+/// Closes the connection at once, without waiting for a network timeout: its open transaction has locks.
 impl Drop for PostgresTx {
     fn drop(&mut self) {
         self.connection_task.abort();

@@ -1,119 +1,108 @@
-//! The address of a PostgreSQL server, as an operator writes it. It may hold a password, so it is never shown
-//! whole.
+//! The URL of a PostgreSQL database. It may contain a password, so no message shows it whole.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{LoadBalanceHosts, SslMode as ClientSslMode, SslNegotiation};
+
+use super::authentication::{AuthMethod, DEFAULT_METHODS, parse_methods};
+use super::endpoint::Endpoint;
+use super::ssl_mode::SslMode;
 
 /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=verify-full`. Several hosts, separated by commas, are
-/// tried in turn until one takes writes.
+/// tried in turn until one accepts writes.
 #[derive(Clone)]
 pub struct DatabaseUrl {
-    /// As it was written, to tell two apart.
+    /// The raw URL, for comparison.
     text: String,
-    /// One for each server.
-    pub(super) configs: Vec<Config>,
-    pub(super) trust: Trust,
+    pub(super) servers: Vec<Server>,
+    pub(super) require_auth: Vec<AuthMethod>,
+    /// User, password, database and session options, for all servers.
+    pub(super) config: Box<Config>,
 }
 
-/// What a server must show before it is believed to be the one that was meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trust {
-    /// Nothing: `disable`, `prefer` and `require` keep listeners out at best, but no impostors.
-    Anyone,
-    /// `verify-full`: a certificate for its name, from an authority this machine trusts, or from one in a
-    /// file.
-    Certified { authorities: Option<PathBuf> },
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    pub(super) endpoint: Endpoint,
+    pub(super) ssl_mode: SslMode,
 }
 
-const FORM: &str =
+const EXPECTED_FORMAT: &str =
     "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with special characters of the password as %XX";
 
 impl FromStr for DatabaseUrl {
     type Err = String;
 
-    /// The error continues a sentence, and repeats nothing of what was written.
+    /// The error continues a sentence of the caller, and repeats no part of the URL.
     fn from_str(raw: &str) -> Result<Self, String> {
         if !["postgres://", "postgresql://"].iter().any(|scheme| raw.starts_with(scheme)) {
-            return Err(FORM.into());
+            return Err(EXPECTED_FORMAT.into());
         }
         // A question mark before the @ is part of the password.
         let credentials = raw.find('@').unwrap_or(0);
         let question = raw[credentials..].find('?').map(|at| credentials + at);
         let (address, query) = question.map_or((raw, ""), |at| (&raw[..at], &raw[at + 1..]));
-        let mut mode = "prefer".to_owned();
-        let mut authorities = None;
-        // These two are ours to read: the client knows neither the strict mode nor where certificates lie.
-        let mut left = Vec::new();
-        for part in query.split('&').filter(|part| !part.is_empty()) {
-            match part.split_once('=') {
-                Some(("sslmode", value)) => mode = decoded(value)?,
-                Some(("sslrootcert", value)) => authorities = Some(decoded(value)?),
-                _ => left.push(part),
+        let (mut ssl_mode, mut root_cert, mut require_auth) = (None, None, DEFAULT_METHODS.to_vec());
+        // tokio-postgres supports neither these values of `sslmode` nor the other two.
+        let mut other_parameters = Vec::new();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            match parameter.split_once('=') {
+                Some(("sslmode", value)) => ssl_mode = Some(percent_decoded(value)?),
+                Some(("sslrootcert", value)) => root_cert = Some(percent_decoded(value)?),
+                Some(("require_auth", value)) => require_auth = parse_methods(&percent_decoded(value)?)?,
+                _ => other_parameters.push(parameter),
             }
         }
-        let query = if left.is_empty() { String::new() } else { format!("?{}", left.join("&")) };
-        let servers = each_server(address).into_iter().map(|address| format!("{address}{query}").parse());
-        let mut configs: Vec<Config> = servers.collect::<Result<_, _>>().map_err(|_| FORM)?;
-        if configs.iter().any(|config| config.get_hosts().is_empty() && config.get_hostaddrs().is_empty()) {
-            return Err(format!("{FORM}; the host is missing"));
-        }
-        if configs.iter().any(|config| config.get_dbname().is_none()) {
-            return Err(format!("{FORM}; the database is missing"));
-        }
-
-        let (ssl, trust) = match mode.as_str() {
-            "disable" => (SslMode::Disable, Trust::Anyone),
-            "prefer" => (SslMode::Prefer, Trust::Anyone),
-            "require" => (SslMode::Require, Trust::Anyone),
-            "verify-full" => {
-                let authorities = authorities.take().filter(|path| path != "system").map(PathBuf::from);
-                (SslMode::Require, Trust::Certified { authorities })
-            }
-            _ => return Err("expected sslmode to be disable, prefer, require or verify-full".into()),
+        let query = if other_parameters.is_empty() {
+            String::new()
+        } else {
+            format!("?{}", other_parameters.join("&"))
         };
-        if authorities.is_some() {
-            return Err(
-                "expected sslmode=verify-full beside sslrootcert: no other mode looks at certificates".into(),
-            );
-        }
-        for config in &mut configs {
-            config.ssl_mode(ssl);
-        }
-        Ok(Self { text: raw.to_owned(), configs, trust })
+        let root_cert = root_cert.as_deref();
+        let ssl_mode = ssl_mode.map(|name| SslMode::parse(&name, root_cert)).transpose()?;
+        let mut config: Config = format!("{address}{query}").parse().map_err(|_| EXPECTED_FORMAT)?;
+        check(&config)?;
+        // The connector encrypts connections, before tokio-postgres gets them.
+        config.ssl_mode(ClientSslMode::Disable);
+        let servers = Endpoint::all_of(&config)?.into_iter().map(|endpoint| Server {
+            ssl_mode: match (&endpoint, &ssl_mode) {
+                // PostgreSQL has no TLS there; libpq ignores `sslmode` too.
+                (Endpoint::Unix { .. }, _) => SslMode::Disable,
+                (_, Some(mode)) => mode.clone(),
+                (endpoint, None) => SslMode::default_for(endpoint, root_cert),
+            },
+            endpoint,
+        });
+        Ok(Self { text: raw.to_owned(), servers: servers.collect(), require_auth, config: Box::new(config) })
     }
 }
 
-/// The address once for each host in it, so that one that is silent does not use up the time of the others.
-fn each_server(address: &str) -> Vec<String> {
-    let start = address.find('@').map_or_else(|| address.find("//").map_or(0, |at| at + 2), |at| at + 1);
-    let (before, rest) = address.split_at(start);
-    let (hosts, after) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    hosts.split(',').map(|host| format!("{before}{host}{after}")).collect()
+fn check(config: &Config) -> Result<(), String> {
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(format!("{EXPECTED_FORMAT}; the host is missing"));
+    }
+    if config.get_dbname().is_none() {
+        return Err(format!("{EXPECTED_FORMAT}; the database is missing"));
+    }
+    if config.get_ssl_negotiation() != SslNegotiation::Postgres
+        || config.get_load_balance_hosts() != LoadBalanceHosts::Disable
+    {
+        return Err("expected neither sslnegotiation nor load_balance_hosts: they are not supported".into());
+    }
+    Ok(())
 }
 
-fn decoded(value: &str) -> Result<String, String> {
-    percent_decode_str(value).decode_utf8().map(Into::into).map_err(|_| FORM.into())
+fn percent_decoded(value: &str) -> Result<String, String> {
+    percent_decode_str(value).decode_utf8().map(Into::into).map_err(|_| EXPECTED_FORMAT.into())
 }
 
-/// Where it is, without who may go in: for messages.
+/// Database, host and port, for messages; no user name and no password.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers = self.configs.iter().flat_map(|config| {
-            let names = config.get_hosts().iter().map(|host| match host {
-                Host::Tcp(name) => name.clone(),
-                Host::Unix(path) => path.display().to_string(),
-            });
-            let port = config.get_ports().first().map(|port| format!(":{port}")).unwrap_or_default();
-            let addresses = config.get_hostaddrs().iter().map(ToString::to_string);
-            names.chain(addresses).take(1).map(move |server| format!("{server}{port}"))
-        });
-        let database = self.configs.first().and_then(Config::get_dbname).unwrap_or_default();
-        write!(f, "{database} on {}", servers.collect::<Vec<_>>().join(", "))
+        let servers: Vec<String> = self.servers.iter().map(|server| server.endpoint.to_string()).collect();
+        write!(f, "{} on {}", self.config.get_dbname().unwrap_or_default(), servers.join(", "))
     }
 }
 
@@ -136,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_where_it_leads_and_never_with_which_password() {
+    fn display_shows_database_and_hosts_but_not_the_password() {
         let cases = [
             ("postgres://ada:s3cret@db.example.org/pinhole", "pinhole on db.example.org:5432"),
             ("postgresql://a?a:s3cret@db:6543/pinhole?sslmode=disable", "pinhole on db:6543"),
@@ -147,45 +136,93 @@ mod tests {
                 "pinhole on /run/postgresql",
             ),
         ];
-        for (raw, shown) in cases {
+        for (raw, displayed) in cases {
             let url: DatabaseUrl = raw.parse().unwrap_or_else(|error| panic!("{raw}: {error}"));
-            assert_eq!(url.to_string(), shown);
+            assert_eq!(url.to_string(), displayed);
             assert!(!format!("{url:?}").contains("s3cret"));
-            assert_eq!(url.configs[0].get_password(), Some(b"s3cret".as_slice()));
+            assert_eq!(url.config.get_password(), Some(b"s3cret".as_slice()));
         }
     }
 
     #[test]
-    fn knows_how_far_to_trust_a_server() {
-        let parse = |query: &str| format!("postgres://db/pinhole?{query}").parse::<DatabaseUrl>();
+    fn sslmode_and_sslrootcert_select_the_verification() {
+        let verify_full = |ca_file: Option<&str>| SslMode::VerifyFull { ca_file: ca_file.map(Into::into) };
         let cases = [
-            ("", SslMode::Prefer, Trust::Anyone),
-            ("sslmode=disable", SslMode::Disable, Trust::Anyone),
-            ("sslmode=prefer", SslMode::Prefer, Trust::Anyone),
-            ("application_name=x&sslmode=require", SslMode::Require, Trust::Anyone),
-            ("sslmode=verify-full", SslMode::Require, Trust::Certified { authorities: None }),
-            (
-                "sslmode=verify-full&sslrootcert=system",
-                SslMode::Require,
-                Trust::Certified { authorities: None },
-            ),
-            (
-                "sslrootcert=/etc/a%20b.pem&sslmode=verify-full",
-                SslMode::Require,
-                Trust::Certified { authorities: Some("/etc/a b.pem".into()) },
-            ),
+            ("sslmode=disable", SslMode::Disable),
+            ("sslmode=allow", SslMode::Allow),
+            ("sslmode=prefer", SslMode::Prefer),
+            ("application_name=x&sslmode=require", SslMode::Require),
+            ("sslmode=verify-ca&sslrootcert=/ca.pem", SslMode::VerifyCa { ca_file: "/ca.pem".into() }),
+            ("sslmode=verify-full", verify_full(None)),
+            ("sslmode=verify-full&sslrootcert=system", verify_full(None)),
+            ("sslrootcert=/etc/a%20b.pem&sslmode=verify-full", verify_full(Some("/etc/a b.pem"))),
+            ("sslrootcert=/ca.pem", verify_full(Some("/ca.pem"))),
         ];
-        for (query, mode, trust) in cases {
-            let url = parse(query).unwrap_or_else(|error| panic!("{query}: {error}"));
-            assert_eq!((url.configs[0].get_ssl_mode(), url.trust), (mode, trust), "{query}");
+        for (query, mode) in cases {
+            let url = parse(&format!("localhost/pinhole?{query}"));
+            assert_eq!(url.servers[0].ssl_mode, mode, "{query}");
         }
-        for query in ["sslmode=allow", "sslmode=verify-ca", "sslmode=", "sslrootcert=/x", "colour=blue"] {
-            assert!(parse(query).is_err(), "{query} passed");
+        let wrong = [
+            "sslmode=",
+            "sslmode=verify",
+            "sslmode=verify-ca",
+            "sslmode=verify-ca&sslrootcert=system",
+            "sslmode=require&sslrootcert=/x",
+            "sslnegotiation=direct",
+            "require_auth=",
+            "require_auth=gss",
+            "require_auth=!none",
+            "host=a,b&port=1,2,3",
+            "colour=blue",
+        ];
+        for query in wrong {
+            let url = format!("postgres://db/pinhole?{query}").parse::<DatabaseUrl>();
+            assert!(url.is_err(), "{query} must be rejected");
         }
     }
 
     #[test]
-    fn a_refusal_repeats_nothing() {
+    fn without_sslmode_each_server_is_verified_unless_it_is_local() {
+        let (prefer, verify) = (SslMode::Prefer, SslMode::VerifyFull { ca_file: None });
+        let cases: [(&str, &[&SslMode]); 10] = [
+            ("localhost/pinhole", &[&prefer]),
+            ("LOCALHOST:5433/pinhole", &[&prefer]),
+            ("127.0.0.2,[::1],[::ffff:127.0.0.1]/pinhole", &[&prefer, &prefer, &prefer]),
+            ("/pinhole?host=/run/postgresql", &[&SslMode::Disable]),
+            ("%2Frun%2Fpostgresql,db/pinhole?sslmode=verify-full", &[&SslMode::Disable, &verify]),
+            ("db/pinhole", &[&verify]),
+            ("localhost.example.org,10.0.0.1,[fe80::1],0.0.0.0/pinhole", &[&verify; 4]),
+            ("127.0.0.1,db.example.org/pinhole", &[&prefer, &verify]),
+            ("db/pinhole?hostaddr=127.0.0.1", &[&prefer]),
+            ("localhost/pinhole?hostaddr=10.0.0.1", &[&verify]),
+        ];
+        for (raw, modes) in cases {
+            let url = parse(raw);
+            let parsed: Vec<_> = url.servers.iter().map(|server| &server.ssl_mode).collect();
+            assert_eq!(parsed, modes, "{raw}");
+        }
+    }
+
+    #[test]
+    fn require_auth_replaces_the_default_methods() {
+        use AuthMethod::{Md5, None, Password, ScramSha256};
+        let cases: [(&str, &[AuthMethod]); 4] = [
+            ("", &[ScramSha256, None]),
+            ("require_auth=scram-sha-256", &[ScramSha256]),
+            ("require_auth=password", &[Password]),
+            ("require_auth=scram-sha-256%2Cmd5,none", &[ScramSha256, Md5, None]),
+        ];
+        for (query, methods) in cases {
+            assert_eq!(parse(&format!("db/pinhole?{query}")).require_auth, methods, "{query}");
+        }
+    }
+
+    fn parse(raw: &str) -> DatabaseUrl {
+        format!("postgres://{raw}").parse().unwrap_or_else(|error| panic!("{raw}: {error}"))
+    }
+
+    #[test]
+    fn parse_errors_repeat_no_part_of_the_url() {
         let cases = [
             "",
             "s3cret",
@@ -195,8 +232,8 @@ mod tests {
             "postgres://ada:s3cret@db/x?s3cret=1",
         ];
         for raw in cases {
-            let refusal = raw.parse::<DatabaseUrl>().unwrap_err();
-            assert!(!refusal.contains("s3") && !refusal.contains("cret@"), "{refusal}");
+            let error = raw.parse::<DatabaseUrl>().unwrap_err();
+            assert!(!error.contains("s3") && !error.contains("cret@"), "{error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Queues writes for PostgreSQL: a few batch writers side by side.
+//! Queues writes for PostgreSQL, and distributes them over a few concurrent batch writers.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -11,36 +11,36 @@ use tokio::sync::{mpsc, oneshot};
 use super::batch_writer::BatchWriter;
 use super::connector::Connector;
 use super::job::Job;
-use crate::changes::Listener;
+use crate::changes::ChangeListener;
 use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::work::ErasedWork;
 
-/// Each is a connection that is always open, and a core of the server at work. A batch writer waits for the
-/// network most of the time, so a second one nearly doubles what a node writes; more of them would make the
+/// Each batch writer has one permanent connection and can keep one core of the server busy. It waits for the
+/// network most of the time, so a second one nearly doubles a node's write throughput; more would make the
 /// batches smaller.
-const WRITERS: usize = 2;
+const BATCH_WRITERS: usize = 2;
 
-/// Writes that may wait for one of them; more are rejected.
-const QUEUE: usize = 1024;
+/// Writes that may be queued for each batch writer; more are rejected.
+const QUEUE_CAPACITY: usize = 1024;
 
 pub(super) struct Writer {
     queues: Vec<mpsc::Sender<Job>>,
-    /// Round robin for writes without a lock key.
-    next: AtomicUsize,
+    /// The next queue for writes without a lock key, round robin.
+    next_queue: AtomicUsize,
     rejected: AtomicU64,
 }
 
 impl Writer {
-    pub(super) fn start(connector: &Arc<Connector>, listener: Listener) -> Self {
+    pub(super) fn start(connector: &Arc<Connector>, listener: ChangeListener) -> Self {
         let listener = Arc::new(listener);
         let start = |_| {
-            let (jobs, queue) = mpsc::channel(QUEUE);
+            let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
             tokio::spawn(BatchWriter::new(connector.clone(), listener.clone()).run(queue));
             jobs
         };
-        let queues = (0..WRITERS).map(start).collect();
-        Self { queues, next: AtomicUsize::new(0), rejected: AtomicU64::new(0) }
+        let queues = (0..BATCH_WRITERS).map(start).collect();
+        Self { queues, next_queue: AtomicUsize::new(0), rejected: AtomicU64::new(0) }
     }
 
     pub(super) fn queued(&self) -> usize {
@@ -52,10 +52,10 @@ impl Writer {
     }
 
     pub(super) async fn run(&self, lock_key: LockKey, work: Box<dyn ErasedWork>) -> Result<(), Error> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, outcome) = oneshot::channel();
         let queue = &self.queues[self.queue_of(&lock_key)];
         match queue.try_send(Job::new(lock_key, work, reply)) {
-            Ok(()) => answer.await.map_err(|_| Error::Closed)?,
+            Ok(()) => outcome.await.map_err(|_| Error::Closed)?,
             Err(TrySendError::Full(_)) => {
                 self.rejected.fetch_add(1, Ordering::Relaxed);
                 Err(Error::Busy)
@@ -64,11 +64,11 @@ impl Writer {
         }
     }
 
-    /// Writes with the same lock key go to the same batch writer, so that neither waits for a lock of the
-    /// other.
+    /// Writes with the same lock key go to the same batch writer, so that they do not wait for each other's
+    /// locks.
     fn queue_of(&self, lock_key: &LockKey) -> usize {
         let number = match lock_key {
-            LockKey::Unshared => self.next.fetch_add(1, Ordering::Relaxed),
+            LockKey::Unshared => self.next_queue.fetch_add(1, Ordering::Relaxed),
             LockKey::Like(post, _) => post.0 as usize,
             lock_key => {
                 let mut hasher = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! Opens a connection with the pragmas that durability and speed depend on.
+//! Opens SQLite connections with the pragmas that durability and speed depend on.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,31 +8,33 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, OpenError};
 
-/// Page cache of the connection that writes, and of one that reads seldom.
-pub(crate) const WRITE_CACHE: u64 = 16 << 20;
+/// Page cache of the writer's and of the read thread's connection, in bytes.
+pub(crate) const PAGE_CACHE: u64 = 16 << 20;
 
-/// How long to wait for another process that has locked the database.
+/// How long a statement waits for a lock of another process on the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What the write-ahead log may take, and how many pages it holds when they are moved into the database: a
-/// page that was changed many times until then is moved once. A writer without a pause would otherwise do
-/// little else.
-const LOG: u64 = 128 << 20;
-const LOG_PAGES: u64 = 32_000;
+/// The size to which SQLite's automatic checkpoint truncates the write-ahead log, in bytes; `checkpoint`
+/// truncates it to zero.
+const WAL_SIZE_LIMIT: u64 = 128 << 20;
 
-/// The connection that writes; creates the file if it is missing.
+/// Pages in the write-ahead log that trigger a checkpoint. A page that changed many times is checkpointed
+/// once; with SQLite's default of 1000, a busy writer would spend most of its time in checkpoints.
+const WAL_AUTOCHECKPOINT: u64 = 32_000;
+
+/// Opens the writer's connection; creates the file if it is missing.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     let opened = || -> rusqlite::Result<Connection> {
         let conn = Connection::open(path)?;
-        configure(&conn, WRITE_CACHE)?;
-        // FULL, not NORMAL: in WAL mode NORMAL forgets acknowledged commits when the power goes.
+        configure(&conn, PAGE_CACHE)?;
+        // FULL, not NORMAL: in WAL mode NORMAL loses acknowledged commits on a power failure.
         conn.execute_batch(&format!(
             "PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
              PRAGMA fullfsync = ON;
              PRAGMA checkpoint_fullfsync = ON;
-             PRAGMA journal_size_limit = {LOG};
-             PRAGMA wal_autocheckpoint = {LOG_PAGES};
+             PRAGMA journal_size_limit = {WAL_SIZE_LIMIT};
+             PRAGMA wal_autocheckpoint = {WAL_AUTOCHECKPOINT};
              PRAGMA foreign_keys = ON;
              PRAGMA secure_delete = ON;"
         ))?;
@@ -41,7 +43,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
     opened().map_err(OpenError::at(path))
 }
 
-/// A connection that only reads, and keeps so many bytes of what it read.
+/// Opens a read-only connection with a page cache of `cache` bytes.
 pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = || -> rusqlite::Result<Connection> {
@@ -52,8 +54,8 @@ pub(crate) fn open_reader(path: &Path, cache: u64) -> Result<Connection, OpenErr
     opened().map_err(OpenError::at(path))
 }
 
-/// Moves the write-ahead log into the database and truncates it: deleted rows do not stay in it, and the next
-/// start has nothing to replay. False while a reader uses it; it is not waited for.
+/// Checkpoints the write-ahead log and truncates it, so that deleted rows do not stay in it and the next
+/// start has nothing to replay. Returns false, without waiting, while a reader uses the log.
 pub(crate) fn checkpoint(conn: &Connection) -> Result<bool, Error> {
     conn.busy_timeout(Duration::ZERO)?;
     let busy = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
@@ -63,7 +65,8 @@ pub(crate) fn checkpoint(conn: &Connection) -> Result<bool, Error> {
 
 fn configure(conn: &Connection, cache: u64) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
-    // Keeps a prepared statement prepared: without it every cleared binding plans the query again.
+    // Query planner stability guarantee: without it SQLite plans a statement again whenever its bindings are
+    // cleared.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(128);
@@ -85,13 +88,14 @@ mod tests {
         let write = || writer.execute_batch("INSERT INTO notes VALUES (1)").unwrap();
         write();
         reader.execute_batch("BEGIN").unwrap();
-        let seen = || reader.query_row("SELECT count(*) FROM notes", [], |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!(seen(), 1);
+        let count =
+            || reader.query_row("SELECT count(*) FROM notes", [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count(), 1);
         write();
         assert!(!checkpoint(&writer).unwrap() && log() > 0);
-        assert_eq!(seen(), 1);
+        assert_eq!(count(), 1);
         reader.execute_batch("ROLLBACK").unwrap();
         assert!(checkpoint(&writer).unwrap());
-        assert_eq!((log(), seen()), (0, 2));
+        assert_eq!((log(), count()), (0, 2));
     }
 }

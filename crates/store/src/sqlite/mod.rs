@@ -1,8 +1,10 @@
-//! The SQLite backend: one writer thread that commits in batches, and readers beside it.
+//! The SQLite backend: one writer thread that commits in batches, a pool of readers, and a thread for long
+//! reads.
 
 pub(crate) mod connection;
 mod pool;
 mod read_thread;
+mod reserve;
 pub(crate) mod schema;
 pub(crate) mod tx;
 mod writer;
@@ -11,54 +13,64 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::changes::Listener;
+use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
-use crate::work::Work;
+use crate::work::{RetryableWork, Work};
 
 use pool::Pool;
 use read_thread::ReadThread;
+use reserve::Reserve;
 use writer::Writer;
 
-/// Page cache of all pooled readers together.
+/// Page cache of all pooled readers together, in bytes.
 const READ_CACHE: u64 = 32 << 20;
 
-/// Without writes for so long, the write-ahead log is checkpointed.
+/// Time without writes after which the write-ahead log is checkpointed.
 const CHECKPOINT_AFTER: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    // Dropped in this order: the last connection to close removes the write-ahead log.
-    /// For reads that take long.
+    // Dropped in this order: the last connection to close, the writer's, removes the write-ahead log.
+    /// For long reads.
     read_thread: ReadThread,
     /// Absent when the database was opened read-only.
-    owner: Option<Owner>,
+    owner: Option<OwnerConnections>,
 }
 
-/// What only the process has that owns the database.
+/// The connections that only the process which owns the database opens.
 #[derive(Debug)]
-struct Owner {
+struct OwnerConnections {
     readers: Arc<Pool>,
     writer: Writer,
+    reserve: Option<Arc<Reserve>>,
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, read_connections: usize, listener: Listener) -> Result<Self, OpenError> {
+    pub(crate) fn open(
+        path: &Path,
+        read_connections: usize,
+        listener: ChangeListener,
+    ) -> Result<Self, OpenError> {
+        // First: on a full disk, opening the database needs the space that this releases.
+        let reserve = Reserve::open(path).map(Arc::new);
         let conn = schema::open(path)?;
         let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
-        let writer = Writer::start(conn, Arc::downgrade(&readers), listener, CHECKPOINT_AFTER)?;
-        Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(Owner { readers, writer }) })
+        let writer =
+            Writer::start(conn, Arc::downgrade(&readers), listener, reserve.clone(), CHECKPOINT_AFTER)?;
+        let owner = OwnerConnections { readers, writer, reserve };
+        Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(owner) })
     }
 
-    /// Beside the process that writes, if there is one. There is no pool: it keeps its snapshots until it
-    /// hears of a commit, and commits of another process are not reported.
+    /// Opens the database while another process may be writing to it. There is no pool: a pooled reader keeps
+    /// its snapshot until a commit is reported, and commits of another process are not.
     pub(crate) fn open_read_only(path: &Path) -> Result<Self, OpenError> {
         match path.try_exists() {
             Ok(true) => {}
-            Ok(false) => return Err(OpenError::Missing { place: path.display().to_string() }),
-            // A folder that cannot be read may well contain it.
+            Ok(false) => return Err(OpenError::Missing { database: path.display().to_string() }),
+            // The folder cannot be read, so the file may exist.
             Err(cause) => return Err(OpenError::Denied { path: path.to_owned(), cause: cause.into() }),
         }
-        schema::expect_current(&connection::open_reader(path, connection::WRITE_CACHE)?, path)?;
+        schema::expect_current(&connection::open_reader(path, connection::PAGE_CACHE)?, path)?;
         Ok(Self { read_thread: ReadThread::start(path)?, owner: None })
     }
 
@@ -70,8 +82,32 @@ impl Sqlite {
         self.owner.as_ref().map_or(0, |owner| owner.writer.rejected())
     }
 
+    /// Whether the reserve file is released, so that only writes which free space are accepted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.owner
+            .as_ref()
+            .and_then(|owner| owner.reserve.as_ref())
+            .is_some_and(|reserve| reserve.is_released())
+    }
+
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.owner.as_ref().ok_or(Error::ReadOnly)?.writer.run(work).await
+        let owner = self.owner.as_ref().ok_or(Error::ReadOnly)?;
+        if self.is_full() {
+            return Err(Error::Full("what is left is reserved for deletes".into()));
+        }
+        owner.writer.run(work).await
+    }
+
+    /// Runs a write that frees space. If the disk was full, it runs again: the writer has made room.
+    pub(crate) async fn write_freeing<T: Send + 'static>(
+        &self,
+        work: impl RetryableWork<T>,
+    ) -> Result<T, Error> {
+        let writer = &self.owner.as_ref().ok_or(Error::ReadOnly)?.writer;
+        match writer.run_freeing(work.clone()).await {
+            Err(Error::Full(_)) => writer.run_freeing(work).await,
+            other => other,
+        }
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
@@ -99,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_does_not_grow_without_bound_under_readers_that_never_pause() {
+    fn the_log_stays_bounded_under_constant_reads() {
         const WRITES: usize = 400;
         const BYTES: usize = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
@@ -107,8 +143,8 @@ mod tests {
         let store = Sqlite::open(&path, 2, Box::new(|_| {})).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let run = |sql| {
-            let written = store.write(move |tx| async move { tx.execute(sql, &[]).await }.boxed());
-            runtime.block_on(written).unwrap()
+            let write = store.write(move |tx| async move { tx.execute(sql, &[]).await }.boxed());
+            runtime.block_on(write).unwrap()
         };
         run("CREATE TABLE pages (bytes BLOB) STRICT");
         run("INSERT INTO pages VALUES (zeroblob(1048576))");
@@ -127,7 +163,7 @@ mod tests {
             });
             for _ in 0..WRITES {
                 run("UPDATE pages SET bytes = randomblob(1048576)");
-                // A reader holds a snapshot when the next write begins.
+                // Leaves a reader with a snapshot when the next write begins.
                 length();
             }
             done.store(true, Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! Connections for reads that take microseconds. They run on the calling thread: handing them to another one
-//! would cost more than the reads themselves.
+//! A pool of connections for short reads, which take microseconds. They run on the calling thread: passing
+//! them to another thread would cost more than the read itself.
 //!
-//! A connection keeps its snapshot until something is committed, because taking a new one costs three system
-//! calls. While a write runs, no connection keeps one: the write-ahead log restarts only when a write finds
-//! no snapshot of it, and would grow without bound under readers that always hold one.
+//! An idle connection keeps its snapshot until the next commit, because beginning one costs three system
+//! calls. During a write no idle connection keeps one: SQLite restarts the write-ahead log only if no reader
+//! has a snapshot in it, so the log would grow without bound under constant reads.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,73 +15,73 @@ use super::tx::SqliteTx;
 use crate::error::{Error, OpenError};
 use crate::work::{Work, run_on_sqlite};
 
-/// With a smaller cache, a reader would fetch the upper pages of a large database again and again.
+/// Page cache of each reader at least: enough for the interior B-tree pages of a large database.
 const MIN_CACHE: u64 = 2 << 20;
 
 #[derive(Debug)]
 pub(super) struct Pool {
-    idle: Mutex<Idle>,
+    idle: Mutex<IdleReaders>,
     returned: Condvar,
-    /// Counts commits; those it counts are in every snapshot taken afterwards.
+    /// The number of commits so far. A snapshot is stale if there were fewer when it began.
     commits: AtomicU64,
     is_writing: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Idle {
+struct IdleReaders {
     readers: Vec<Reader>,
-    /// Threads that wait for a reader; without one, a notification would be a system call for nothing.
-    waiting: usize,
+    /// Threads that wait for a reader; with none, the system call of a notification is saved.
+    waiters: usize,
 }
 
 #[derive(Debug)]
 struct Reader {
     tx: SqliteTx,
-    /// How many commits there were when its open snapshot was taken.
+    /// The number of commits when its open snapshot began.
     commits: u64,
 }
 
 impl Reader {
-    /// Takes a snapshot with every commit so far, unless it has such a one.
+    /// Begins a snapshot, unless the open one includes all `commits`.
     fn begin_snapshot(&mut self, commits: u64) -> Result<(), Error> {
         if self.tx.is_open() && self.commits == commits {
             return Ok(());
         }
-        self.tx.end()?;
+        self.tx.rollback_if_open()?;
         self.commits = commits;
         self.tx.control("BEGIN")
     }
 }
 
 impl Pool {
-    /// `size` should be no less than there are threads that read, so that none of them waits. The readers
-    /// share `cache` bytes of page cache, if that leaves each of them enough.
+    /// `size` should be at least the number of threads that read, so that none of them waits. The readers
+    /// share `cache` bytes of page cache, but each gets at least `MIN_CACHE`.
     pub(super) fn open(path: &Path, size: usize, cache: u64) -> Result<Self, OpenError> {
         let size = size.max(1);
         let cache = (cache / size as u64).max(MIN_CACHE);
         let open = |_| Ok(Reader { tx: SqliteTx::new(connection::open_reader(path, cache)?), commits: 0 });
         let readers = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
-        let idle = Mutex::new(Idle { readers, waiting: 0 });
+        let idle = Mutex::new(IdleReaders { readers, waiters: 0 });
         let (commits, is_writing) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Self { idle, returned: Condvar::new(), commits, is_writing })
     }
 
     pub(super) fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
-        let (mut work, mut found) = (Some(work), None);
-        self.run_once(&mut |tx| {
-            found = Some(run_on_sqlite(tx, work.take().ok_or(Error::Closed)?)?);
+        let (mut work, mut result) = (Some(work), None);
+        self.run_erased(&mut |tx| {
+            result = Some(run_on_sqlite(tx, work.take().ok_or(Error::Closed)?)?);
             Ok(())
         })?;
-        found.ok_or(Error::Closed)
+        result.ok_or(Error::Closed)
     }
 
-    /// Without the type of the result, so that it is compiled once.
-    fn run_once(&self, read: &mut dyn FnMut(&mut SqliteTx) -> Result<(), Error>) -> Result<(), Error> {
-        let mut reader = self.take();
+    /// Not generic, so that it is compiled once instead of for every query.
+    fn run_erased(&self, read: &mut dyn FnMut(&mut SqliteTx) -> Result<(), Error>) -> Result<(), Error> {
+        let mut reader = self.acquire();
         let outcome = self.run_on(&mut reader, read);
         let mut idle = self.lock();
         idle.readers.push(reader);
-        if idle.waiting > 0 {
+        if idle.waiters > 0 {
             self.returned.notify_one();
         }
         outcome
@@ -96,19 +96,19 @@ impl Pool {
         let outcome = read(&mut reader.tx);
         let is_stale = reader.commits != self.commits.load(Ordering::Acquire);
         if outcome.is_err() || is_stale || self.is_writing.load(Ordering::Acquire) {
-            reader.tx.end()?;
+            reader.tx.rollback_if_open()?;
         }
         outcome
     }
 
-    /// A write begins: snapshots are released.
-    pub(super) fn write_begins(&self) {
+    /// Called before a write: releases the snapshots of idle readers.
+    pub(super) fn begin_write(&self) {
         self.is_writing.store(true, Ordering::Release);
         self.release_snapshots();
     }
 
-    /// It was committed: no read may use an older snapshot from here on.
-    pub(super) fn write_ended(&self) {
+    /// Called after the commit: reads from now on begin a new snapshot.
+    pub(super) fn end_write(&self) {
         self.commits.fetch_add(1, Ordering::Release);
         self.is_writing.store(false, Ordering::Release);
         self.release_snapshots();
@@ -116,25 +116,25 @@ impl Pool {
 
     fn release_snapshots(&self) {
         for reader in &self.lock().readers {
-            if let Err(error) = reader.tx.end() {
-                tracing::warn!(%error, "a reader keeps an old snapshot of the database");
+            if let Err(error) = reader.tx.rollback_if_open() {
+                tracing::warn!(%error, "database snapshot not released");
             }
         }
     }
 
-    fn take(&self) -> Reader {
+    fn acquire(&self) -> Reader {
         let mut idle = self.lock();
         loop {
             if let Some(reader) = idle.readers.pop() {
                 return reader;
             }
-            idle.waiting += 1;
+            idle.waiters += 1;
             self.returned.wait(&mut idle);
-            idle.waiting -= 1;
+            idle.waiters -= 1;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Idle> {
+    fn lock(&self) -> MutexGuard<'_, IdleReaders> {
         self.idle.lock()
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     use crate::sqlite::schema;
 
     #[test]
-    fn more_readers_than_connections_take_turns_and_a_panic_costs_none() {
+    fn threads_share_one_connection_and_a_panic_returns_it_to_the_pool() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         drop(schema::open(&path).unwrap());
@@ -158,13 +158,13 @@ mod tests {
                 scope.spawn(|| (0..50).for_each(|_| assert_eq!(one().unwrap(), Some(1))));
             }
         });
-        let broken = pool.run(|_| async { if true { panic!("on purpose") } else { Ok(()) } }.boxed());
-        assert!(matches!(broken, Err(Error::Panicked)));
+        let panicked = pool.run(|_| async { if true { panic!("on purpose") } else { Ok(()) } }.boxed());
+        assert!(matches!(panicked, Err(Error::Panicked)));
         assert_eq!(one().unwrap(), Some(1));
     }
 
     #[test]
-    fn readers_share_the_cache_down_to_a_minimum_each() {
+    fn readers_share_the_page_cache_above_a_minimum_each() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         drop(schema::open(&path).unwrap());
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_lasts_until_something_is_committed() {
+    fn a_snapshot_is_kept_until_the_next_commit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let writer = schema::open(&path).unwrap();
@@ -185,15 +185,19 @@ mod tests {
         let count = || pool.run(|tx| tx.first("SELECT count(*) FROM notes", &[], |row| row.int(0)).boxed());
         assert_eq!(count().unwrap(), Some(0));
         writer.execute_batch("INSERT INTO notes VALUES (1)").unwrap();
-        assert_eq!(count().unwrap(), Some(0), "not told yet");
-        pool.write_ended();
+        assert_eq!(
+            count().unwrap(),
+            Some(0),
+            "the pool was not told of the commit, so it must keep its snapshot"
+        );
+        pool.end_write();
         assert_eq!(count().unwrap(), Some(1));
 
         // During a write no reader keeps a snapshot, so the log can be truncated.
-        pool.write_begins();
+        pool.begin_write();
         assert_eq!(count().unwrap(), Some(1));
-        let left =
+        let busy =
             writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0)).unwrap();
-        assert_eq!(left, 0, "a reader was in the way");
+        assert_eq!(busy, 0, "no reader may keep a snapshot during a write");
     }
 }

@@ -1,4 +1,5 @@
-//! Applies migrations. One that was released is never changed; the next one is a new file.
+//! Creates and upgrades the SQLite schema by migrations. A released migration is never changed; a new one is
+//! a new file.
 
 use std::path::Path;
 
@@ -10,42 +11,47 @@ use crate::error::OpenError;
 /// The files in `migrations/sqlite`, listed by the build script.
 const MIGRATIONS: &[&str] = include!(concat!(env!("OUT_DIR"), "/sqlite_migrations.rs"));
 
-/// The version after the last migration.
+/// The schema version after the last migration.
 pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// Opens the connection that writes, creating the file if it is missing and upgrading its schema.
+/// Opens the writer's connection; creates the file if it is missing, and upgrades its schema.
 pub(crate) fn open(path: &Path) -> Result<Connection, OpenError> {
     let mut conn = connection::open_writer(path)?;
     upgrade(&mut conn, path)?;
     Ok(conn)
 }
 
-/// Applies the missing migrations, each in a transaction of its own with the version it leads to.
+/// Applies the missing migrations, each in its own transaction together with the new version number.
 fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let failed = OpenError::at(path);
     let found = version(conn).map_err(failed)?;
     if found > VERSION {
-        return Err(OpenError::Newer { place: path.display().to_string(), found, known: VERSION });
+        return Err(OpenError::Newer { database: path.display().to_string(), found, known: VERSION });
     }
     if found == 0 && !is_empty(conn).map_err(failed)? {
-        return Err(OpenError::Foreign { place: path.display().to_string() });
+        return Err(OpenError::Foreign { database: path.display().to_string() });
     }
     for (migration, version) in MIGRATIONS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
         apply(conn, migration, version).map_err(failed)?;
-        tracing::info!(version, "database schema upgraded");
+        if found > 0 {
+            tracing::info!(from = version - 1, to = version, "database schema upgraded");
+        }
+    }
+    if found == 0 {
+        tracing::info!(database = %path.display(), schema_version = VERSION, "created a new, empty database");
     }
     Ok(())
 }
 
-/// For a read-only handle, which applies no migration.
+/// Checks the version for a read-only handle, which applies no migration.
 pub(crate) fn expect_current(conn: &Connection, path: &Path) -> Result<(), OpenError> {
     let failed = OpenError::at(path);
-    let place = path.display().to_string();
+    let database = path.display().to_string();
     match version(conn).map_err(failed)? {
         VERSION => Ok(()),
-        0 => Err(OpenError::Foreign { place }),
-        found if found > VERSION => Err(OpenError::Newer { place, found, known: VERSION }),
-        found => Err(OpenError::Older { place, found, known: VERSION }),
+        0 => Err(OpenError::Foreign { database }),
+        found if found > VERSION => Err(OpenError::Newer { database, found, known: VERSION }),
+        found => Err(OpenError::Older { database, found, known: VERSION }),
     }
 }
 
@@ -69,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opens_twice_and_refuses_a_newer_schema() {
+    fn an_existing_database_is_opened_again_and_a_newer_schema_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         open(&path).unwrap();
@@ -77,28 +83,27 @@ mod tests {
         assert_eq!(version(&conn).unwrap(), VERSION);
 
         conn.pragma_update(None, "user_version", VERSION + 1).unwrap();
-        let refused = open(&path).unwrap_err();
-        assert!(matches!(refused, OpenError::Newer { .. }), "{refused}");
+        let rejected = open(&path).unwrap_err();
+        assert!(matches!(rejected, OpenError::Newer { .. }), "{rejected}");
     }
 
     #[test]
-    fn who_only_reads_wants_the_schema_as_it_is_today() {
+    fn a_read_only_handle_requires_the_current_schema_version() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let conn = open(&path).unwrap();
         expect_current(&conn, &path).unwrap();
-        for (version, words) in
-            [(VERSION + 1, "newer Pinhole"), (VERSION - 1, "older Pinhole"), (0, "other program")]
+        for (version, message) in
+            [(VERSION + 1, "newer Pinhole"), (VERSION - 1, "older Pinhole"), (0, "not a Pinhole database")]
         {
             conn.pragma_update(None, "user_version", version).unwrap();
-            let refused = expect_current(&conn, &path).unwrap_err();
-            assert!(refused.to_string().contains(words), "{refused}");
+            let rejected = expect_current(&conn, &path).unwrap_err();
+            assert!(rejected.to_string().contains(message), "{rejected}");
         }
     }
 
-    /// What the first release wrote is still there, and reads as it should, after every later migration.
     #[test]
-    fn brings_the_first_schema_up_to_date() {
+    fn rows_of_schema_version_1_survive_all_later_migrations() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let mut conn = Connection::open(&path).unwrap();
@@ -110,17 +115,16 @@ mod tests {
 
         let conn = open(&path).unwrap();
         assert_eq!(version(&conn).unwrap(), VERSION);
-        let kept: (i64, Option<String>, Option<i64>, Option<String>) = conn
+        let photo: (i64, Option<String>, Option<i64>, Option<String>) = conn
             .query_row("SELECT width, original, orientation, alt FROM photos", [], |row| {
                 Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
             })
             .unwrap();
-        assert_eq!(kept, (40, None, None, None));
+        assert_eq!(photo, (40, None, None, None));
     }
 
-    /// The fourth migration copies what a post shows of its photo, and its alt text, into the post's row.
     #[test]
-    fn a_post_takes_what_it_shows_from_its_photo() {
+    fn migration_4_copies_dimensions_placeholder_and_alt_text_of_photos_into_posts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         let mut conn = Connection::open(&path).unwrap();
@@ -128,7 +132,7 @@ mod tests {
             apply(&mut conn, migration, version).unwrap();
         }
         let before = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at, alt)
-                VALUES (x'01', 40, 30, x'02', 1000, 5, 'a cat'), (x'03', 20, 20, x'04', 1000, 5, 'a face');
+                VALUES (x'01', 40, 30, x'02', 1000, 5, 'a cat'), (x'03', 20, 20, x'04', 1000, 5, 'ada smiling');
             INSERT INTO users (username, username_key, password_hash, photo_id, created_at)
                 VALUES ('ada', 'ada', '', x'03', 5);
             INSERT INTO posts (user_id, photo_id, like_count, created_at) VALUES (1, x'01', 0, 5)";
@@ -145,33 +149,34 @@ mod tests {
         let mut alts = conn.prepare("SELECT alt FROM photos ORDER BY id").unwrap();
         let alts: Vec<Option<String>> =
             alts.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-        assert_eq!(alts, [None, Some("a face".into())], "a face has no post to keep its words");
+        assert_eq!(alts, [None, Some("ada smiling".into())], "a profile photo keeps its alt text");
     }
 
     #[test]
-    fn leaves_the_database_of_another_program_alone() {
+    fn the_database_of_another_program_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE users (name TEXT)").unwrap();
-        let refused = open(&path).unwrap_err();
-        assert!(matches!(refused, OpenError::Foreign { .. }), "{refused}");
+        let rejected = open(&path).unwrap_err();
+        assert!(matches!(rejected, OpenError::Foreign { .. }), "{rejected}");
     }
 
     #[test]
-    fn a_failing_migration_leaves_nothing_behind() {
+    fn a_failing_migration_is_rolled_back() {
         let folder = tempfile::tempdir().unwrap();
         let mut conn = open(&folder.path().join("pinhole.db")).unwrap();
         apply(&mut conn, "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);", 9).unwrap_err();
         assert_eq!(version(&conn).unwrap(), VERSION);
-        let left: i64 = conn
+        let tables: i64 = conn
             .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'half'", [], |r| r.get(0))
             .unwrap();
-        assert_eq!(left, 0);
+        assert_eq!(tables, 0);
     }
 
-    /// The switches `measured` choices rest on really are in force in the SQLite we bundle.
+    /// The durability pragmas are in effect, and the bundled SQLite has the compile options that were
+    /// measured.
     #[test]
-    fn the_bundled_sqlite_is_what_we_count_on() {
+    fn the_bundled_sqlite_has_the_expected_version_pragmas_and_options() {
         assert!(rusqlite::version_number() >= 3_051_003, "SQLite {} has the WAL bug", rusqlite::version());
         let folder = tempfile::tempdir().unwrap();
         let conn = open(&folder.path().join("pinhole.db")).unwrap();
@@ -188,6 +193,9 @@ mod tests {
             .unwrap()
             .collect::<Result<_, _>>()
             .unwrap();
-        assert!(!options.iter().any(|o| o == "ENABLE_STAT4"), "STAT4 makes SQLite plan anew at every use");
+        assert!(
+            !options.iter().any(|o| o == "ENABLE_STAT4"),
+            "STAT4 makes SQLite plan a statement again at every use"
+        );
     }
 }

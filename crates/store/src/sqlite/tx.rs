@@ -1,4 +1,4 @@
-//! A connection to SQLite and the transaction on it: control, queries, and what it changed.
+//! An SQLite connection and the transaction on it: control, queries, and the recorded changes.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
@@ -7,44 +7,44 @@ use super::connection;
 use crate::changes::Change;
 use crate::error::Error;
 use crate::row::Row;
-use crate::value::{Bound, Value};
+use crate::value::{BoundStatement, Value};
 
-const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
-const DANGLING: &str =
+const INTEGRITY_CHECK: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
+const FOREIGN_KEY_CHECK: &str =
     "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY \"table\", parent";
 
-/// Rows to reserve once a query has found one: most queries for many rows are for a page of the feed.
-const PAGE: usize = 20;
+/// Capacity to reserve once a query has returned a row: most queries for many rows select a page of the feed.
+const ROWS_RESERVED: usize = 20;
 
 #[derive(Debug)]
 pub(crate) struct SqliteTx {
     conn: Connection,
-    /// What the open transaction changed, for the change listener.
+    /// The changes of the open transaction, for the listener.
     changes: Vec<Change>,
 }
 
-/// Control: only the threads of `sqlite` hold this type, so only they can begin, commit or checkpoint.
+/// Control: only the threads of `sqlite` own this type, so only they can begin, commit or checkpoint.
 impl SqliteTx {
     pub(super) fn new(conn: Connection) -> Self {
         Self { conn, changes: Vec::new() }
     }
 
-    /// Runs BEGIN, COMMIT, SAVEPOINT and the like.
+    /// Runs BEGIN, COMMIT, SAVEPOINT or another control statement.
     pub(super) fn control(&self, sql: &'static str) -> Result<(), Error> {
         self.execute((sql, &[])).map(drop)
     }
 
-    /// Whether a transaction is open; SQLite rolls one back by itself when the disk fails.
+    /// Whether a transaction is open. SQLite rolls it back by itself when the disk fails or is full.
     pub(super) fn is_open(&self) -> bool {
         !self.conn.is_autocommit()
     }
 
     /// Rolls back the open transaction, if there is one.
-    pub(super) fn end(&self) -> Result<(), Error> {
+    pub(super) fn rollback_if_open(&self) -> Result<(), Error> {
         if self.is_open() { self.control("ROLLBACK") } else { Ok(()) }
     }
 
-    /// Empties the write-ahead log; false while a reader uses it.
+    /// See [`connection::checkpoint`].
     pub(super) fn checkpoint(&self) -> Result<bool, Error> {
         connection::checkpoint(&self.conn)
     }
@@ -53,7 +53,7 @@ impl SqliteTx {
         self.changes.len()
     }
 
-    /// Drops the changes of work that was rolled back to its savepoint.
+    /// Drops the changes of a job that was rolled back to its savepoint.
     pub(super) fn truncate_changes(&mut self, count: usize) {
         self.changes.truncate(count);
     }
@@ -63,28 +63,28 @@ impl SqliteTx {
     }
 }
 
-/// Queries, each statement prepared once.
+/// Queries; each statement is prepared once.
 impl SqliteTx {
     pub(crate) fn record_change(&mut self, change: Change) {
         self.changes.push(change);
     }
 
-    pub(crate) fn execute(&self, (sql, params): Bound<'_>) -> Result<usize, Error> {
+    pub(crate) fn execute(&self, (sql, params): BoundStatement<'_>) -> Result<usize, Error> {
         Ok(self.conn.prepare_cached(sql)?.execute(params_from_iter(params))?)
     }
 
     pub(crate) fn execute_each(&self, sql: &'static str, rows: &[Vec<Value<'_>>]) -> Result<usize, Error> {
         let mut statement = self.conn.prepare_cached(sql)?;
-        let mut touched = 0;
+        let mut affected = 0;
         for params in rows {
-            touched += statement.execute(params_from_iter(params))?;
+            affected += statement.execute(params_from_iter(params))?;
         }
-        Ok(touched)
+        Ok(affected)
     }
 
     pub(crate) fn first<T>(
         &self,
-        (sql, params): Bound<'_>,
+        (sql, params): BoundStatement<'_>,
         read: impl FnOnce(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         let mut statement = self.conn.prepare_cached(sql)?;
@@ -93,24 +93,24 @@ impl SqliteTx {
             Some(row) => Some(read(&Row::Sqlite(row))?),
             None => None,
         };
-        // A statement that writes and returns is only done when it has been stepped to its end.
+        // A statement with RETURNING is complete only after it was stepped to its end.
         while rows.next()?.is_some() {}
         Ok(found)
     }
 
     pub(crate) fn all<T>(
         &self,
-        query: Bound<'_>,
+        query: BoundStatement<'_>,
         read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
         self.page(usize::MAX, query, read).map(|(all, _)| all)
     }
 
-    /// The first rows, no more than `limit`, and whether there are more of them, which are not read.
+    /// At most `limit` rows, and whether there are more.
     pub(crate) fn page<T>(
         &self,
         limit: usize,
-        (sql, params): Bound<'_>,
+        (sql, params): BoundStatement<'_>,
         mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<(Vec<T>, bool), Error> {
         let mut statement = self.conn.prepare_cached(sql)?;
@@ -121,7 +121,7 @@ impl SqliteTx {
                 return Ok((found, true));
             }
             if found.is_empty() {
-                found.reserve(PAGE);
+                found.reserve(ROWS_RESERVED);
             }
             found.push(read(&Row::Sqlite(row))?);
         }
@@ -133,21 +133,22 @@ impl SqliteTx {
     }
 
     pub(crate) fn set_sequence(&self, table: &str, last: i64) -> Result<(), Error> {
-        // The row appears with the first insert, and no constraint forbids a second one.
+        // The table's row exists after its first insert, and `sqlite_sequence` has no unique key to upsert
+        // on.
         self.execute(("DELETE FROM sqlite_sequence WHERE name = $1", &[table.into()]))?;
         let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $2)";
         self.execute((insert, &[table.into(), last.into()])).map(drop)
     }
 
-    /// Damaged pages in SQLite's own words, and foreign keys without their parent rows.
+    /// SQLite's messages on damaged pages, and foreign keys without a parent row.
     pub(crate) fn integrity_errors(&self) -> Result<Vec<String>, Error> {
-        let mut found = self.all((INTEGRITY, &[]), |row| row.text(0))?;
-        found.retain(|line| line != "ok");
-        found.extend(self.all((DANGLING, &[]), |row| {
+        let mut errors = self.all((INTEGRITY_CHECK, &[]), |row| row.text(0))?;
+        errors.retain(|line| line != "ok");
+        errors.extend(self.all((FOREIGN_KEY_CHECK, &[]), |row| {
             let (table, parent, rows) = (row.text(0)?, row.text(1)?, row.int(2)?);
-            Ok(format!("{rows} rows of {table} point to rows of {parent} that are not there"))
+            Ok(format!("{rows} rows of {table} reference missing rows of {parent}"))
         })?);
-        Ok(found)
+        Ok(errors)
     }
 }
 

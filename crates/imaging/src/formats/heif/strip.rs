@@ -1,21 +1,23 @@
-//! AVIF and HEIC: items that are metadata or thumbnails leave the tables, and their bytes become zeros.
+//! Strips AVIF and HEIC files: metadata and thumbnail items are removed from the `meta` tables and their data
+//! is zeroed.
 //!
-//! The tables hold positions in the file, and so do the sample tables of an image sequence. So nothing is
-//! moved: removed bytes are overwritten, and only the end of a file is cut off.
+//! `iloc` and the sample tables of image sequences contain file offsets, so no data is moved: removed bytes
+//! are overwritten, and only the end of the file is truncated.
 
+mod byte_ranges;
 mod movie;
 mod rewrite;
 mod selection;
-mod spans;
 
-use selection::{Removals, StripReason};
-use spans::Claims;
+use byte_ranges::ItemRanges;
+use selection::{ItemsToStrip, StripReason};
 
 use crate::error::Error;
-use crate::isobmff::{Container, Location, Meta};
-use crate::metadata::{Metadata, Removed, exif, has_data, xmp};
+use crate::isobmff::{Container, ItemLocation, Meta};
+use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 
-pub(crate) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error> {
+/// Removes EXIF, XMP and every other item that the pixels do not need from a HEIC or AVIF file.
+pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
     let Container { boxes, meta, movie, mini, trailing } = Container::read(file)?;
     if has_data(file.get(trailing).unwrap_or_default()) {
         removed.add(Metadata::Other);
@@ -23,96 +25,97 @@ pub(crate) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error
     if let Some(mini) = mini {
         check_mini(mini.content(file))?;
     } else if meta.is_none() && movie.is_none() {
-        return Err(Error::damaged("a HEIF file without tables"));
+        return Err(Error::damaged("a HEIF file without a meta, moov or mini box"));
     }
 
-    let mut kept = file.to_vec();
-    let mut claims = Claims::default();
-    let mut report = Report { file, left: file.len() };
-    let mut removals = Removals::new();
+    let mut stripped = file.to_vec();
+    let mut ranges = ItemRanges::default();
+    let mut report = MetadataReport { file, bytes_left: file.len() };
+    let mut items_to_strip = ItemsToStrip::new();
     if let Some(meta) = &meta {
-        removals = selection::removals(file, meta, movie.is_some())?;
+        items_to_strip = selection::items_to_strip(file, meta, movie.is_some())?;
         for (id, location) in &meta.locations {
-            let stays = meta.items.contains_key(id) && !removals.contains_key(id);
-            let side = if stays { &mut claims.needed } else { &mut claims.dropped };
-            location.spans().for_each(|span| side.add(span));
+            let is_retained = meta.items.contains_key(id) && !items_to_strip.contains_key(id);
+            let set = if is_retained { &mut ranges.retained } else { &mut ranges.removed };
+            location.ranges().for_each(|range| set.insert(range));
         }
-        report.add(meta, &removals, removed);
+        report.record(meta, &items_to_strip, removed);
     }
     if let Some(movie) = &movie {
-        for meta in movie::clean(file, &mut kept, movie, removed)? {
-            let spans = meta.locations.values().flat_map(Location::spans);
-            spans.for_each(|span| claims.dropped.add(span));
-            report.add(&meta, &selection::metadata(file, &meta), removed);
+        for meta in movie::strip_movie(file, &mut stripped, movie, removed)? {
+            let item_ranges = meta.locations.values().flat_map(ItemLocation::ranges);
+            item_ranges.for_each(|range| ranges.removed.insert(range));
+            report.record(&meta, &selection::metadata_items(file, &meta), removed);
         }
     }
-    claims.settle();
+    ranges.normalize();
 
-    let mut unclaimed = false;
+    let mut has_other_data = false;
     let mut end = 0;
-    for found in &boxes {
-        match &found.kind {
-            b"ftyp" | b"meta" | b"moov" | b"moof" | b"mini" => end = found.body.end,
+    for top_level in &boxes {
+        match &top_level.kind {
+            b"ftyp" | b"meta" | b"moov" | b"moof" | b"mini" => end = top_level.body.end,
             b"mdat" => {
-                // No item claims the samples of a sequence, so unclaimed bytes may be samples.
-                unclaimed |= claims.clear(&mut kept, &found.body, movie.is_none());
-                end = found.body.end;
+                // The samples of a sequence belong to no item, so bytes outside all items may be samples.
+                has_other_data |= ranges.zero_unused(&mut stripped, &top_level.body, movie.is_none());
+                end = top_level.body.end;
             }
             _ => {
-                spans::rename(&mut kept, found, b"free");
-                let cleared = claims.clear(&mut kept, &found.body, true);
-                let is_xmp = found.kind == *b"uuid" && xmp::note_uuid(found.content(file), removed);
-                unclaimed |= cleared && !is_xmp;
-                if claims.needed.touch(&found.body) {
-                    end = found.body.end;
+                byte_ranges::set_box_type(&mut stripped, top_level, b"free");
+                let had_data = ranges.zero_unused(&mut stripped, &top_level.body, true);
+                let is_xmp =
+                    top_level.kind == *b"uuid" && xmp::record_uuid_box(top_level.content(file), removed);
+                has_other_data |= had_data && !is_xmp;
+                if ranges.retained.overlaps(&top_level.body) {
+                    end = top_level.body.end;
                 }
             }
         }
     }
     if let Some(meta) = &meta {
         if let Some(idat) = &meta.idat {
-            unclaimed |= claims.clear(&mut kept, idat, true);
+            has_other_data |= ranges.zero_unused(&mut stripped, idat, true);
         }
-        let tables = rewrite::tables(&kept, meta, &removals, removed)?;
-        if let Some(place) = kept.get_mut(meta.meta.body.clone()) {
-            place.copy_from_slice(&tables);
+        let content = rewrite::meta_content(&stripped, meta, &items_to_strip, removed)?;
+        if let Some(meta_body) = stripped.get_mut(meta.meta.body.clone()) {
+            meta_body.copy_from_slice(&content);
         }
     }
-    if unclaimed {
+    if has_other_data {
         removed.add(Metadata::Other);
     }
-    kept.truncate(end);
-    Ok(kept)
+    stripped.truncate(end);
+    Ok(stripped)
 }
 
-/// The short form has no locations: it is the coded picture with bits in front. Encoders hardly write it, so
-/// one with metadata is not rewritten but refused.
+/// The `mini` box has no item locations. Encoders hardly write it, so one with metadata is rejected instead
+/// of rewritten.
 fn check_mini(content: &[u8]) -> Result<(), Error> {
-    const VERSION: u8 = 0xC0;
-    const EXIF_AND_XMP: u8 = 0x60;
+    const VERSION_BITS: u8 = 0xC0;
+    const EXIF_AND_XMP_FLAGS: u8 = 0x60;
     match content {
-        [first, second, ..] if first & VERSION == 0 && second & EXIF_AND_XMP == 0 => Ok(()),
-        _ => Err(Error::Unsupported("an AVIF in the short form with metadata")),
+        [first, second, ..] if first & VERSION_BITS == 0 && second & EXIF_AND_XMP_FLAGS == 0 => Ok(()),
+        _ => Err(Error::Unsupported("an AVIF with metadata in a mini box")),
     }
 }
 
-/// Reads removed items for the list of what was removed. Items may share their bytes, a thousand times over,
-/// so no more bytes are read than the file has.
-struct Report<'file> {
+/// Records the kinds of metadata of removed items. Items may share extents a thousand times over, so the
+/// bytes read are limited to the file's length.
+struct MetadataReport<'file> {
     file: &'file [u8],
-    left: usize,
+    bytes_left: usize,
 }
 
-impl Report<'_> {
-    fn add(&mut self, meta: &Meta, removals: &Removals, removed: &mut Removed) {
-        for (id, reason) in removals {
-            let span = meta.locations.get(id).and_then(|location| location.spans().next());
-            let data = span.and_then(|span| self.file.get(span)).unwrap_or_default();
-            let data = data.get(..self.left).unwrap_or(data);
-            self.left -= data.len();
+impl MetadataReport<'_> {
+    fn record(&mut self, meta: &Meta, items_to_strip: &ItemsToStrip, removed: &mut RemovedMetadata) {
+        for (id, reason) in items_to_strip {
+            let range = meta.locations.get(id).and_then(|location| location.ranges().next());
+            let data = range.and_then(|range| self.file.get(range)).unwrap_or_default();
+            let data = data.get(..self.bytes_left).unwrap_or(data);
+            self.bytes_left -= data.len();
             match reason {
-                StripReason::Exif => exif::note(after_offset(data), removed),
-                StripReason::Xmp => xmp::note(data, removed),
+                StripReason::Exif => exif::record(tiff_block(data), removed),
+                StripReason::Xmp => xmp::record(data, removed),
                 StripReason::Thumbnail => removed.add(Metadata::Thumbnail),
                 StripReason::Other => removed.add(Metadata::Other),
             }
@@ -120,8 +123,8 @@ impl Report<'_> {
     }
 }
 
-/// An EXIF item begins with the number of bytes before its TIFF header.
-fn after_offset(item: &[u8]) -> &[u8] {
+/// An Exif item starts with the offset of its TIFF header.
+fn tiff_block(item: &[u8]) -> &[u8] {
     let block = item.split_first_chunk().and_then(|(offset, rest)| {
         let offset = u32::from_be_bytes(*offset) as usize;
         rest.get(offset..)

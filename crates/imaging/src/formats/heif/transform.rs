@@ -1,70 +1,71 @@
-//! How a decoded HEIF item is shown: its clean aperture, its rotation and mirroring.
+//! Transformative item properties of HEIF: clean aperture, rotation and mirroring.
 
-use super::still::Still;
+use super::image_item::ImageItem;
 use crate::error::Error;
 use crate::isobmff::{Meta, Reader};
 use crate::orient::Orientation;
 
-/// The part of a picture that is shown.
+/// The displayed region of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct CleanAperture {
     pub(crate) left: u32,
     pub(crate) top: u32,
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
 
-impl Window {
-    /// The clean aperture (`clap`), or all.
-    pub(crate) fn read(meta: &Meta, id: u32, still: &Still) -> Result<Self, Error> {
+impl CleanAperture {
+    /// The `clap` property, or the whole image.
+    pub(crate) fn read(meta: &Meta, id: u32, item: &ImageItem) -> Result<Self, Error> {
         let Some(clap) = meta.property(id, b"clap") else {
-            return Ok(Self { left: 0, top: 0, width: still.width, height: still.height });
+            return Ok(Self { left: 0, top: 0, width: item.width, height: item.height });
         };
         let mut clap = Reader(clap);
-        let mut number = || Some((clap.u32()?, clap.u32()?));
-        let numbers = number().zip(number()).zip(number()).zip(number());
-        let window = numbers.and_then(|(((width, height), x), y)| {
-            let (left, width) = cut(still.width, width, x)?;
-            let (top, height) = cut(still.height, height, y)?;
+        let mut fraction = || Some((clap.u32()?, clap.u32()?));
+        let fractions = fraction().zip(fraction()).zip(fraction()).zip(fraction());
+        let aperture = fractions.and_then(|(((width, height), x), y)| {
+            let (left, width) = crop_axis(item.width, width, x)?;
+            let (top, height) = crop_axis(item.height, height, y)?;
             Some(Self { left, top, width, height })
         });
-        // The limits are checked on the window only, so it must not hide a picture of another magnitude;
-        // small pictures are padded to whole blocks. What was cut away is never shown: it may be private.
-        let near = |whole: u32, part: u32| u64::from(whole) <= 2 * u64::from(part) + 64;
-        let fair = |w: &Self| near(still.width, w.width) && near(still.height, w.height);
-        window.filter(fair).ok_or(Error::Unsupported("a HEIF picture that is cropped in this way"))
+        // The limits are checked on the aperture only, so the coded image must not be much larger; small
+        // images are padded to whole blocks. The cropped part is never shown: it may be private.
+        let near = |coded: u32, visible: u32| u64::from(coded) <= 2 * u64::from(visible) + 64;
+        let is_close =
+            |aperture: &Self| near(item.width, aperture.width) && near(item.height, aperture.height);
+        aperture.filter(is_close).ok_or(Error::Unsupported("a HEIF image with this clean aperture"))
     }
 }
 
-/// Start and length of what is left of a side, in whole pixels. Numbers are fractions, and `offset` is from
-/// the centre of the whole to the centre of what is left.
-fn cut(whole: u32, side: (u32, u32), offset: (u32, u32)) -> Option<(u32, u32)> {
-    let length = side.0.checked_div(side.1).filter(|length| (1..=whole).contains(length))?;
-    // Its numerator is signed, unlike the others.
-    let (offset, parts) = (i128::from(offset.0.cast_signed()), i128::from(offset.1));
-    let start = (i128::from(whole - length) * parts + 2 * offset).checked_div_euclid(2 * parts)?;
-    u32::try_from(start).ok().filter(|start| *start <= whole - length).map(|start| (start, length))
+/// Start and length of the aperture on one axis, in whole pixels. The values are fractions, and `offset` is
+/// the distance between the centres of the image and the aperture.
+fn crop_axis(size: u32, length: (u32, u32), offset: (u32, u32)) -> Option<(u32, u32)> {
+    let length = length.0.checked_div(length.1).filter(|length| (1..=size).contains(length))?;
+    // The numerator of an offset is signed, unlike the others.
+    let (offset, denominator) = (i128::from(offset.0.cast_signed()), i128::from(offset.1));
+    let start = (i128::from(size - length) * denominator + 2 * offset).checked_div_euclid(2 * denominator)?;
+    u32::try_from(start).ok().filter(|start| *start <= size - length).map(|start| (start, length))
 }
 
-/// Rotations and mirrorings in their order. HEIF readers ignore an EXIF orientation.
+/// Applies `irot` and `imir` in order. HEIF readers ignore the EXIF orientation.
 pub(crate) fn orientation(meta: &Meta, id: u32) -> Orientation {
-    let (mut turns, mut mirrored) = (0_u32, false);
-    for (name, body) in meta.properties(id) {
-        match (name, body.first()) {
+    let (mut rotations, mut mirrored) = (0_u32, false);
+    for (kind, body) in meta.properties(id) {
+        match (kind, body.first()) {
             (b"irot", Some(angle)) => {
-                // Rotations are against the clock, and with it once mirrored.
-                let left = u32::from(angle & 3);
-                turns += if mirrored { left } else { 4 - left };
+                // `irot` is counter-clockwise, which a preceding mirroring reverses.
+                let counter_clockwise = u32::from(angle & 3);
+                rotations += if mirrored { counter_clockwise } else { 4 - counter_clockwise };
             }
             (b"imir", Some(axis)) => {
-                // To swap top and bottom is to swap left and right and make half a turn.
-                turns += if axis & 1 == 0 { 2 } else { 0 };
+                // A vertical flip is a horizontal flip and a rotation by 180 degrees.
+                rotations += if axis & 1 == 0 { 2 } else { 0 };
                 mirrored = !mirrored;
             }
             _ => {}
         }
     }
-    match (turns % 4, mirrored) {
+    match (rotations % 4, mirrored) {
         (0, false) => Orientation::NoTransforms,
         (1, false) => Orientation::Rotate90,
         (2, false) => Orientation::Rotate180,

@@ -1,91 +1,92 @@
-//! PNG: the chunks of one picture and its colours stay.
+//! Strips PNG files. Copies the chunks of the image and of its colour space.
 
 use crate::error::Error;
-use crate::metadata::{Metadata, Removed, exif, has_data, xmp};
+use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1A\n";
 
-/// What every colour profile is called. Editors put the name of a person's own screen there.
-const PROFILE: &[u8] = b"icc\0";
+/// The profile name written to every iCCP chunk. Editors put the name of the user's display there.
+const PROFILE_NAME: &[u8] = b"icc\0";
 
-pub(crate) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error> {
-    let damaged = || Error::damaged("a PNG without a picture");
+pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
+    let damaged = || Error::damaged("a PNG without an image");
     let mut rest = file.get(SIGNATURE.len()..).ok_or_else(damaged)?;
-    // The end may have to be added, and the checksum of a chunk that was cut short.
-    let mut kept = Vec::with_capacity(file.len() + 16);
-    kept.extend_from_slice(SIGNATURE);
+    // Capacity for an IEND chunk, and for the CRC of a truncated chunk.
+    let mut stripped = Vec::with_capacity(file.len() + 16);
+    stripped.extend_from_slice(SIGNATURE);
 
-    let mut drawn = false;
+    let mut has_pixels = false;
     while let Some((chunk, after)) = Chunk::read(rest) {
-        let first = kept.len() == SIGNATURE.len();
-        if first != (chunk.name == b"IHDR") {
+        let is_first = stripped.len() == SIGNATURE.len();
+        if is_first != (chunk.name == b"IHDR") {
             return Err(damaged());
         }
         rest = after;
         match chunk.name {
             b"IEND" => break,
-            b"IHDR" | b"PLTE" => chunk.push_as_it_is(&mut kept),
+            b"IHDR" | b"PLTE" => chunk.push_unchanged(&mut stripped),
             b"IDAT" => {
-                chunk.push_as_it_is(&mut kept);
-                drawn = true;
+                chunk.push_unchanged(&mut stripped);
+                has_pixels = true;
             }
             b"iCCP" => match chunk.profile() {
-                Some(packed) => push_new(&mut kept, b"iCCP", &[PROFILE, packed]),
+                Some(compressed) => push_with_crc(&mut stripped, b"iCCP", &[PROFILE_NAME, compressed]),
                 None => removed.add(Metadata::Other),
             },
-            _ if chunk.is_for_colours() => chunk.push_as_it_is(&mut kept),
-            _ => chunk.note(removed),
+            _ if chunk.describes_colour() => chunk.push_unchanged(&mut stripped),
+            _ => chunk.record(removed),
         }
     }
-    if !drawn {
+    if !has_pixels {
         return Err(damaged());
     }
     if has_data(rest) {
         removed.add(Metadata::Other);
     }
-    push_new(&mut kept, b"IEND", &[]);
-    Ok(kept)
+    push_with_crc(&mut stripped, b"IEND", &[]);
+    Ok(stripped)
 }
 
 struct Chunk<'file> {
     name: &'file [u8; 4],
     body: &'file [u8],
-    /// None where the chunk was cut short.
-    checksum: Option<[u8; 4]>,
+    /// None if the chunk is truncated.
+    crc: Option<[u8; 4]>,
 }
 
 impl<'file> Chunk<'file> {
-    /// The first chunk, as far as it is there, and what follows it.
+    /// The first chunk, possibly truncated, and the bytes after it.
     fn read(bytes: &'file [u8]) -> Option<(Self, &'file [u8])> {
         let (length, after) = bytes.split_first_chunk()?;
         let (name, after) = after.split_first_chunk()?;
-        let whole = after.split_at_checked(u32::from_be_bytes(*length) as usize);
-        Some(match whole.and_then(|(body, after)| Some((body, after.split_first_chunk()?))) {
-            Some((body, (checksum, after))) => (Self { name, body, checksum: Some(*checksum) }, after),
+        let complete = after.split_at_checked(u32::from_be_bytes(*length) as usize);
+        Some(match complete.and_then(|(body, after)| Some((body, after.split_first_chunk()?))) {
+            Some((body, (crc, after))) => (Self { name, body, crc: Some(*crc) }, after),
             None => {
-                let body = whole.map_or(after, |(body, _)| body);
-                (Self { name, body, checksum: None }, &[])
+                let body = complete.map_or(after, |(body, _)| body);
+                (Self { name, body, crc: None }, &[])
             }
         })
     }
 
-    /// A wrong checksum stays wrong: decoders ignore such a chunk, and should go on doing so.
-    fn push_as_it_is(&self, kept: &mut Vec<u8>) {
+    /// A wrong CRC is copied as is: decoders ignore such a chunk, and must keep ignoring it.
+    fn push_unchanged(&self, stripped: &mut Vec<u8>) {
         let body = [self.body];
-        push(kept, self.name, &body, self.checksum.unwrap_or_else(|| checksum(self.name, &body)));
+        push(stripped, self.name, &body, self.crc.unwrap_or_else(|| crc(self.name, &body)));
     }
 
-    /// The packed profile of an iCCP chunk that a decoder would use, with its method of packing.
+    /// Compression method and compressed profile of an iCCP chunk whose CRC is correct.
     fn profile(&self) -> Option<&'file [u8]> {
-        if self.checksum? != checksum(self.name, &[self.body]) {
+        if self.crc? != crc(self.name, &[self.body]) {
             return None;
         }
-        let name = self.body.iter().position(|byte| *byte == 0)?;
-        self.body.get(name + 1..)
+        let name_length = self.body.iter().position(|byte| *byte == 0)?;
+        self.body.get(name_length + 1..)
     }
 
-    /// Whether the chunk says what colours the pixels have. These are all short: a long one hides something.
-    fn is_for_colours(&self) -> bool {
+    /// Whether the chunk describes the colours. These chunks have fixed or small sizes; longer ones may hide
+    /// data.
+    fn describes_colour(&self) -> bool {
         let lengths = match self.name {
             b"tRNS" => 0..=256,
             b"sRGB" => 1..=1,
@@ -96,24 +97,24 @@ impl<'file> Chunk<'file> {
             b"cLLI" => 8..=8,
             _ => return false,
         };
-        self.checksum.is_some() && lengths.contains(&self.body.len())
+        self.crc.is_some() && lengths.contains(&self.body.len())
     }
 
-    fn note(&self, removed: &mut Removed) {
+    fn record(&self, removed: &mut RemovedMetadata) {
         match (self.name, self.body) {
-            (b"eXIf", block) => exif::note(block, removed),
-            (b"iTXt", text) if text.starts_with(b"XML:com.adobe.xmp\0") => xmp::note(text, removed),
-            (b"tEXt" | b"zTXt" | b"iTXt", text) => note_text(text, removed),
-            // How large the dots are on paper, what to put behind them, how often a colour occurs.
+            (b"eXIf", block) => exif::record(block, removed),
+            (b"iTXt", text) if text.starts_with(b"XML:com.adobe.xmp\0") => xmp::record(text, removed),
+            (b"tEXt" | b"zTXt" | b"iTXt", text) => record_text(text, removed),
+            // Pixel density, background colour and palette histogram are dropped without being reported.
             (b"pHYs" | b"bKGD" | b"hIST", _) => {}
             _ => removed.add(Metadata::Other),
         }
     }
 }
 
-/// ImageMagick and its kin put whole blocks of metadata into text. Packed or as hexadecimal digits, they
-/// are not looked into.
-fn note_text(text: &[u8], removed: &mut Removed) {
+/// ImageMagick embeds EXIF, XMP and IPTC in text chunks, compressed or as hex. They are classified by keyword
+/// only.
+fn record_text(text: &[u8], removed: &mut RemovedMetadata) {
     removed.add(match text.strip_prefix(b"Raw profile type ") {
         Some([b'e', b'x', b'i', b'f', ..] | [b'A', b'P', b'P', b'1', ..]) => Metadata::Exif,
         Some([b'x', b'm', b'p', ..]) => Metadata::Xmp,
@@ -122,29 +123,29 @@ fn note_text(text: &[u8], removed: &mut Removed) {
     });
 }
 
-fn push_new(kept: &mut Vec<u8>, name: &[u8; 4], body: &[&[u8]]) {
-    push(kept, name, body, checksum(name, body));
+fn push_with_crc(stripped: &mut Vec<u8>, name: &[u8; 4], body: &[&[u8]]) {
+    push(stripped, name, body, crc(name, body));
 }
 
-fn push(kept: &mut Vec<u8>, name: &[u8; 4], body: &[&[u8]], checksum: [u8; 4]) {
-    // Bodies come out of chunks, and only ever get shorter, or by a few bytes longer.
+fn push(stripped: &mut Vec<u8>, name: &[u8; 4], body: &[&[u8]], crc: [u8; 4]) {
+    // The bodies are copied from chunks and grow by a few bytes at most.
     let length: usize = body.iter().map(|part| part.len()).sum();
-    kept.extend((length as u32).to_be_bytes());
-    kept.extend_from_slice(name);
+    stripped.extend((length as u32).to_be_bytes());
+    stripped.extend_from_slice(name);
     for part in body {
-        kept.extend_from_slice(part);
+        stripped.extend_from_slice(part);
     }
-    kept.extend(checksum);
+    stripped.extend(crc);
 }
 
-fn checksum(name: &[u8; 4], body: &[&[u8]]) -> [u8; 4] {
+fn crc(name: &[u8; 4], body: &[&[u8]]) -> [u8; 4] {
     let bytes = name.iter().chain(body.iter().copied().flatten());
-    let crc = bytes.fold(u32::MAX, |crc, byte| CRC[usize::from(crc as u8 ^ byte)] ^ (crc >> 8));
-    (!crc).to_be_bytes()
+    let value = bytes.fold(u32::MAX, |crc, byte| CRC_TABLE[usize::from(crc as u8 ^ byte)] ^ (crc >> 8));
+    (!value).to_be_bytes()
 }
 
-/// CRC-32 of every byte. The index is a byte, so it is always within.
-const CRC: [u32; 256] = {
+/// The CRC-32 lookup table, indexed by a byte.
+const CRC_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut n = 0;
     while n < 256 {

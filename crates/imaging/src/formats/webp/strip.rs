@@ -1,56 +1,56 @@
-//! WebP: the chunks of the picture, its colour profile and its animation stay.
+//! Strips WebP files. Copies the chunks of the image, its ICC profile and its animation.
 
 use crate::error::Error;
-use crate::metadata::{Metadata, Removed, exif, has_data, xmp};
+use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 
-const ICC: u8 = 0x20;
-const ALPHA: u8 = 0x10;
-const ANIMATION: u8 = 0x02;
+const ICC_FLAG: u8 = 0x20;
+const ALPHA_FLAG: u8 = 0x10;
+const ANIMATION_FLAG: u8 = 0x02;
 
-/// Place, size and duration of a frame, in front of its chunks.
-const FRAME_HEADER: usize = 16;
+/// Position, size and duration of a frame, before its chunks.
+const FRAME_HEADER_BYTES: usize = 16;
 
-pub(crate) fn strip(file: &[u8], removed: &mut Removed) -> Result<Vec<u8>, Error> {
-    let damaged = || Error::damaged("a WebP without a picture");
-    let (chunks, behind) = contents(file).ok_or_else(damaged)?;
-    note_rest(behind, removed);
+pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
+    let damaged = || Error::damaged("a WebP without an image");
+    let (chunks, trailing) = riff_chunks(file).ok_or_else(damaged)?;
+    record_bytes(trailing, removed);
 
-    let mut kept = Vec::with_capacity(file.len() + 1);
-    kept.extend_from_slice(b"RIFF\0\0\0\0WEBP");
-    let mut drawn = false;
+    let mut stripped = Vec::with_capacity(file.len() + 1);
+    stripped.extend_from_slice(b"RIFF\0\0\0\0WEBP");
+    let mut has_image = false;
     match Chunk::read(chunks) {
-        Some((chunk, rest)) if chunk.is_picture() => {
-            // The simple form is this one chunk, and nobody reads on.
-            chunk.push(&mut kept);
-            each(rest, |chunk| chunk.note(removed));
-            drawn = true;
+        Some((chunk, rest)) if chunk.is_image_data() => {
+            // The simple file format has a single chunk; decoders ignore further ones.
+            chunk.push(&mut stripped);
+            for_each_chunk(rest, |chunk| chunk.record(removed));
+            has_image = true;
         }
         Some((Chunk { name: b"VP8X", body }, rest)) => {
-            push_canvas(body, rest, &mut kept).ok_or_else(damaged)?;
-            each(rest, |chunk| match chunk.name {
-                b"ANMF" => drawn |= push_frame(&chunk, &mut kept, removed),
+            push_canvas(body, rest, &mut stripped).ok_or_else(damaged)?;
+            for_each_chunk(rest, |chunk| match chunk.name {
+                b"ANMF" => has_image |= push_frame(&chunk, &mut stripped, removed),
                 b"ICCP" | b"ANIM" | b"ALPH" | b"VP8 " | b"VP8L" => {
-                    chunk.push(&mut kept);
-                    drawn |= chunk.is_picture();
+                    chunk.push(&mut stripped);
+                    has_image |= chunk.is_image_data();
                 }
-                _ => chunk.note(removed),
+                _ => chunk.record(removed),
             });
         }
         _ => {}
     }
-    let length = u32::try_from(kept.len() - 8).map_err(Error::damaged)?;
-    match kept.get_mut(4..8) {
-        Some(place) if drawn => place.copy_from_slice(&length.to_le_bytes()),
+    let length = u32::try_from(stripped.len() - 8).map_err(Error::damaged)?;
+    match stripped.get_mut(4..8) {
+        Some(riff_length) if has_image => riff_length.copy_from_slice(&length.to_le_bytes()),
         _ => return Err(damaged()),
     }
-    Ok(kept)
+    Ok(stripped)
 }
 
-/// The chunks, and what stands behind the last of them.
+/// The chunks, and the bytes after the RIFF container.
 ///
-/// A chunk that begins within the length of the file is read as far as it goes, and a length without room
-/// for a chunk was never filled in.
-fn contents(file: &[u8]) -> Option<(&[u8], &[u8])> {
+/// A chunk that starts within the declared RIFF length is read to its end. A RIFF length too small for a
+/// chunk is ignored: the encoder never filled it in.
+fn riff_chunks(file: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = u32::from_le_bytes(*file.get(4..)?.first_chunk()?) as usize;
     let chunks = file.get(12..)?;
     let end = match length.checked_sub(4) {
@@ -67,37 +67,37 @@ fn contents(file: &[u8]) -> Option<(&[u8], &[u8])> {
     chunks.split_at_checked(chunks.len() - rest.len())
 }
 
-/// The canvas, with no other flags than those of what is kept.
-fn push_canvas(body: &[u8], rest: &[u8], kept: &mut Vec<u8>) -> Option<()> {
+/// Writes a VP8X chunk with only the flags of copied chunks.
+fn push_canvas(body: &[u8], rest: &[u8], stripped: &mut Vec<u8>) -> Option<()> {
     let [flags, _, _, _, size @ ..] = *body.first_chunk::<10>()?;
-    let mut profile = 0;
-    each(rest, |chunk| profile |= if chunk.name == b"ICCP" { ICC } else { 0 });
+    let mut icc_flag = 0;
+    for_each_chunk(rest, |chunk| icc_flag |= if chunk.name == b"ICCP" { ICC_FLAG } else { 0 });
     let [w0, w1, w2, h0, h1, h2] = size;
-    let canvas = [flags & (ALPHA | ANIMATION) | profile, 0, 0, 0, w0, w1, w2, h0, h1, h2];
-    Chunk { name: b"VP8X", body: &canvas }.push(kept);
+    let canvas = [flags & (ALPHA_FLAG | ANIMATION_FLAG) | icc_flag, 0, 0, 0, w0, w1, w2, h0, h1, h2];
+    Chunk { name: b"VP8X", body: &canvas }.push(stripped);
     Some(())
 }
 
-/// A frame of an animation, and whether there is a picture in it.
-fn push_frame(frame: &Chunk, kept: &mut Vec<u8>, removed: &mut Removed) -> bool {
-    let Some((header, chunks)) = frame.body.split_at_checked(FRAME_HEADER) else {
+/// Copies a frame of an animation. Returns whether it contains image data.
+fn push_frame(frame: &Chunk, stripped: &mut Vec<u8>, removed: &mut RemovedMetadata) -> bool {
+    let Some((header, chunks)) = frame.body.split_at_checked(FRAME_HEADER_BYTES) else {
         return false;
     };
-    let stays = |chunk: &Chunk| chunk.is_picture() || chunk.name == b"ALPH";
-    let (mut length, mut drawn) = (FRAME_HEADER, false);
-    each(chunks, |chunk| {
-        length += if stays(&chunk) { chunk.padded() } else { 0 };
-        drawn |= chunk.is_picture();
+    let is_copied = |chunk: &Chunk| chunk.is_image_data() || chunk.name == b"ALPH";
+    let (mut length, mut has_image) = (FRAME_HEADER_BYTES, false);
+    for_each_chunk(chunks, |chunk| {
+        length += if is_copied(&chunk) { chunk.padded_length() } else { 0 };
+        has_image |= chunk.is_image_data();
     });
-    kept.extend_from_slice(frame.name);
-    // Never more than the frame had.
-    kept.extend((length as u32).to_le_bytes());
-    kept.extend_from_slice(header);
-    each(chunks, |chunk| match stays(&chunk) {
-        true => chunk.push(kept),
-        false => chunk.note(removed),
+    stripped.extend_from_slice(frame.name);
+    // At most the length of the original frame.
+    stripped.extend((length as u32).to_le_bytes());
+    stripped.extend_from_slice(header);
+    for_each_chunk(chunks, |chunk| match is_copied(&chunk) {
+        true => chunk.push(stripped),
+        false => chunk.record(removed),
     });
-    drawn
+    has_image
 }
 
 struct Chunk<'file> {
@@ -106,52 +106,52 @@ struct Chunk<'file> {
 }
 
 impl<'file> Chunk<'file> {
-    /// The first chunk, as far as it is there, and what follows it.
+    /// The first chunk, possibly truncated, and the bytes after it.
     fn read(bytes: &'file [u8]) -> Option<(Self, &'file [u8])> {
         let (name, after) = bytes.split_first_chunk()?;
         let (length, after) = after.split_first_chunk()?;
         let length = u32::from_le_bytes(*length) as usize;
         let (body, after) = after.split_at_checked(length).unwrap_or((after, &[]));
-        // A body of odd length is followed by a byte of padding.
+        // A body of odd length is followed by a padding byte.
         Some((Self { name, body }, after.get(length % 2..).unwrap_or_default()))
     }
 
-    fn is_picture(&self) -> bool {
+    fn is_image_data(&self) -> bool {
         matches!(self.name, b"VP8 " | b"VP8L")
     }
 
-    /// How long the chunk is with its header and padding.
-    fn padded(&self) -> usize {
+    /// The length of the chunk with its header and padding.
+    fn padded_length(&self) -> usize {
         8 + self.body.len().next_multiple_of(2)
     }
 
-    fn push(&self, kept: &mut Vec<u8>) {
-        kept.extend_from_slice(self.name);
-        // Never more than the chunk had.
-        kept.extend((self.body.len() as u32).to_le_bytes());
-        kept.extend_from_slice(self.body);
+    fn push(&self, stripped: &mut Vec<u8>) {
+        stripped.extend_from_slice(self.name);
+        // At most the length of the original chunk.
+        stripped.extend((self.body.len() as u32).to_le_bytes());
+        stripped.extend_from_slice(self.body);
         if self.body.len() % 2 == 1 {
-            kept.push(0);
+            stripped.push(0);
         }
     }
 
-    fn note(&self, removed: &mut Removed) {
+    fn record(&self, removed: &mut RemovedMetadata) {
         match self.name {
-            b"EXIF" => exif::note(self.body, removed),
-            b"XMP " => xmp::note(self.body, removed),
-            _ => note_rest(self.body, removed),
+            b"EXIF" => exif::record(self.body, removed),
+            b"XMP " => xmp::record(self.body, removed),
+            _ => record_bytes(self.body, removed),
         }
     }
 }
 
-fn each<'file>(mut chunks: &'file [u8], mut visit: impl FnMut(Chunk<'file>)) {
+fn for_each_chunk<'file>(mut chunks: &'file [u8], mut handle: impl FnMut(Chunk<'file>)) {
     while let Some((chunk, rest)) = Chunk::read(chunks) {
-        visit(chunk);
+        handle(chunk);
         chunks = rest;
     }
 }
 
-fn note_rest(bytes: &[u8], removed: &mut Removed) {
+fn record_bytes(bytes: &[u8], removed: &mut RemovedMetadata) {
     if has_data(bytes) {
         removed.add(Metadata::Other);
     }

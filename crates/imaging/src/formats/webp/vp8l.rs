@@ -1,53 +1,53 @@
-//! What the code tables of a lossless WebP will weigh, told before anything is decoded.
+//! Estimates the memory of the prefix code tables of a VP8L stream (RFC 9649) before it is decoded.
 //!
-//! Each region of such a picture names the group of code tables it is coded with, and image-webp builds as
-//! many groups as the highest name asks for: 65,536 of up to 118 KiB, or 5 GB from a file of 3 MB. The names
-//! stand in a small picture of their own, behind the transforms and theirs. These are read here as
-//! image-webp reads them, but not kept: a copied or cached pixel brings no name that was not there before.
+//! The entropy image assigns each block of pixels a meta prefix code, and image-webp builds as many prefix
+//! code groups as the highest one requires: 65,536 of up to 118 KiB, or 5 GB from a file of 3 MB. This parser
+//! reads the transforms and the entropy image like image-webp but stores no pixels: a backward reference or a
+//! cached colour never introduces a meta prefix code that was not read as a literal before.
 
-mod codes;
+mod prefix_codes;
 
-use codes::{Bits, Code, Table};
+use prefix_codes::{BitReader, LookupTable, PrefixCode};
 
-/// More groups than any encoder makes: libwebp names at most 2,600 regions, its first versions 4,000.
-const MAX_GROUPS: u32 = 4096;
+/// More groups than any encoder writes: libwebp at most 2,600, its first versions 4,000.
+const MAX_CODE_GROUPS: u32 = 4096;
 
-/// Many times what the tables of the most varied pictures of real encoders weigh, which is 6 MB.
-const MAX_BYTES: u64 = 128 << 20;
+/// Far above the 6 MB that the tables of the most complex real images need.
+const MAX_TABLE_BYTES: u64 = 128 << 20;
 
-/// More pixels than any encoder gives a small picture: one for every 16 × 16 of the largest there can be.
-const MAX_SMALL: u32 = 1 << 20;
+/// The pixel limit of a subresolution image: one pixel per 16 × 16 block of the largest WebP.
+const MAX_SUBRESOLUTION_PIXELS: u32 = 1 << 20;
 
-/// What image-webp holds for every group besides its tables: its record, three times while the list grows,
-/// and what the allocator adds.
-const RECORD: u64 = 1 << 10;
+/// Memory of image-webp per group besides its tables: the group record, three times while the vector grows,
+/// and allocator overhead.
+const GROUP_BYTES: u64 = 1 << 10;
 
-/// The tables of the small pictures, one group at a time; caches of colours, and the lists of lengths that
-/// all tables are made from.
-const SMALL_TABLES: u64 = 160 << 10;
+/// Memory of the tables of subresolution images, one group at a time, of the colour caches, and of the code
+/// length lists.
+const FIXED_BYTES: u64 = 160 << 10;
 
-/// The bytes image-webp takes for the tables of a VP8L chunk. `None` if they are broken, or too many.
-pub(super) fn tables(body: &[u8]) -> Option<u64> {
-    Stream::with_header(body)?.tables()
+/// The memory of image-webp for the tables of a VP8L chunk. None if they are malformed or exceed a limit.
+pub(super) fn table_memory(body: &[u8]) -> Option<u64> {
+    Stream::with_header(body)?.table_memory()
 }
 
-/// The same for an ALPH chunk, which has the size of its frame.
-pub(super) fn alpha_tables(body: &[u8], width: u32, height: u32) -> Option<u64> {
+/// The same for an ALPH chunk, which takes its size from the frame.
+pub(super) fn alpha_table_memory(body: &[u8], width: u32, height: u32) -> Option<u64> {
     let (flags, body) = body.split_first()?;
     match flags & 0b11 {
         0 => Some(0),
-        1 => Stream::new(body, width, height)?.tables(),
+        1 => Stream::new(body, width, height)?.table_memory(),
         _ => None,
     }
 }
 
-const LITERALS: u16 = 256;
-const COPIES: u16 = 24;
-const DISTANCES: u16 = 40;
+const LITERAL_CODES: u16 = 256;
+const LENGTH_CODES: u16 = 24;
+const DISTANCE_CODES: u16 = 40;
 
 struct Stream<'body> {
-    bits: Bits<'body>,
-    /// In pixels as stored, several of which may be packed into one.
+    bits: BitReader<'body>,
+    /// In stored pixels: colour indexing packs several image pixels into one.
     width: u32,
     height: u32,
 }
@@ -66,31 +66,30 @@ impl<'body> Stream<'body> {
     }
 
     fn new(body: &'body [u8], width: u32, height: u32) -> Option<Self> {
-        (width.max(height) <= 1 << 14).then(|| Self { bits: Bits::new(body), width, height })
+        (width.max(height) <= 1 << 14).then(|| Self { bits: BitReader::new(body), width, height })
     }
 
-    fn tables(mut self) -> Option<u64> {
-        let (groups, colours) = self.groups()?;
-        if groups > MAX_GROUPS {
+    fn table_memory(mut self) -> Option<u64> {
+        let (groups, cache_size) = self.code_groups()?;
+        if groups > MAX_CODE_GROUPS {
             return None;
         }
-        let mut bytes = SMALL_TABLES + u64::from(groups) * RECORD;
+        let mut bytes = FIXED_BYTES + u64::from(groups) * GROUP_BYTES;
         for _ in 0..groups {
-            bytes += self.group(colours)?.iter().map(Code::decoder_bytes).sum::<u64>();
-            if bytes > MAX_BYTES {
+            bytes += self.code_group(cache_size)?.iter().map(PrefixCode::decoder_bytes).sum::<u64>();
+            if bytes > MAX_TABLE_BYTES {
                 return None;
             }
         }
         Some(bytes)
     }
 
-    /// How many groups the picture is coded with, and the size of its cache of colours. What follows in the
-    /// stream are the groups.
-    fn groups(&mut self) -> Option<(u32, u16)> {
+    /// The number of prefix code groups, and the colour cache size. Leaves the stream at the first group.
+    fn code_groups(&mut self) -> Option<(u32, u16)> {
         self.skip_transforms()?;
-        let colours = self.cache()?;
-        let highest = if self.bits.flag()? { self.subsampled()? } else { 0 };
-        Some((highest + 1, colours))
+        let cache_size = self.colour_cache_size()?;
+        let highest = if self.bits.flag()? { self.subresolution_image()? } else { 0 };
+        Some((highest + 1, cache_size))
     }
 
     fn skip_transforms(&mut self) -> Option<()> {
@@ -101,73 +100,73 @@ impl<'body> Stream<'body> {
                 return None;
             }
             match kind {
-                0 | 1 => drop(self.subsampled()?),
+                0 | 1 => drop(self.subresolution_image()?),
                 2 => {}
-                _ => self.skip_palette()?,
+                _ => self.skip_colour_table()?,
             }
         }
         Some(())
     }
 
-    fn skip_palette(&mut self) -> Option<()> {
+    fn skip_colour_table(&mut self) -> Option<()> {
         let colours = self.bits.read(8)? + 1;
-        self.small_picture(colours, 1)?;
-        let packing = match colours {
+        self.entropy_coded_image(colours, 1)?;
+        let packing_bits = match colours {
             0..=2 => 3,
             3..=4 => 2,
             5..=16 => 1,
             _ => 0,
         };
-        self.width = self.width.div_ceil(1 << packing);
+        self.width = self.width.div_ceil(1 << packing_bits);
         Some(())
     }
 
-    /// A small picture with one pixel for each region of the large one.
-    fn subsampled(&mut self) -> Option<u32> {
-        let side = 1 << (self.bits.read(3)? + 2);
-        self.small_picture(self.width.div_ceil(side), self.height.div_ceil(side))
+    /// Reads a subresolution image: one pixel per block of the image.
+    fn subresolution_image(&mut self) -> Option<u32> {
+        let block_side = 1 << (self.bits.read(3)? + 2);
+        self.entropy_coded_image(self.width.div_ceil(block_side), self.height.div_ceil(block_side))
     }
 
-    /// Reads past a small picture, for the largest number that red and green make in any of its pixels.
-    fn small_picture(&mut self, width: u32, height: u32) -> Option<u32> {
-        let colours = self.cache()?;
-        let [green, red, blue, alpha, distance] = self.group(colours)?.map(Table::new);
+    /// Reads an entropy-coded image. Returns the largest meta prefix code (red and green) of its pixels.
+    fn entropy_coded_image(&mut self, width: u32, height: u32) -> Option<u32> {
+        let cache_size = self.colour_cache_size()?;
+        let [green, red, blue, alpha, distance] = self.code_group(cache_size)?.map(LookupTable::new);
         let mut largest = 0;
-        let mut missing = Some(width * height).filter(|pixels| *pixels <= MAX_SMALL)?;
-        let mut first = true;
-        while missing > 0 {
-            let before = self.bits.unread();
+        let mut remaining = Some(width * height).filter(|pixels| *pixels <= MAX_SUBRESOLUTION_PIXELS)?;
+        let mut is_first = true;
+        while remaining > 0 {
+            let unread_before = self.bits.unread();
             let symbol = self.bits.symbol(&green)?;
-            let pixels = if symbol < LITERALS {
-                let high = self.bits.symbol(&red)?;
+            let pixels = if symbol < LITERAL_CODES {
+                let red = self.bits.symbol(&red)?;
                 self.bits.symbol(&blue)?;
                 self.bits.symbol(&alpha)?;
-                largest = largest.max(u32::from(high) << 8 | u32::from(symbol));
+                largest = largest.max(u32::from(red) << 8 | u32::from(symbol));
                 1
-            } else if symbol < LITERALS + COPIES {
-                // Nothing is there yet that could be copied.
-                if first {
+            } else if symbol < LITERAL_CODES + LENGTH_CODES {
+                // A backward reference needs a preceding pixel.
+                if is_first {
                     return None;
                 }
-                let length = self.bits.number(symbol - LITERALS)?;
+                let length = self.bits.lz77_value(symbol - LITERAL_CODES)?;
                 let distance = self.bits.symbol(&distance)?;
-                self.bits.number(distance)?;
+                self.bits.lz77_value(distance)?;
                 length
             } else {
                 1
             };
-            // What takes no bits at all is the same for ever.
-            if self.bits.unread() == before {
+            // All symbols have zero-length codes, so every further pixel is identical.
+            if self.bits.unread() == unread_before {
                 break;
             }
-            missing = missing.checked_sub(pixels)?;
-            first = false;
+            remaining = remaining.checked_sub(pixels)?;
+            is_first = false;
         }
         Some(largest)
     }
 
-    /// The number of colours in the cache of a picture.
-    fn cache(&mut self) -> Option<u16> {
+    /// The number of entries of the colour cache.
+    fn colour_cache_size(&mut self) -> Option<u16> {
         if !self.bits.flag()? {
             return Some(0);
         }
@@ -175,15 +174,15 @@ impl<'body> Stream<'body> {
         (1..=11).contains(&bits).then_some(1 << bits)
     }
 
-    /// The codes of green, copies and cached colours; of red, blue, alpha and distances.
-    fn group(&mut self, colours: u16) -> Option<[Code; 5]> {
+    /// The codes of green, lengths and cache indices; of red; of blue; of alpha; of distances.
+    fn code_group(&mut self, cache_size: u16) -> Option<[PrefixCode; 5]> {
         let bits = &mut self.bits;
         Some([
-            bits.code(LITERALS + COPIES + colours)?,
-            bits.code(LITERALS)?,
-            bits.code(LITERALS)?,
-            bits.code(LITERALS)?,
-            bits.code(DISTANCES)?,
+            bits.prefix_code(LITERAL_CODES + LENGTH_CODES + cache_size)?,
+            bits.prefix_code(LITERAL_CODES)?,
+            bits.prefix_code(LITERAL_CODES)?,
+            bits.prefix_code(LITERAL_CODES)?,
+            bits.prefix_code(DISTANCE_CODES)?,
         ])
     }
 }
@@ -196,44 +195,45 @@ mod tests {
 
     use super::*;
 
-    /// The body of a chunk, from a real encoder.
-    fn real() -> Vec<u8> {
-        let picture = RgbImage::from_fn(90, 70, |x, y| [x as u8, y as u8, (x * y) as u8].into());
+    /// A VP8L chunk body from a real encoder.
+    fn encoded_body() -> Vec<u8> {
+        let image = RgbImage::from_fn(90, 70, |x, y| [x as u8, y as u8, (x * y) as u8].into());
         let mut file = Cursor::new(Vec::new());
-        picture.write_to(&mut file, ImageFormat::WebP).expect("a WebP");
+        image.write_to(&mut file, ImageFormat::WebP).expect("a WebP");
         file.into_inner().split_off(20)
     }
 
     #[test]
-    fn a_real_picture_needs_little() {
-        let body = real();
-        let bytes = tables(&body).expect("whole tables");
-        assert!(bytes > SMALL_TABLES + RECORD && bytes < SMALL_TABLES + (32 << 10), "{bytes}");
+    fn an_encoded_image_needs_little_table_memory() {
+        let body = encoded_body();
+        let bytes = table_memory(&body).expect("complete tables");
+        assert!(bytes > FIXED_BYTES + GROUP_BYTES && bytes < FIXED_BYTES + (32 << 10), "{bytes}");
 
-        let alpha = |flags| alpha_tables(&[&[flags], &body[5..]].concat(), 90, 70);
+        let alpha = |flags| alpha_table_memory(&[&[flags], &body[5..]].concat(), 90, 70);
         assert_eq!([alpha(0), alpha(1), alpha(2)], [Some(0), Some(bytes), None]);
     }
 
     #[test]
-    fn what_ends_within_the_tables_is_broken() {
-        let body = real();
-        let told: Vec<_> = (0..body.len()).map(|end| tables(&body[..end])).collect();
-        let whole = told.iter().position(Option::is_some).expect("tables before the end");
-        assert!(whole > 50, "tables in {whole} bytes");
-        assert!(told[whole..].iter().all(|bytes| *bytes == tables(&body)));
+    fn truncated_tables_are_rejected() {
+        let body = encoded_body();
+        let results: Vec<_> = (0..body.len()).map(|end| table_memory(&body[..end])).collect();
+        let end_of_tables = results.iter().position(Option::is_some).expect("tables before the end");
+        assert!(end_of_tables > 50, "tables in {end_of_tables} bytes");
+        assert!(results[end_of_tables..].iter().all(|bytes| *bytes == table_memory(&body)));
     }
 
-    /// 4 × 4 pixels are one region, and its name is 65,535.
+    /// 4 × 4 pixels are one block, with the meta prefix code 65,535.
     #[test]
-    fn a_forged_name_is_seen_before_its_groups_are_built() {
+    fn a_forged_meta_prefix_code_is_rejected_before_its_groups_are_built() {
         let all_255 = 0xFF << 3 | 0b101;
         let all_0 = 0b0001;
-        let names: u64 = 1 << 2 | all_255 << 7 | all_255 << 18 | all_0 << 29 | all_0 << 33 | all_0 << 37;
+        let entropy_image: u64 =
+            1 << 2 | all_255 << 7 | all_255 << 18 | all_0 << 29 | all_0 << 33 | all_0 << 37;
         // Each group is five times `all_0` again: 160 KB for all of them.
-        let mut body = [&[0x2F, 0x03, 0xC0, 0, 0], &(names | 0x22 << 40).to_le_bytes()[..6]].concat();
+        let mut body = [&[0x2F, 0x03, 0xC0, 0, 0], &(entropy_image | 0x22 << 40).to_le_bytes()[..6]].concat();
         body.resize(200_000, 0x22);
-        let groups = Stream::with_header(&body).and_then(|mut stream| stream.groups());
+        let groups = Stream::with_header(&body).and_then(|mut stream| stream.code_groups());
         assert_eq!(groups, Some((65_536, 0)));
-        assert_eq!(tables(&body), None);
+        assert_eq!(table_memory(&body), None);
     }
 }

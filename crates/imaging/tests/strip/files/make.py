@@ -1,19 +1,19 @@
-# How the files beside this one were made: Pillow 13.0 (libavif) and pillow-heif 1.8.1 (libheif, x265).
+# Generates the test files of this folder with Pillow 13.0 (libavif) and pillow-heif 1.8.1 (libheif, x265).
 import pillow_heif
 from PIL import Image
 
 ramp = Image.linear_gradient("L").resize((64, 48))
-picture = Image.merge("RGB", [ramp, ramp.rotate(180), ramp])
+image = Image.merge("RGB", [ramp, ramp.rotate(180), ramp])
 
 exif = Image.Exif()
 exif[0x010E] = "SECRET description"
 exif.get_ifd(0x8825)[1] = "N"
 exif.get_ifd(0x8825)[2] = (52.0, 30.0, 0.0)
 exif.get_ifd(0x8769)[0x927C] = b"SECRET maker note"
-told = {"exif": exif.tobytes(), "xmp": b"<x:xmpmeta>SECRET</x:xmpmeta>"}
+metadata = {"exif": exif.tobytes(), "xmp": b"<x:xmpmeta>SECRET</x:xmpmeta>"}
 
-picture.save("still.avif", quality=40, **told)
-picture.save("sequence.avif", quality=40, save_all=True, append_images=[picture.rotate(180)], **told)
-still = pillow_heif.from_pillow(picture)
-still.info.update(told)
+image.save("still.avif", quality=40, **metadata)
+image.save("sequence.avif", quality=40, save_all=True, append_images=[image.rotate(180)], **metadata)
+still = pillow_heif.from_pillow(image)
+still.info.update(metadata)
 still.save("thumbnail.heic", quality=40, thumbnails=[32])

@@ -1,4 +1,4 @@
-//! `pinhole doctor`: runs all checks and prints their findings, for people or as JSON.
+//! `pinhole doctor`: runs all consistency checks and prints their findings as text or JSON.
 
 mod settings;
 
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use app::OpenError;
 use clap::Args;
 use model::Clock;
-use ops::{Examination, Finding, Instance, InstanceLocation, Level};
+use ops::{ConsistencyCheck, Finding, Instance, InstanceLocation, Level};
 
 use super::instance::location;
 use crate::config::Config;
@@ -16,10 +16,10 @@ use crate::progress::{NoProgress, ProgressBar};
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub(crate) struct DoctorArgs {
-    /// Fix what can be fixed without losing anything
+    /// Fix what can be fixed without losing data; the service must be stopped
     #[arg(long)]
     fix: bool,
-    /// Print JSON
+    /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }
@@ -30,7 +30,7 @@ struct Report {
 
 impl DoctorArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
-        let report = match block_on(self.examine(config)) {
+        let report = match block_on(self.check(config)) {
             Ok(report) => report,
             Err(error) => return fail(error),
         };
@@ -38,11 +38,11 @@ impl DoctorArgs {
         if report.is_healthy() { printed } else { ExitCode::FAILURE }
     }
 
-    async fn examine(&self, config: &Config) -> Report {
-        let mut findings = settings::examine(config);
+    async fn check(&self, config: &Config) -> Report {
+        let mut findings = settings::check(config);
         match open(&location(config), self.fix).await {
             Ok(instance) => {
-                let examination = Examination {
+                let check = ConsistencyCheck {
                     instance: &instance,
                     data_dir: &config.data_dir,
                     replica: config.database_read_url.as_ref(),
@@ -53,17 +53,17 @@ impl DoctorArgs {
                     fix: self.fix,
                 };
                 findings.extend(match self.json {
-                    true => examination.run(&NoProgress).await,
-                    false => examination.run(&ProgressBar::new()).await,
+                    true => check.run(&NoProgress).await,
+                    false => check.run(&ProgressBar::new()).await,
                 });
             }
-            Err(error) => findings.push(unopened(&error)),
+            Err(error) => findings.push(open_failed(&error)),
         }
         Report { findings }
     }
 }
 
-/// Opened read-only first even for a fix: an instance that is missing must not be created.
+/// Opened read-only first even for a fix, because `open_exclusive` would create a missing instance.
 async fn open(location: &InstanceLocation, fix: bool) -> Result<Instance, OpenError> {
     let read_only = Instance::open_read_only(location).await?;
     if !fix {
@@ -74,19 +74,19 @@ async fn open(location: &InstanceLocation, fix: bool) -> Result<Instance, OpenEr
 }
 
 /// The first line says what is wrong, the others what to do.
-fn unopened(error: &OpenError) -> Finding {
+fn open_failed(error: &OpenError) -> Finding {
     let message = error.to_string();
     let (what, advice) = message.split_once('\n').unwrap_or((&message, ""));
-    let finding = Finding::problem("open", what);
+    let finding = Finding::error("open", what);
     if advice.is_empty() { finding } else { finding.advice(advice.replace('\n', " ")) }
 }
 
 impl Report {
     fn is_healthy(&self) -> bool {
-        !self.findings.iter().any(Finding::is_open)
+        !self.findings.iter().any(Finding::is_unresolved)
     }
 
-    /// One line for each finding, and one for all.
+    /// One line for each finding, and a summary.
     fn to_text(&self) -> String {
         let mut text = String::new();
         for finding in &self.findings {
@@ -94,16 +94,16 @@ impl Report {
                 (Level::Ok, _) => "ok",
                 (_, Some(_)) => "fixed",
                 (Level::Note, None) => "note",
-                (Level::Problem, None) => "PROBLEM",
+                (Level::Error, None) => "PROBLEM",
             };
             let rest = finding.fixed.as_ref().or(finding.advice.as_ref());
             let rest = rest.map(|rest| format!(". {rest}")).unwrap_or_default();
             text += &format!("{mark:7}  {:8}  {}{rest}\n", finding.check, finding.what);
         }
-        let open = self.findings.iter().filter(|finding| finding.is_open()).count();
-        text += match open {
-            0 => "All is well.\n",
-            _ => "Not all is well: see what is marked PROBLEM.\n",
+        text += if self.is_healthy() {
+            "No problems found.\n"
+        } else {
+            "Problems found: see the lines marked PROBLEM.\n"
         };
         text
     }

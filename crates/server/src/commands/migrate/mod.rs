@@ -1,4 +1,4 @@
-//! `pinhole migrate`: moves an instance to another database, another blob store, or both.
+//! `pinhole migrate`: migrates an instance to another database, another blob store, or both.
 
 mod parser;
 mod target;
@@ -24,22 +24,22 @@ type Blobs = StorageLocation<BucketUrl>;
 #[derive(Debug, PartialEq, Eq, Args)]
 #[command(group(ArgGroup::new("target").required(true).multiple(true)), group(ArgGroup::new("step")))]
 pub(crate) struct MigrateArgs {
-    /// Where rows go
+    /// The new location of the rows
     #[arg(long, value_name = "LOCATION", value_parser = FromArgument::<Database>(PhantomData), group = "target")]
     to_database: Option<Database>,
-    /// The same from a file, which hides its password from other users
+    /// The same, read from a file: hides a password from other users
     #[arg(long, value_name = "FILE", value_parser = FromFile::<Database>(PhantomData), group = "target", conflicts_with = "to_database")]
     to_database_file: Option<Database>,
-    /// Where photos go
+    /// The new location of the photos
     #[arg(long, value_name = "LOCATION", value_parser = FromArgument::<Blobs>(PhantomData), group = "target")]
     to_blobs: Option<Blobs>,
-    /// Say how much there is to do, and do nothing
+    /// Print what would be copied; write nothing
     #[arg(long, group = "step")]
     dry_run: bool,
-    /// Copy what is left and the database; the service must not run
+    /// Copy the remaining photos and all rows; the service must be stopped
     #[arg(long, group = "step")]
     finish: bool,
-    /// Compare every row and every byte, and write nothing
+    /// Compare every row and every byte; write nothing
     #[arg(long, group = "step")]
     verify: bool,
 }
@@ -56,7 +56,7 @@ enum MigrateError {
 
 impl MigrateArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
-        run_until_signal(self.migrate(config), "The old locations are unchanged; run it again to continue.")
+        run_until_signal(self.migrate(config), "The old locations are unchanged; run it again to resume.")
     }
 
     async fn migrate(self, config: &Config) -> Result<(), MigrateError> {
@@ -65,7 +65,7 @@ impl MigrateArgs {
         let to = InstanceLocation {
             database: self.to_database.or(self.to_database_file).unwrap_or_else(|| from.database.clone()),
             blobs: self.to_blobs.unwrap_or_else(|| from.blobs.clone()),
-            account: from.account.clone(),
+            s3_config: from.s3_config.clone(),
         };
         to.ensure_disjoint(&from)?;
         let progress = Arc::new(ProgressBar::new());
@@ -95,7 +95,7 @@ async fn migrate(
     mode: Mode,
     progress: Arc<ProgressBar>,
 ) -> Result<(), MigrateError> {
-    // Only the last step needs a source that is not written to.
+    // Only the last step copies rows, so only it needs a source that is not written to.
     let source = match mode {
         Mode::Finish => Instance::lock(from).await?,
         Mode::Copy | Mode::Verify => Instance::open_read_only(from).await?,
@@ -109,19 +109,19 @@ async fn migrate(
     progress.finish();
     match mode {
         Mode::Copy if report.photos == 0 => {
-            progress.note("There are no photos to copy. Stop the service, and run this with --finish.");
+            progress.note("There are no photos to copy. Stop the service, then run this with --finish.");
         }
         Mode::Copy => {
-            progress.note(&format!("{}; existing ones were compared byte by byte", copied(&report)));
+            progress.note(&format!("{}; existing copies were compared byte by byte", copied(&report)));
             progress
-                .note("Copy again as often as you like. Then stop the service, and run this with --finish.");
+                .note("Repeat this as often as you like. Then stop the service, and run this with --finish.");
         }
         Mode::Finish => {
             progress.note(&finished(&report));
             if report.orphans > 0 {
                 progress.note(&format!(
-                    "orphans at the destination: {}, deleted perhaps after having been copied; \
-                     `pinhole doctor --fix` with the new settings removes what is an hour old.",
+                    "orphans at the destination: {}, probably deleted after they were copied; \
+                     `pinhole doctor --fix` with the new settings deletes those older than an hour.",
                     count(report.orphans, "photo")
                 ));
             }
@@ -131,7 +131,7 @@ async fn migrate(
             }
         }
         Mode::Verify => progress.note(&format!(
-            "compared: {} and {} are the same in both locations",
+            "compared: {} and {} are identical in both locations",
             count(report.photos, "photo"),
             count(report.rows, "row")
         )),
@@ -143,14 +143,14 @@ fn copied(report: &MigrateReport) -> String {
     format!("{} of {} copied ({})", report.copied, count(report.photos, "photo"), size(report.bytes))
 }
 
-/// Without the parts that were not to be moved.
+/// Omits photos or rows if there were none to migrate.
 fn finished(report: &MigrateReport) -> String {
     let outcome =
-        if report.rows_already_present { "there already, and the same" } else { "imported and compared" };
+        if report.rows_already_present { "already imported, and identical" } else { "imported and compared" };
     let rows = (report.rows > 0).then(|| format!("{} {outcome}", count(report.rows, "row")));
     let photos = (report.photos > 0).then(|| copied(report));
     let parts: Vec<String> = [photos, rows].into_iter().flatten().collect();
-    if parts.is_empty() { "there is nothing to move".to_owned() } else { parts.join("; ") }
+    if parts.is_empty() { "there is nothing to migrate".to_owned() } else { parts.join("; ") }
 }
 
 async fn dry_run(
@@ -170,18 +170,18 @@ async fn dry_run(
         "{} ({}), {}, {}, {}",
         count(plan.photos, "photo"),
         size(plan.bytes),
-        count(plan.counts.users, "member"),
+        count(plan.counts.users, "user"),
         count(plan.counts.posts, "post"),
         count(plan.counts.likes, "like")
     ));
     progress.note(&format!(
-        "{} photos are there already, {} are to be copied ({})",
+        "{} photos already copied, {} to copy ({})",
         plan.already_copied,
         plan.photos - plan.already_copied,
         size(plan.bytes - plan.bytes_already_copied)
     ));
     if target.is_none() {
-        progress.note("there is no database at the destination yet; it will be made");
+        progress.note("the destination has no database yet; it will be created");
     }
     if plan.missing.is_empty() {
         return Ok(());

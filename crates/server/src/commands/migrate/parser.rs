@@ -1,4 +1,4 @@
-//! Parsers for the locations of a migration. Their errors do not repeat the value: it may hold a password.
+//! Parsers for the locations of a migration. Their errors do not quote the value, which may hold a password.
 
 use std::ffi::OsStr;
 use std::marker::PhantomData;
@@ -12,8 +12,8 @@ use clap::error::ErrorKind;
 #[derive(Clone)]
 pub(super) struct FromArgument<T>(pub(super) PhantomData<T>);
 
-/// A value in the file that the argument names: other users of a machine see the arguments of a program, but
-/// not the content of its files.
+/// A value in the file that the argument names: other users can list the arguments of a process, but not read
+/// its files.
 #[derive(Clone)]
 pub(super) struct FromFile<T>(pub(super) PhantomData<T>);
 

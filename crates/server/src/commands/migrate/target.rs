@@ -1,10 +1,10 @@
-//! The destination of a migration: its errors in terms of `migrate`'s flags, and the settings to start it
-//! with.
+//! The destination of a migration: its errors in terms of the flags of `migrate`, and the settings of a
+//! service that runs on it.
 
 use app::OpenError;
 use ops::{InstanceLocation, StorageLocation};
 
-/// Settings as errors name them, and the flags of `migrate` for the same.
+/// Settings as `OpenError` names them, and the corresponding flags of `migrate`.
 const FLAGS: [(&str, &str); 7] = [
     ("--data-dir or PINHOLE_DATA_DIR", "--to-database or --to-blobs"),
     ("--data-dir, --database-url or their variables", "--to-database"),
@@ -15,11 +15,11 @@ const FLAGS: [(&str, &str); 7] = [
     ("PINHOLE_BLOBS_URL", "--to-blobs"),
 ];
 
-/// The first line is kept; the advice after it names the flags that were given.
+/// The error message, with settings replaced by flags of `migrate` in the advice after the first line.
 pub(super) fn message(error: &OpenError) -> String {
     if let OpenError::Missing(cause) = error {
         return format!(
-            "{cause} yet\nRun this without --verify, or with --finish when the service is stopped."
+            "{cause} yet\nRun this without --verify, or with --finish once the service is stopped."
         );
     }
     let message = error.to_string();
@@ -28,8 +28,8 @@ pub(super) fn message(error: &OpenError) -> String {
     format!("{what}\n{advice}")
 }
 
-/// The settings of a service that runs there. The URL of a database may hold a password, so it is not
-/// repeated.
+/// The settings of a service that runs on the destination. The URL of a database may hold a password, so it
+/// is not printed.
 pub(super) fn settings(location: &InstanceLocation) -> Vec<String> {
     let data_dir = |path: &std::path::Path| format!("PINHOLE_DATA_DIR={}", path.display());
     let mut settings = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn settings(location: &InstanceLocation) -> Vec<String> {
         (StorageLocation::Folder(path), StorageLocation::Url(_)) => settings.push(data_dir(path)),
         (StorageLocation::Folder(photos), StorageLocation::Folder(rows)) if photos != rows => {
             settings.push(format!(
-                "once {} has been moved to {}",
+                "after moving {} to {}",
                 photos.join("photos").display(),
                 rows.join("photos").display()
             ));
@@ -56,25 +56,25 @@ pub(super) fn settings(location: &InstanceLocation) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use app::Account;
+    use app::S3Config;
 
     use super::*;
 
     fn location(database: &str, blobs: &str) -> InstanceLocation {
         let (database, blobs) = (database.parse().unwrap(), blobs.parse().unwrap());
-        InstanceLocation { database, blobs, account: Account::default() }
+        InstanceLocation { database, blobs, s3_config: S3Config::default() }
     }
 
     #[test]
-    fn every_pair_of_locations_has_its_settings() {
+    fn the_settings_of_every_pair_of_locations_are_listed() {
         let db = "postgres://ada:s3cret@db/pinhole";
-        let told = "PINHOLE_DATABASE_URL=…   the URL of pinhole on db:5432";
+        let database_url = "PINHOLE_DATABASE_URL=…   the URL of pinhole on db:5432";
         for (database, blobs, expected) in [
-            (db, "s3://bucket", vec![told, "PINHOLE_BLOBS_URL=s3://bucket"]),
-            (db, "/new", vec![told, "PINHOLE_DATA_DIR=/new"]),
+            (db, "s3://bucket", vec![database_url, "PINHOLE_BLOBS_URL=s3://bucket"]),
+            (db, "/new", vec![database_url, "PINHOLE_DATA_DIR=/new"]),
             ("/new", "s3://bucket", vec!["PINHOLE_DATA_DIR=/new", "PINHOLE_BLOBS_URL=s3://bucket"]),
             ("/new", "/new", vec!["PINHOLE_DATA_DIR=/new"]),
-            ("/new", "/old", vec!["PINHOLE_DATA_DIR=/new", "once /old/photos has been moved to /new/photos"]),
+            ("/new", "/old", vec!["PINHOLE_DATA_DIR=/new", "after moving /old/photos to /new/photos"]),
         ] {
             assert_eq!(settings(&location(database, blobs)), expected, "{database} {blobs}");
         }
@@ -85,7 +85,7 @@ mod tests {
         let locked = OpenError::Locked { path: "--data-dir".into() };
         let message = message(&locked);
         let (what, advice) = message.split_once('\n').unwrap();
-        assert!(what.ends_with("--data-dir"), "a folder of any name: {what}");
+        assert!(what.ends_with("--data-dir"), "a path is not replaced: {what}");
         assert!(advice.contains("--to-database or --to-blobs") && !advice.contains("--data-dir"), "{advice}");
     }
 }

@@ -1,4 +1,4 @@
-//! The address of the client, behind the proxies that are trusted.
+//! The extractor of the client's IP address, as trusted proxies forward it.
 
 use std::convert::Infallible;
 use std::net::IpAddr;

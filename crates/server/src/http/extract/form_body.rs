@@ -1,4 +1,5 @@
-//! The form of an operation, before its body is read: handlers first check whether the caller may send it.
+//! The extractor of a form body. It does not read the body: handlers first check whether the caller may send
+//! it.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
@@ -8,20 +9,21 @@ use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
 use utoipa::ToSchema;
 
-use crate::http::form::{Form, FormError};
+use crate::http::form::{FormData, FormError};
 use crate::http::openapi::{Argument, Entry};
 use crate::http::state::Http;
 
-/// A form as the OpenAPI document shows it.
+/// The parameters of a form, for the OpenAPI document and for the reader of the body.
 pub(crate) trait FormSchema: ToSchema {
-    /// The names of its text parameters.
+    /// The names of the text parameters.
     const TEXT: &'static [&'static str];
-    /// Whether it has a file named `photo` besides.
+    /// Whether the form also has a file parameter named `photo`.
     const HAS_PHOTO: bool = false;
     /// Whether a request without a body is an error.
     const IS_REQUIRED: bool = true;
 }
 
+/// A form body that has not been read yet.
 pub(crate) struct FormBody<T> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
@@ -29,9 +31,9 @@ pub(crate) struct FormBody<T> {
 }
 
 impl<T: FormSchema> FormBody<T> {
-    /// Reads a form without a file.
-    pub(crate) async fn read(self, http: &Http) -> Result<Form, FormError> {
-        http.form(&self.headers, self.body, T::TEXT).await
+    /// Reads a form that has no file parameter.
+    pub(crate) async fn read(self, http: &Http) -> Result<FormData, FormError> {
+        http.read_form(&self.headers, self.body, T::TEXT).await
     }
 }
 

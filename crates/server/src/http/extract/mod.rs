@@ -1,4 +1,5 @@
-//! Extractors: what handlers take from a request. Each describes itself for the OpenAPI document.
+//! Extractors (axum's `FromRequest`): the arguments of handlers. Each adds its parameters and errors to the
+//! OpenAPI document.
 
 pub(super) mod client_address;
 pub(super) mod form_body;

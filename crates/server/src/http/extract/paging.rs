@@ -1,4 +1,4 @@
-//! The paging parameters of every list of posts.
+//! The pagination parameters of lists of posts: `limit`, `offset` and `after`.
 
 use std::convert::Infallible;
 
@@ -9,8 +9,8 @@ use utoipa::openapi::path::ParameterIn;
 use crate::http::openapi::{Argument, Entry, integer, parameter, string};
 use crate::http::state::Http;
 
-/// The head of a request for a page of posts. Its query is parsed when the list is known to exist: a missing
-/// one is reported first.
+/// The head of a request for a page of posts. The handler parses its query after it has looked up the list,
+/// so that a 404 takes precedence over a 400.
 pub(crate) struct PageHead(pub(crate) Parts);
 
 impl FromRequest<Http> for PageHead {
@@ -26,10 +26,10 @@ impl Argument for PageHead {
         let limit = integer().minimum(Some(1)).examples([20]);
         let offset = integer().minimum(Some(0)).examples([0]);
         let after =
-            "A position in the list, taken from `paging.next`; `offset` then only counts on in the next link";
+            "A cursor from `paging.next`. With it, `offset` only affects the `offset` of the next link";
         for (name, about, schema) in [
-            ("limit", "Posts on a page: 20 by default; more than 100 counts as 100", limit),
-            ("offset", "How many of the newest posts to skip", offset),
+            ("limit", "Posts per page, 20 by default; values above 100 mean 100", limit),
+            ("offset", "The number of newest posts to skip", offset),
             ("after", after, string()),
         ] {
             entry.parameter(parameter(name, ParameterIn::Query, about, schema));

@@ -1,4 +1,4 @@
-//! Ids and names in addresses. What is neither names nothing: 404.
+//! Extractors of path parameters: ids and usernames. A malformed one gets 404, like one that does not exist.
 
 use std::str::FromStr;
 
@@ -14,28 +14,28 @@ use crate::http::state::Http;
 
 pub(crate) struct PathId<T>(pub(crate) T);
 
-/// What a path can identify: its parameter, and the error where nothing matches.
-pub(crate) trait Named: FromStr + Send {
-    const PARAMETER: &'static str;
-    const ABOUT: &'static str;
-    const MISSING: &'static str;
+/// A type that identifies a resource in a path: its parameter in the OpenAPI document, and its 404 message.
+pub(crate) trait PathParameter: FromStr + Send {
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+    const NOT_FOUND: &'static str;
     fn schema() -> ObjectBuilder;
 }
 
-impl Named for PostId {
-    const PARAMETER: &'static str = "post_id";
-    const ABOUT: &'static str = "The id of the post";
-    const MISSING: &'static str = "there is no such post";
+impl PathParameter for PostId {
+    const NAME: &'static str = "post_id";
+    const DESCRIPTION: &'static str = "The id of the post";
+    const NOT_FOUND: &'static str = "there is no such post";
 
     fn schema() -> ObjectBuilder {
         integer().minimum(Some(1)).examples([42])
     }
 }
 
-impl Named for Username {
-    const PARAMETER: &'static str = "username";
-    const ABOUT: &'static str = "The name of the user";
-    const MISSING: &'static str = "there is no such user";
+impl PathParameter for Username {
+    const NAME: &'static str = "username";
+    const DESCRIPTION: &'static str = "The username, in any case";
+    const NOT_FOUND: &'static str = "there is no such user";
 
     fn schema() -> ObjectBuilder {
         string()
@@ -46,10 +46,10 @@ impl Named for Username {
     }
 }
 
-impl Named for PhotoId {
-    const PARAMETER: &'static str = "photo_id";
-    const ABOUT: &'static str = "The id of the photo";
-    const MISSING: &'static str = "there is no such photo";
+impl PathParameter for PhotoId {
+    const NAME: &'static str = "photo_id";
+    const DESCRIPTION: &'static str = "The id of the photo";
+    const NOT_FOUND: &'static str = "there is no such photo";
 
     fn schema() -> ObjectBuilder {
         let format = SchemaFormat::Custom("uuid".to_owned());
@@ -57,24 +57,25 @@ impl Named for PhotoId {
     }
 }
 
-impl<T: Named> FromRequestParts<Http> for PathId<T> {
+impl<T: PathParameter> FromRequestParts<Http> for PathId<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
-        let missing = || ApiError::not_found(T::MISSING);
-        let Path(raw) = Path::<String>::from_request_parts(parts, http).await.map_err(|_| missing())?;
-        raw.parse().map(Self).map_err(|_| missing())
+        let not_found = || ApiError::not_found(T::NOT_FOUND);
+        let Path(raw) = Path::<String>::from_request_parts(parts, http).await.map_err(|_| not_found())?;
+        raw.parse().map(Self).map_err(|_| not_found())
     }
 }
 
-impl<T: Named> Argument for PathId<T> {
+impl<T: PathParameter> Argument for PathId<T> {
     fn describe(entry: &mut Entry) {
-        entry.parameter(parameter(T::PARAMETER, ParameterIn::Path, T::ABOUT, T::schema()));
-        entry.error(404, T::MISSING);
+        entry.parameter(parameter(T::NAME, ParameterIn::Path, T::DESCRIPTION, T::schema()));
+        entry.error(404, T::NOT_FOUND);
     }
 }
 
-/// The path of an image. Its size is parsed after the photo is found: a missing photo is reported first.
+/// The path of an image. The handler parses the size after it has looked up the photo, so that a 404 takes
+/// precedence over a 400.
 pub(crate) struct ImagePath {
     pub(crate) photo: PhotoId,
     pub(crate) size: String,
@@ -84,10 +85,10 @@ impl FromRequestParts<Http> for ImagePath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
-        let missing = || ApiError::not_found(PhotoId::MISSING);
+        let not_found = || ApiError::not_found(PhotoId::NOT_FOUND);
         let segments = Path::<(String, String)>::from_request_parts(parts, http).await;
-        let Path((photo, size)) = segments.map_err(|_| missing())?;
-        Ok(Self { photo: photo.parse().map_err(|_| missing())?, size })
+        let Path((photo, size)) = segments.map_err(|_| not_found())?;
+        Ok(Self { photo: photo.parse().map_err(|_| not_found())?, size })
     }
 }
 
@@ -96,9 +97,9 @@ impl Argument for ImagePath {
         PathId::<PhotoId>::describe(entry);
         for name in ["width", "height"] {
             let pixels = integer().minimum(Some(1)).maximum(Some(2048)).examples([512]);
-            let about = "Pixels; width and height are equal";
+            let about = "In pixels; width and height must be equal";
             entry.parameter(parameter(name, ParameterIn::Path, about, pixels));
         }
-        entry.error(400, "Width and height are not two equal numbers from 1 to 2048");
+        entry.error(400, "Width and height are not two equal integers from 1 to 2048");
     }
 }

@@ -1,4 +1,4 @@
-//! The user who sends a request.
+//! The extractors that authenticate a request by its session cookie or bearer token.
 
 use axum::extract::FromRequestParts;
 use http::HeaderMap;
@@ -12,7 +12,7 @@ use crate::http::state::Http;
 /// The caller of an operation that requires a session.
 pub(crate) struct RequiredSession(pub(crate) app::Caller);
 
-/// The caller of an operation that anyone may use. An expired session counts as none.
+/// The caller of an operation that needs no session. A session that is invalid or expired counts as none.
 pub(crate) struct OptionalSession(pub(crate) Option<app::Caller>);
 
 impl FromRequestParts<Http> for RequiredSession {
@@ -52,7 +52,7 @@ impl RequiredSession {
 
 impl OptionalSession {
     pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, ApiError> {
-        match credential(headers, http.cookie.name).and_then(|text| text.parse().ok()) {
+        match credential(headers, http.session_cookie.name).and_then(|text| text.parse().ok()) {
             Some(token) => Ok(Self(http.app.authenticate(&token).await?)),
             None => Ok(Self(None)),
         }

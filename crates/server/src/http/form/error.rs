@@ -1,4 +1,4 @@
-//! Errors of a form.
+//! The reasons why a form body is rejected.
 
 #[derive(Debug)]
 pub(crate) enum FormError {

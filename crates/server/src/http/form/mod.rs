@@ -1,28 +1,28 @@
-//! Form parameters, in either encoding, on any operation.
+//! Form bodies: `application/x-www-form-urlencoded` and `multipart/form-data`, which every operation accepts.
 
+mod body_reader;
 mod error;
 mod multipart;
-mod source;
 
 use axum::body::Body;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 
+pub(crate) use body_reader::BodyLimits;
+use body_reader::BodyReader;
 pub(crate) use error::FormError;
 use multipart::Multipart;
-pub(crate) use source::BodyLimits;
-use source::Source;
 
-/// The longest text parameter we look at; longer than any rule allows.
-const MAX_TEXT: usize = 64 * 1024;
+/// The longest text parameter that is read, in bytes; the validation of each parameter allows less.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// The parameters an operation knows; all others are ignored.
-pub(crate) struct Form {
+/// The text parameters of a form, by name. Parameters that the operation does not know are not stored.
+pub(crate) struct FormData {
     fields: Vec<(&'static str, Vec<u8>)>,
 }
 
-impl Form {
-    /// Reads the `known` parameters; a file among them goes to `file` as it arrives.
+impl FormData {
+    /// Reads the `known` parameters; the content of the file parameter is streamed to `file`.
     pub(crate) async fn read(
         headers: &HeaderMap,
         body: Body,
@@ -30,33 +30,32 @@ impl Form {
         known: &[&'static str],
         file: &mut impl FileSink,
     ) -> Result<Self, FormError> {
-        let mut source = Source::new(body, limits);
+        let mut body = BodyReader::new(body, limits);
         let mut form = Self { fields: Vec::new() };
         match Encoding::of(headers)? {
-            Encoding::Url => form.read_urlencoded(&source.collect().await?, known, file).await?,
+            Encoding::UrlEncoded => form.read_urlencoded(&body.collect().await?, known, file).await?,
             Encoding::Multipart(boundary) => {
-                form.read_multipart(Multipart::new(source, &boundary), known, file).await?;
+                form.read_multipart(Multipart::new(body, &boundary), known, file).await?;
             }
-            // Without a body there is nothing whose type could be wrong.
-            Encoding::Other if source.next().await?.is_some() => return Err(FormError::UnsupportedMediaType),
+            // Any other Content-Type is accepted for an empty body, which is a form without parameters.
+            Encoding::Other if body.next_chunk().await?.is_some() => {
+                return Err(FormError::UnsupportedMediaType);
+            }
             Encoding::Other => {}
         }
         Ok(form)
     }
 
-    /// The first value given for a parameter.
+    /// Takes the value of a parameter out of the form; `None` when it was not sent.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, FormError> {
-        let Some(at) = self.fields.iter().position(|(field, _)| *field == name) else { return Ok(None) };
-        let (_, value) = self.fields.swap_remove(at);
-        if value.len() > MAX_TEXT {
-            return Err(FormError::InvalidParameter(
-                name,
-                format!("{name} is too long: it has more than 64 KiB"),
-            ));
+        let Some(index) = self.fields.iter().position(|(field, _)| *field == name) else { return Ok(None) };
+        let (_, value) = self.fields.swap_remove(index);
+        if value.len() > MAX_TEXT_BYTES {
+            return Err(FormError::InvalidParameter(name, format!("{name} is longer than 64 KiB")));
         }
         match String::from_utf8(value) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(FormError::InvalidParameter(name, format!("{name} is not UTF-8 text"))),
+            Err(_) => Err(FormError::InvalidParameter(name, format!("{name} is not valid UTF-8"))),
         }
     }
 
@@ -76,12 +75,12 @@ impl Form {
                 Some(at) => (&pair[..at], &pair[at + 1..]),
                 None => (pair, &[][..]),
             };
-            let (name, value) = (decoded(name), decoded(value));
+            let (name, value) = (percent_decode(name), percent_decode(value));
             if name == file.name().as_bytes() {
                 if file.begin() {
                     file.write(&value).await?;
                 }
-            } else if let Some(name) = self.wanted(&name, known) {
+            } else if let Some(name) = self.unset_parameter(&name, known) {
                 self.fields.push((name, value));
             }
         }
@@ -101,12 +100,12 @@ impl Form {
                         file.write(&chunk).await?;
                     }
                 }
-            } else if let Some(name) = self.wanted(name.as_bytes(), known) {
+            } else if let Some(name) = self.unset_parameter(name.as_bytes(), known) {
                 let mut value = Vec::new();
                 while let Some(chunk) = parts.chunk().await? {
-                    // One byte more than allowed is enough to know.
-                    let room = (MAX_TEXT + 1).saturating_sub(value.len());
-                    value.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                    // One byte more than the limit is stored, so that `text` detects the excess.
+                    let remaining = (MAX_TEXT_BYTES + 1).saturating_sub(value.len());
+                    value.extend_from_slice(&chunk[..chunk.len().min(remaining)]);
                 }
                 self.fields.push((name, value));
             }
@@ -114,28 +113,28 @@ impl Form {
         Ok(())
     }
 
-    /// A known parameter that has not been given yet: of a repeated one, the first counts.
-    fn wanted(&self, name: &[u8], known: &[&'static str]) -> Option<&'static str> {
+    /// The known parameter of this name, unless it is already set: the first value of a repeated one counts.
+    fn unset_parameter(&self, name: &[u8], known: &[&'static str]) -> Option<&'static str> {
         let name = known.iter().copied().find(|known| known.as_bytes() == name)?;
         self.fields.iter().all(|(field, _)| *field != name).then_some(name)
     }
 }
 
-/// Where the file of a form goes.
+/// The destination of a form's file parameter.
 pub(crate) trait FileSink {
-    /// The parameter that is a file.
+    /// The name of the file parameter.
     fn name(&self) -> &'static str;
-    /// The file begins; `false` if it has been here before.
+    /// Called at the start of each file; `false` skips its content, because an earlier one counts.
     fn begin(&mut self) -> bool;
     async fn write(&mut self, chunk: &[u8]) -> Result<(), FormError>;
 }
 
-/// For forms without one.
+/// The sink of forms without a file parameter.
 pub(crate) struct NoFile;
 
 impl FileSink for NoFile {
     fn name(&self) -> &'static str {
-        // Whoever sends a parameter of this name does not get it read.
+        // Matches no parameter of the API; one that a client names so is skipped.
         "\0"
     }
 
@@ -153,7 +152,8 @@ pub(crate) fn is_multipart(headers: &HeaderMap) -> bool {
 }
 
 enum Encoding {
-    Url,
+    UrlEncoded,
+    /// With its boundary.
     Multipart(String),
     Other,
 }
@@ -167,9 +167,9 @@ impl Encoding {
         if empty {
             Ok(Self::Other)
         } else if media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-            Ok(Self::Url)
+            Ok(Self::UrlEncoded)
         } else if media_type.eq_ignore_ascii_case("multipart/form-data") {
-            let missing = || FormError::Malformed("the Content-Type names no boundary".into());
+            let missing = || FormError::Malformed("the Content-Type has no boundary parameter".into());
             Ok(Self::Multipart(multipart::boundary(content_type).ok_or_else(missing)?))
         } else {
             Ok(Self::Other)
@@ -177,16 +177,16 @@ impl Encoding {
     }
 }
 
-/// Undoes percent-encoding and `+` for a blank, byte by byte: a file need not be text.
-fn decoded(raw: &[u8]) -> Vec<u8> {
-    let blanks: Vec<u8> = raw.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-    percent_encoding::percent_decode(&blanks).collect()
+/// Decodes percent-encoding, and `+` as a space. The result is bytes, since a file need not be text.
+fn percent_decode(raw: &[u8]) -> Vec<u8> {
+    let spaces: Vec<u8> = raw.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    percent_encoding::percent_decode(&spaces).collect()
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn percent_decoding_is_lenient_and_byte_exact() {
+    fn percent_decoding_keeps_invalid_escapes_and_non_utf8_bytes() {
         for (raw, decoded) in [
             (&b"plain"[..], &b"plain"[..]),
             (b"a+b%20c", b"a b c"),
@@ -194,7 +194,7 @@ mod tests {
             (b"100%", b"100%"),
             (b"%zz%2", b"%zz%2"),
         ] {
-            assert_eq!(super::decoded(raw), decoded);
+            assert_eq!(super::percent_decode(raw), decoded);
         }
     }
 }

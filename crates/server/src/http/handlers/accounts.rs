@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use app::Client;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -19,10 +20,12 @@ use crate::http::state::Http;
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents the form")]
 pub(crate) struct Credentials {
-    /// 1 to 64 of the letters a to z, digits and `_ . - @ +`.
+    /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
+    /// unique regardless of case.
     #[schema(example = "ada", min_length = 1, max_length = 64, pattern = r"^[A-Za-z0-9_.@+-]{1,64}$")]
     username: String,
-    /// 6 to 256 bytes of UTF-8, which may be fewer characters; an operator may set another minimum.
+    /// 8 to 256 bytes in UTF-8. A new password may be neither the username nor one of the 10,000 most common
+    /// ones. The operator may set another minimum and allow common ones.
     #[schema(example = "correct horse", format = Password)]
     password: String,
 }
@@ -31,27 +34,27 @@ impl FormSchema for Credentials {
     const TEXT: &'static [&'static str] = &["username", "password"];
 }
 
-/// The two ways to a new session.
+/// The two operations that start a session.
 #[derive(Clone, Copy)]
-enum Entry {
+enum AuthOperation {
     Join,
     Login,
 }
 
 pub(crate) async fn join(
     State(http): State<Http>,
-    ClientAddress(from): ClientAddress,
+    ClientAddress(client): ClientAddress,
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
-    start_session(&http, Entry::Join, from, form).await
+    start_session(&http, AuthOperation::Join, client, form).await
 }
 
 pub(crate) async fn login(
     State(http): State<Http>,
-    ClientAddress(from): ClientAddress,
+    ClientAddress(client): ClientAddress,
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
-    start_session(&http, Entry::Login, from, form).await
+    start_session(&http, AuthOperation::Login, client, form).await
 }
 
 pub(crate) async fn logout(
@@ -59,7 +62,7 @@ pub(crate) async fn logout(
     RequiredSession(caller): RequiredSession,
 ) -> Result<impl IntoResponse, ApiError> {
     http.app.logout(&caller).await?;
-    Ok(([http.cookie.clear_cookie()], json(StatusCode::OK, &Empty {})))
+    Ok(([http.session_cookie.clear_cookie()], json(StatusCode::OK, &Empty {})))
 }
 
 pub(crate) async fn me(RequiredSession(caller): RequiredSession) -> Response {
@@ -68,30 +71,32 @@ pub(crate) async fn me(RequiredSession(caller): RequiredSession) -> Response {
 
 async fn start_session(
     http: &Http,
-    entry: Entry,
-    from: IpAddr,
+    operation: AuthOperation,
+    client: IpAddr,
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
     let mut form = form.read(http).await?;
     let (username, password) = (form.required("username")?, form.required("password")?);
-    let now = http.clock.now();
-    let attempt = match entry {
-        Entry::Join => http.limits.join(from, now)?,
-        Entry::Login => http.limits.login(&username, from, now)?,
+    let attempt = match operation {
+        AuthOperation::Join => http.rate_limits.join(client, &http.clock)?,
+        AuthOperation::Login => http.rate_limits.login(&username, client, &http.clock)?,
     };
-    let _permit = http.limits.hashing(from)?;
-    let (status, session) = match entry {
-        Entry::Join => (StatusCode::CREATED, http.app.join(&username, password).await),
-        Entry::Login => (StatusCode::OK, http.app.login(&username, password).await),
+    let anonymous = Client::anonymous(client);
+    let (status, session) = match operation {
+        AuthOperation::Join => (StatusCode::CREATED, http.app.join(anonymous, &username, password).await),
+        AuthOperation::Login => (StatusCode::OK, http.app.login(anonymous, &username, password).await),
     };
-    // An attempt counts where it created an account or guessed a wrong password; internal errors do not.
-    let counts = match entry {
-        Entry::Join => session.is_ok(),
-        Entry::Login => matches!(session, Err(app::Error::WrongCredentials)),
+    // A join counts towards its rate limit if it created an account, a login if the username or the password
+    // was wrong; any other result is refunded when `attempt` is dropped.
+    let counts = match operation {
+        AuthOperation::Join => session.is_ok(),
+        AuthOperation::Login => matches!(session, Err(app::Error::WrongCredentials)),
     };
-    if !counts {
-        attempt.refund();
+    if counts {
+        attempt.count();
     }
     let session = session?;
-    Ok((http.cookie.set_cookie(&session.token), json(status, &User::from(&session.user))).into_response())
+    http.rate_limits.remember_network(&username, client);
+    let headers = http.session_cookie.set_cookie(&session.token);
+    Ok((headers, json(status, &User::from(&session.user))).into_response())
 }

@@ -1,4 +1,4 @@
-//! The contract, for programs at `/openapi.json` and for people at `/docs`.
+//! The API reference: the OpenAPI document at `/openapi.json`, and Swagger UI at `/docs/`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,8 +12,9 @@ use crate::http::error::ApiError;
 use crate::http::json::json_bytes;
 use crate::http::state::Http;
 
-/// Swagger UI has inline styles; everything else comes from this server alone.
-const POLICY: HeaderValue = HeaderValue::from_static(
+/// The Content-Security-Policy of Swagger UI: it needs inline styles, and all other resources come from this
+/// server.
+const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
      connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 );
@@ -26,7 +27,7 @@ pub(crate) async fn openapi(State(http): State<Http>) -> Response {
 }
 
 pub(crate) async fn redirect() -> impl IntoResponse {
-    ([(CONTENT_SECURITY_POLICY, POLICY)], Redirect::to("/docs/"))
+    ([(CONTENT_SECURITY_POLICY, CSP)], Redirect::to("/docs/"))
 }
 
 pub(crate) async fn index() -> Result<Response, ApiError> {
@@ -39,14 +40,14 @@ pub(crate) async fn asset(Path(path): Path<String>) -> Result<Response, ApiError
 
 fn swagger_ui(path: &str) -> Result<Response, ApiError> {
     let file = serve(path, CONFIG.clone()).map_err(|error| {
-        tracing::error!(%error, "Swagger UI could not be configured");
+        tracing::error!(%error, "Swagger UI failed to serve its configuration");
         ApiError::internal()
     })?;
-    let file = file.ok_or_else(|| ApiError::of_status(StatusCode::NOT_FOUND))?;
+    let file = file.ok_or_else(|| ApiError::from_status(StatusCode::NOT_FOUND))?;
     let mut response = ([(CONTENT_TYPE, file.content_type)], file.bytes).into_response();
     if file.gzpipped {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, POLICY);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, CSP);
     Ok(response)
 }

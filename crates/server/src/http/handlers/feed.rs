@@ -1,4 +1,4 @@
-//! The feed and its pages.
+//! The feed: pagination, and the cached first page.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use model::{Anchor, FeedStart, Limit, Whose};
+use model::{AuthorFilter, Cursor, FeedStart, Limit};
 
 use crate::http::error::ApiError;
 use crate::http::extract::paging::PageHead;
@@ -15,7 +15,7 @@ use crate::http::extract::session::OptionalSession;
 use crate::http::json::json_bytes;
 use crate::http::middleware::addresses::Head;
 use crate::http::post_json::PostJson;
-use crate::http::response_cache::FirstPage;
+use crate::http::response_cache::FirstPageKey;
 use crate::http::state::Http;
 
 pub(crate) async fn feed(
@@ -26,7 +26,7 @@ pub(crate) async fn feed(
     Ok(json_bytes(StatusCode::OK, read(&http, (&parts).into(), caller.as_ref()).await?))
 }
 
-/// The page of the feed that a request asks for, as JSON.
+/// The requested page of the feed as JSON.
 pub(crate) async fn read(
     http: &Http,
     head: Head<'_>,
@@ -36,22 +36,22 @@ pub(crate) async fn read(
     if query.is_first_page() && http.responses.is_enabled() {
         return first_page(http, head, caller, query).await;
     }
-    // Boxed: what a first page does not need must not make its future larger.
-    Box::pin(page(http, head, caller, Whose::Everyones, "/feed", query)).await
+    // Boxed, so that this future does not enlarge that of a first page, which is the more frequent request.
+    Box::pin(page(http, head, caller, AuthorFilter::Any, "/feed", query)).await
 }
 
-/// The newest posts: encoded once for all readers, until a change invalidates them.
+/// The newest posts, from the response cache: encoded once for all callers, until a change invalidates them.
 async fn first_page(
     http: &Http,
     head: Head<'_>,
     caller: Option<&app::Caller>,
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let base = http.addresses.base_url(head);
-    let key = FirstPage { limit: query.limit_as_sent.clone(), base: base.clone() };
+    let base_url = http.addresses.base_url(head);
+    let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone() };
     let fill = async || {
-        let page = http.app.feed(None, Whose::Everyones, FeedStart::Offset(0), query.limit).await?;
-        Ok::<_, ApiError>(Arc::new(query.encode(&page, &base, "/feed")))
+        let page = http.app.feed(None, AuthorFilter::Any, FeedStart::Offset(0), query.limit).await?;
+        Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
     };
     let page = http.responses.first_pages.get_or_fill(key, fill).await?;
     match (caller, page.oldest()) {
@@ -63,27 +63,28 @@ async fn first_page(
     }
 }
 
-/// A page of posts as JSON; `path` is where the next one is found.
+/// A page of posts as JSON; `path` is the path of the next page.
 pub(crate) async fn page(
     http: &Http,
     head: Head<'_>,
     caller: Option<&app::Caller>,
-    whose: Whose,
+    authors: AuthorFilter,
     path: &str,
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
     let start = query.after.map_or(FeedStart::Offset(query.offset), FeedStart::After);
-    let page = http.app.feed(caller, whose, start, query.limit).await?;
+    let page = http.app.feed(caller, authors, start, query.limit).await?;
     Ok(query.encode(&page, &http.addresses.base_url(head), path).bytes())
 }
 
-/// The paging parameters of a list of posts.
+/// The pagination parameters of a list of posts.
 pub(crate) struct FeedQuery {
     limit: Limit,
-    /// Digits only, so it can go into a link as it is.
+    /// The `limit` parameter as the client sent it. It consists of digits, so the next link repeats it
+    /// unescaped.
     limit_as_sent: Option<String>,
     offset: u64,
-    after: Option<Anchor>,
+    after: Option<Cursor>,
 }
 
 impl FeedQuery {
@@ -91,14 +92,14 @@ impl FeedQuery {
         self.offset == 0 && self.after.is_none()
     }
 
-    /// A page with the address of the next one.
-    fn encode(&self, page: &model::FeedPage, base: &str, path: &str) -> PostJson {
-        let next = page.next.map(|anchor| {
+    /// A page with the URL of the next page.
+    fn encode(&self, page: &model::FeedPage, base_url: &str, path: &str) -> PostJson {
+        let next = page.next.map(|cursor| {
             let offset = self.offset.saturating_add(page.posts.len() as u64);
             let default_limit = self.limit.get().to_string();
             let limit = self.limit_as_sent.as_deref().unwrap_or(&default_limit);
-            let (offset, after) = (offset.to_string(), anchor.to_string());
-            [base, path, "?limit=", limit, "&offset=", &offset, "&after=", &after].concat()
+            let (offset, after) = (offset.to_string(), cursor.to_string());
+            [base_url, path, "?limit=", limit, "&offset=", &offset, "&after=", &after].concat()
         });
         PostJson::page(page, next.as_deref())
     }
@@ -106,15 +107,16 @@ impl FeedQuery {
     pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {
         let (mut limit, mut offset, mut after) = (None, None, None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let first = match &*name {
+            let parameter = match &*name {
                 "limit" => &mut limit,
                 "offset" => &mut offset,
                 "after" => &mut after,
                 _ => continue,
             };
-            first.get_or_insert(value);
+            // The first value of a repeated parameter counts.
+            parameter.get_or_insert(value);
         }
-        let invalid = |name| move |rule: model::Invalid| ApiError::invalid(name, rule.0);
+        let invalid = |name| move |rule: model::ValidationError| ApiError::invalid(name, rule.0);
         Ok(Self {
             limit: limit.as_deref().map_or(Ok(Limit::default()), str::parse).map_err(invalid("limit"))?,
             limit_as_sent: limit.map(Cow::into_owned),
@@ -124,7 +126,7 @@ impl FeedQuery {
     }
 }
 
-/// An offset beyond all numbers is beyond all posts as well.
+/// An offset that overflows is beyond all posts, so it is clamped rather than rejected.
 fn parse_offset(raw: &str) -> Result<u64, ApiError> {
     if raw.is_empty() || !raw.bytes().all(|b| b.is_ascii_digit()) {
         return Err(ApiError::invalid("offset", "offset must be 0 or a positive whole number"));

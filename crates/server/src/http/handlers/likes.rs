@@ -13,7 +13,7 @@ use crate::http::json::{EMPTY, json_bytes};
 use crate::http::state::Http;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum LikeAction {
     Like,
     Unlike,
 }
@@ -23,7 +23,7 @@ pub(crate) async fn like(
     caller: RequiredSession,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, ApiError> {
-    let (status, json) = apply(&http, &caller, id, Change::Like).await?;
+    let (status, json) = apply(&http, &caller, id, LikeAction::Like).await?;
     Ok(json_bytes(status, json))
 }
 
@@ -32,7 +32,7 @@ pub(crate) async fn unlike(
     caller: RequiredSession,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, ApiError> {
-    let (status, json) = apply(&http, &caller, id, Change::Unlike).await?;
+    let (status, json) = apply(&http, &caller, id, LikeAction::Unlike).await?;
     Ok(json_bytes(status, json))
 }
 
@@ -40,14 +40,14 @@ pub(crate) async fn apply(
     http: &Http,
     RequiredSession(caller): &RequiredSession,
     id: PostId,
-    change: Change,
+    action: LikeAction,
 ) -> Result<(StatusCode, Bytes), ApiError> {
-    match change {
-        Change::Like => {
+    match action {
+        LikeAction::Like => {
             http.app.like(caller, id).await?;
             Ok((StatusCode::CREATED, EMPTY))
         }
-        Change::Unlike => {
+        LikeAction::Unlike => {
             http.app.unlike(caller, id).await?;
             Ok((StatusCode::OK, EMPTY))
         }

@@ -1,4 +1,4 @@
-//! The handlers: one file for each noun of the API.
+//! The handlers of the API: one module for each kind of resource.
 
 pub(super) mod accounts;
 pub(super) mod docs;

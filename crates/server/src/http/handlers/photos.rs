@@ -1,6 +1,6 @@
-//! Photos as square images.
+//! Photos as square images: content negotiation, and conditional requests by ETag (`If-None-Match`).
 
-use app::{App, Image, OutputFormat, Picture};
+use app::{App, Client, Image, OutputFormat, PhotoHandle};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -9,80 +9,86 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use model::Size;
 
 use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::path::ImagePath;
 use crate::http::state::Http;
 
-const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+/// An image never changes: its URL contains the id of an immutable photo.
+const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
 pub(crate) async fn image(
     State(http): State<Http>,
+    ClientAddress(client): ClientAddress,
     path: ImagePath,
     request: Request,
 ) -> Result<Response, ApiError> {
     let photo = http.app.photo(path.photo).await?;
-    let size: Size = path.size.parse().map_err(|rule: model::Invalid| ApiError::bad_size(rule.0))?;
-    let found = find(&http, &photo, size, request.headers()).await?;
-    let status = found.status();
-    let Found { head, image } = found;
+    let size: Size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
+    let response = image_response(&http, Client::anonymous(client), &photo, size, request.headers()).await?;
+    let status = response.status();
+    let ImageResponse { headers, image } = response;
     Ok(match image {
-        Some(image) => (status, head, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
-        None => (status, head).into_response(),
+        Some(image) => (status, headers, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
+        None => (status, headers).into_response(),
     })
 }
 
-/// An image with what is said about it; without one, the caller has these bytes already.
-pub(crate) struct Found {
-    pub(crate) head: HeaderMap,
+/// The response to a request for an image. Without an image it is a 304: the client has the current bytes.
+pub(crate) struct ImageResponse {
+    pub(crate) headers: HeaderMap,
     pub(crate) image: Option<Image>,
 }
 
-impl Found {
+impl ImageResponse {
     pub(crate) fn status(&self) -> StatusCode {
         if self.image.is_some() { StatusCode::OK } else { StatusCode::NOT_MODIFIED }
     }
 }
 
-pub(crate) async fn find(
+pub(crate) async fn image_response(
     http: &Http,
-    photo: &Picture,
+    client: Client,
+    photo: &PhotoHandle,
     size: Size,
-    headers: &HeaderMap,
-) -> Result<Found, ApiError> {
-    let format = negotiate(headers);
+    request_headers: &HeaderMap,
+) -> Result<ImageResponse, ApiError> {
+    let format = negotiate_format(request_headers);
 
-    let about = |tag: Bytes| {
-        let tag = HeaderValue::from_maybe_shared(tag).map_err(|_| ApiError::internal())?;
-        // With room for what is added on the way out, since to grow means to sort everything in anew; and for
-        // no more, since the next larger one is beyond what the allocator has at hand.
-        let mut head = HeaderMap::with_capacity(6);
-        head.insert(ETAG, tag);
-        head.insert(CACHE_CONTROL, FOR_EVER);
-        head.insert(VARY, HeaderValue::from_static("Accept"));
-        Ok::<_, ApiError>(head)
+    let caching_headers = |etag: Bytes| {
+        let etag = HeaderValue::from_maybe_shared(etag).map_err(|_| ApiError::internal())?;
+        // With capacity for the headers that the middleware adds, since growing rehashes. Not more, since the
+        // next capacity is beyond the allocator's small size classes.
+        let mut headers = HeaderMap::with_capacity(6);
+        headers.insert(ETAG, etag);
+        headers.insert(CACHE_CONTROL, IMMUTABLE);
+        headers.insert(VARY, HeaderValue::from_static("Accept"));
+        Ok::<_, ApiError>(headers)
     };
-    // Whoever has it already need not wait for it to be made.
-    if headers.contains_key(IF_NONE_MATCH) {
-        let tag = App::image_tag(photo, size, format);
-        if is_known(headers, &tag) {
-            return Ok(Found { head: about(tag.into())?, image: None });
+    // Conditional request: the ETag follows from the parameters, so a match needs no render.
+    if request_headers.contains_key(IF_NONE_MATCH) {
+        let etag = App::image_etag(photo, size, format);
+        if if_none_match_contains(request_headers, &etag) {
+            return Ok(ImageResponse { headers: caching_headers(etag.into())?, image: None });
         }
     }
-    let image = http.app.image(photo, size, format).await?;
-    let mut head = about(image.tag.clone())?;
-    head.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-    Ok(Found { head, image: Some(image) })
+    // Single-flight: concurrent requests for the same image share one render.
+    let image = http.app.image(client, photo, size, format).await?;
+    let mut headers = caching_headers(image.etag.clone())?;
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    Ok(ImageResponse { headers, image: Some(image) })
 }
 
-/// The best format the client names: a wildcard is no name, since old clients send it without meaning it.
-fn negotiate(headers: &HeaderMap) -> OutputFormat {
+/// The format of the response: WebP if `Accept` names it with at least the quality of JPEG. A wildcard does
+/// not count, since clients that cannot decode WebP send it, too.
+fn negotiate_format(headers: &HeaderMap) -> OutputFormat {
     let accepted =
         headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     let (mut webp, mut jpeg) = (None, None);
     for range in accepted {
-        let mut pieces = range.split(';').map(str::trim);
-        let media_type = pieces.next().unwrap_or_default();
-        let quality =
-            pieces.find_map(|piece| piece.strip_prefix("q=")).map_or(1.0, |q| q.parse().unwrap_or(0.0));
+        let mut parameters = range.split(';').map(str::trim);
+        let media_type = parameters.next().unwrap_or_default();
+        let quality = parameters.find_map(|parameter| parameter.strip_prefix("q="));
+        let quality = quality.map_or(1.0, |q| q.parse().unwrap_or(0.0));
         if media_type.eq_ignore_ascii_case("image/webp") {
             webp = Some(quality);
         } else if media_type.eq_ignore_ascii_case("image/jpeg") {
@@ -93,13 +99,13 @@ fn negotiate(headers: &HeaderMap) -> OutputFormat {
     if webp > 0.0 && webp >= jpeg.unwrap_or(0.0) { OutputFormat::WebP } else { OutputFormat::Jpeg }
 }
 
-/// Whether `If-None-Match` names this tag; a weak form of it matches as well.
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+/// Whether `If-None-Match` contains this ETag or `*`. It is a weak comparison (RFC 9110, 13.1.2).
+fn if_none_match_contains(headers: &HeaderMap, etag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     values
         .flat_map(|value| value.split(','))
         .map(str::trim)
-        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+        .any(|candidate| candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
 }
 
 #[cfg(test)]
@@ -107,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn webp_only_for_those_who_name_it() {
+    fn webp_is_sent_only_if_accept_names_it() {
         for (accept, format) in [
             ("", OutputFormat::Jpeg),
             ("*/*", OutputFormat::Jpeg),
@@ -122,7 +128,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(negotiate(&headers), format, "{accept}");
+            assert_eq!(negotiate_format(&headers), format, "{accept}");
         }
     }
 }

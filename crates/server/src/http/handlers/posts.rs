@@ -1,8 +1,8 @@
-//! Posts: made, read, edited, deleted.
+//! Posts: create, read, edit, delete.
 
 use std::sync::Arc;
 
-use app::{Draft, Posted};
+use app::{Client, Draft, Posted};
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 
 use crate::http::dto::Empty;
 use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::{OptionalSession, RequiredSession};
@@ -27,10 +28,10 @@ pub(crate) struct NewPost {
     /// An image file; its format is detected by its content.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     photo: Vec<u8>,
-    /// A message of up to 5,000 characters. Empty counts as none.
+    /// A message of up to 5,000 characters. An empty one counts as none.
     #[schema(example = "First light", max_length = 5000, nullable = false)]
     message: Option<String>,
-    /// Alternative text: what the photo shows, in up to 1,000 characters. Empty counts as none.
+    /// Alternative text that describes the photo, up to 1,000 characters. An empty one counts as none.
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<String>,
 }
@@ -40,15 +41,15 @@ impl FormSchema for NewPost {
     const HAS_PHOTO: bool = true;
 }
 
-/// The changed texts of a post.
+/// The new texts of a post.
 #[derive(ToSchema)]
 #[schema(as = PostEdit)]
 #[expect(dead_code, reason = "documents the form")]
 pub(crate) struct Edit {
-    /// The new message. Empty removes it; without the parameter it stays.
+    /// The new message. An empty one removes it; without the parameter it stays as it is.
     #[schema(example = "First light, at last", max_length = 5000, nullable = false)]
     message: Option<String>,
-    /// The new alternative text. Empty removes it; without the parameter it stays.
+    /// The new alternative text. An empty one removes it; without the parameter it stays as it is.
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<String>,
 }
@@ -61,23 +62,25 @@ impl FormSchema for Edit {
 pub(crate) async fn create(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
     IdempotencyKey(key): IdempotencyKey,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
+    // A replay is answered before the body is read.
     if let Some(key) = &key
-        && let Some(post) = http.app.repeated(&caller, key).await?
+        && let Some(post) = http.app.find_replay(&caller, key).await?
     {
-        return created(Posted::Before(post));
+        return created(Posted::Replayed(post));
     }
-    let _room = http.app.begin_upload(&caller)?;
-    let (upload, mut form) = read_upload(&http, form).await?;
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    let (upload, mut form, _permit) = read_upload(&http, client, form).await?;
     let content = PostContent { message: form.text("message")?.map(parse_message).transpose()?.flatten() };
     created(http.app.create_post(&caller, Draft { upload, content, key }).await?)
 }
 
 fn created(posted: Posted) -> Result<Response, ApiError> {
     match posted {
-        Posted::Before(post) => {
+        Posted::Replayed(post) => {
             let mut response = json_bytes(StatusCode::CREATED, PostJson::post(&post).bytes());
             response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
             Ok(response)
@@ -98,18 +101,18 @@ pub(crate) async fn get(
     Ok(json_bytes(StatusCode::OK, read(&http, caller.as_ref(), id).await?))
 }
 
-/// A post as the caller sees it, as JSON.
+/// A post as JSON, with the caller's like.
 pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
-    // A fill sees the caller's like in the same query.
-    let mut seen = None;
+    // On a miss, the query that fills the cache also reads the caller's like.
+    let mut filled_is_liked = None;
     let fill = async || {
         let post = http.app.post(caller, id).await?;
-        seen = Some(post.is_liked);
+        filled_is_liked = Some(post.is_liked);
         Ok::<_, ApiError>(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
     };
     let json = http.responses.posts.get_or_fill(id, fill).await?;
-    let is_liked = match (seen, caller) {
-        (Some(seen), _) => seen,
+    let is_liked = match (filled_is_liked, caller) {
+        (Some(is_liked), _) => is_liked,
         (None, Some(caller)) => http.app.likes(caller, id).await?,
         (None, None) => false,
     };
@@ -122,7 +125,7 @@ pub(crate) async fn edit(
     PathId(id): PathId<PostId>,
     form: FormBody<Edit>,
 ) -> Result<Response, ApiError> {
-    // Whether the post is there and theirs comes before whether the form is any good.
+    // A 404 or 403 takes precedence over an error of the form.
     http.app.check_editable(&caller, id).await?;
     let mut form = form.read(&http).await?;
     let edit = PostEdit {

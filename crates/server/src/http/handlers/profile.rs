@@ -1,5 +1,6 @@
-//! The photo one shows of oneself.
+//! The profile photo of the current user.
 
+use app::Client;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -7,20 +8,21 @@ use utoipa::ToSchema;
 
 use crate::http::dto::{Empty, User};
 use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::session::RequiredSession;
 use crate::http::handlers::upload::{read_upload, set_removed_metadata_header};
 use crate::http::json::json;
 use crate::http::state::Http;
 
-/// A photo for the profile.
+/// A new profile photo.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "documents the form")]
 pub(crate) struct ProfilePhoto {
     /// An image file; its format is detected by its content.
     #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
     photo: Vec<u8>,
-    /// Alternative text: what the photo shows, in up to 1,000 characters. Empty counts as none.
+    /// Alternative text that describes the photo, up to 1,000 characters. An empty one counts as none.
     #[schema(example = "Ada at her desk", max_length = 1000, nullable = false)]
     alt: Option<String>,
 }
@@ -33,10 +35,11 @@ impl FormSchema for ProfilePhoto {
 pub(crate) async fn set(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
     form: FormBody<ProfilePhoto>,
 ) -> Result<Response, ApiError> {
-    let _room = http.app.begin_upload(&caller)?;
-    let (upload, _) = read_upload(&http, form).await?;
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    let (upload, _, _permit) = read_upload(&http, client, form).await?;
     let (user, removed) = http.app.set_profile_photo(&caller, upload).await?;
     let mut response = json(StatusCode::OK, &User::from(&user));
     set_removed_metadata_header(&mut response, removed)?;

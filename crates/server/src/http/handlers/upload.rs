@@ -1,25 +1,44 @@
-//! An upload's form: the photo goes to the disk as it arrives, the rest is small.
+//! Upload forms: the photo is streamed to a spool file on disk, text parameters stay in memory. Also the
+//! idempotency key of an upload.
 
-use app::{App, Removed, Spool, Upload};
+use app::{App, Client, FairPermit, Holder, RemovedMetadata, Spool, Upload};
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
 use model::Alt;
+use tokio::time::Instant;
 use utoipa::openapi::path::ParameterIn;
 
 use crate::http::error::ApiError;
 use crate::http::extract::form_body::{FormBody, FormSchema};
-use crate::http::form::{FileSink, Form, FormError};
+use crate::http::form::{FileSink, FormData, FormError};
 use crate::http::openapi::{Argument, Entry, parameter, string};
-use crate::http::state::{Http, SMALL_BODY};
+use crate::http::state::{Http, MAX_SMALL_BODY};
 
-/// Reads the photo and its alternative text; other parameters stay in the form.
+/// Reads the photo and its alternative text; the returned form has the other parameters. The permit is held
+/// until the upload ends; while the body is read, it can be lost to a client with fewer uploads.
 pub(crate) async fn read_upload<T: FormSchema>(
     http: &Http,
+    client: Client,
     form: FormBody<T>,
-) -> Result<(Upload, Form), ApiError> {
+) -> Result<(Upload, FormData, FairPermit), ApiError> {
+    let permit = http.app.begin_upload(client)?;
+    let (upload, form) = tokio::select! {
+        read = read_body(http, client, form, permit.holder()) => read?,
+        () = permit.holder().revoked() => return Err(app::UPLOAD_BUSY.into()),
+    };
+    permit.holder().set_busy(true);
+    Ok((upload, form, permit))
+}
+
+async fn read_body<T: FormSchema>(
+    http: &Http,
+    client: Client,
+    form: FormBody<T>,
+    holder: &Holder,
+) -> Result<(Upload, FormData), ApiError> {
     let FormBody { headers, body, .. } = form;
     let max = http.app.max_upload();
     let too_large = || {
@@ -28,28 +47,31 @@ pub(crate) async fn read_upload<T: FormSchema>(
         } else {
             format!("{} KiB", max >> 10)
         };
-        ApiError::invalid("photo", format!("the photo is too large; up to {limit} are accepted"))
+        let message = format!("the photo is larger than the limit of {limit}; send a smaller one");
+        ApiError::invalid("photo", message)
     };
-    // What is announced as too large is refused before a byte of it is read.
-    let announced = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > max + SMALL_BODY) {
+    // A body whose Content-Length exceeds the limit is rejected before it is read.
+    let content_length =
+        headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if content_length.is_some_and(|length| length > max + MAX_SMALL_BODY) {
         return Err(too_large());
     }
-    let mut sink = PhotoSink { app: &http.app, max, spool: None, over: false, failed: None };
-    let form = http.upload_form(&headers, body, T::TEXT, &mut sink).await;
-    if let Some(error) = sink.failed {
+    let mut sink =
+        PhotoSink { app: &http.app, holder, max, spool: None, is_too_large: false, spool_error: None };
+    let form = http.read_upload_form(&headers, body, T::TEXT, &mut sink).await;
+    if let Some(error) = sink.spool_error {
         return Err(error.into());
     }
-    let mut form: Form = match form {
-        Err(FormError::TooLarge) if sink.over => return Err(too_large()),
+    let mut form: FormData = match form {
+        Err(FormError::TooLarge) if sink.is_too_large => return Err(too_large()),
         other => other?,
     };
-    let spool = sink.spool.filter(|spool| spool.written() > 0);
+    let spool = sink.spool.filter(|spool| spool.bytes_written() > 0);
     let Some(spool) = spool else {
         return Err(ApiError::invalid("photo", "the parameter photo is missing: send an image file"));
     };
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
-    let upload = Upload { photo: spool.finish().await.map_err(app::Error::from)?, alt };
+    let upload = Upload { photo: spool.finish().await.map_err(app::Error::from)?, alt, client };
     Ok((upload, form))
 }
 
@@ -57,8 +79,11 @@ pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, ApiError> {
     Alt::parse(text).map_err(|rule| ApiError::invalid("alt", rule.0))
 }
 
-/// Names the kinds of metadata that were removed from the photo, if any.
-pub(crate) fn set_removed_metadata_header(response: &mut Response, removed: Removed) -> Result<(), ApiError> {
+/// Sets `X-Removed-Metadata` to the kinds of metadata that were removed from the photo, if any.
+pub(crate) fn set_removed_metadata_header(
+    response: &mut Response,
+    removed: RemovedMetadata,
+) -> Result<(), ApiError> {
     if !removed.is_empty() {
         let kinds = HeaderValue::try_from(removed.to_string()).map_err(|_| ApiError::internal())?;
         response.headers_mut().insert("x-removed-metadata", kinds);
@@ -66,7 +91,7 @@ pub(crate) fn set_removed_metadata_header(response: &mut Response, removed: Remo
     Ok(())
 }
 
-/// The `Idempotency-Key` header.
+/// The extractor of the `Idempotency-Key` header, which makes the retry of an upload safe.
 pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
 
 impl FromRequestParts<Http> for IdempotencyKey {
@@ -74,32 +99,34 @@ impl FromRequestParts<Http> for IdempotencyKey {
 
     async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, ApiError> {
         let Some(value) = parts.headers.get("idempotency-key") else { return Ok(Self(None)) };
-        let key = value.to_str().unwrap_or_default();
-        if !(1..=255).contains(&key.len()) || !key.bytes().all(|b| b.is_ascii_graphic()) {
-            let rule = "an Idempotency-Key has 1 to 255 visible ASCII characters";
-            return Err(ApiError::invalid("Idempotency-Key", rule));
+        // A value that is no ASCII is as invalid as an empty one.
+        let key = value.to_str().unwrap_or_default().parse::<model::IdempotencyKey>();
+        match key {
+            Ok(key) => Ok(Self(Some(key.into_string()))),
+            Err(rule) => Err(ApiError::invalid("Idempotency-Key", rule.0)),
         }
-        Ok(Self(Some(key.to_owned())))
     }
 }
 
 impl Argument for IdempotencyKey {
     fn describe(entry: &mut Entry) {
-        let about = "Makes a retry safe: within 24 hours a request with the same key returns the post that the first \
+        let about = "Makes a retry safe: a request with the same key within 24 hours returns the post that the first \
             one created. 1 to 255 visible ASCII characters.";
         let key = string().min_length(Some(1)).max_length(Some(255)).pattern(Some("^[!-~]{1,255}$"));
         entry.parameter(parameter("Idempotency-Key", ParameterIn::Header, about, key));
     }
 }
 
+/// Writes the photo of a form to a spool file.
 struct PhotoSink<'a> {
     app: &'a App,
+    holder: &'a Holder,
     max: u64,
     spool: Option<Spool>,
-    /// Whether it is the photo that is too large.
-    over: bool,
-    /// Trouble of our own, which is not the form's fault.
-    failed: Option<app::Error>,
+    /// Whether the photo, not the rest of the form, exceeds its limit.
+    is_too_large: bool,
+    /// The error of the spool file: an error of the server, not of the form.
+    spool_error: Option<app::Error>,
 }
 
 impl FileSink for PhotoSink<'_> {
@@ -112,15 +139,15 @@ impl FileSink for PhotoSink<'_> {
     }
 
     async fn write(&mut self, chunk: &[u8]) -> Result<(), FormError> {
-        let written = self.append(chunk).await;
-        match written {
+        match self.append(chunk).await {
             Ok(total) if total > self.max => {
-                self.over = true;
+                self.is_too_large = true;
                 Err(FormError::TooLarge)
             }
             Ok(_) => Ok(()),
             Err(error) => {
-                self.failed = Some(error);
+                // The form error only ends the parsing: `read_upload` reports `spool_error`.
+                self.spool_error = Some(error);
                 Err(FormError::Malformed("the photo could not be stored".into()))
             }
         }
@@ -133,7 +160,9 @@ impl PhotoSink<'_> {
             Some(spool) => spool,
             empty => empty.insert(self.app.spool().await?),
         };
+        self.app.check_upload_space()?;
         spool.write(chunk).await?;
-        Ok(spool.written())
+        self.holder.record_progress(Instant::now());
+        Ok(spool.bytes_written())
     }
 }

@@ -1,9 +1,9 @@
-//! Members as others see them, and what they posted.
+//! Users and their posts.
 
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{Username, Whose};
+use model::{AuthorFilter, Username};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::http::dto::User;
@@ -28,16 +28,16 @@ pub(crate) async fn posts(
     PathId(username): PathId<Username>,
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
-    // Whether there is such a user comes before whether the page asked for makes sense.
+    // A 404 takes precedence over invalid pagination parameters.
     let user = http.app.user(&username).await?;
     let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
-    let path = format!("/users/{}/posts", in_path(&user.username));
-    let (head, caller) = ((&parts).into(), caller.as_ref());
-    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, Whose::Only(user.id), &path, query).await?))
+    let path = format!("/users/{}/posts", encode_segment(&user.username));
+    let (head, caller, author) = ((&parts).into(), caller.as_ref(), AuthorFilter::Only(user.id));
+    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, author, &path, query).await?))
 }
 
-/// As the name is written in an address. Some programs read a bare `+` as a blank, so it is not left bare.
-fn in_path(username: &Username) -> String {
-    const WRITTEN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'@');
-    utf8_percent_encode(username.as_str(), WRITTEN).to_string()
+/// The username as a path segment. `+` is percent-encoded, since some clients decode it as a space.
+fn encode_segment(username: &Username) -> String {
+    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'@');
+    utf8_percent_encode(username.as_str(), ENCODED).to_string()
 }

@@ -1,59 +1,91 @@
-//! Addresses of a request: its client, the public URL it was sent to, and the origin of the page that sent
-//! it.
+//! The addresses of a request: the client's IP address and the service's base URL, as trusted proxies forward
+//! them.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::Request;
-use http::header::{COOKIE, HOST, ORIGIN};
+use http::header::HOST;
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, Method, Uri};
+use http::{HeaderMap, HeaderName, Method, Uri, Version};
 use ipnet::IpNet;
 
 use crate::config::{Config, PublicUrl};
 use crate::connection::ConnectionAddrs;
-use crate::http::session_cookie::cookie_value;
 
-/// The head of a request, and the connection it came over.
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The head of a request, and the addresses of its connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Head<'a> {
     pub(crate) method: &'a Method,
     pub(crate) uri: &'a Uri,
+    pub(crate) version: Version,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) addrs: Option<ConnectionAddrs>,
 }
 
 impl<'a> From<&'a Parts> for Head<'a> {
     fn from(parts: &'a Parts) -> Self {
-        let Parts { method, uri, headers, extensions, .. } = parts;
-        Self { method, uri, headers, addrs: extensions.get().copied() }
+        let Parts { method, uri, version, headers, extensions, .. } = parts;
+        Self { method, uri, version: *version, headers, addrs: extensions.get().copied() }
     }
 }
 
 impl<'a> From<&'a Request> for Head<'a> {
     fn from(request: &'a Request) -> Self {
         let addrs = request.extensions().get().copied();
-        Self { method: request.method(), uri: request.uri(), headers: request.headers(), addrs }
+        Self {
+            method: request.method(),
+            uri: request.uri(),
+            version: request.version(),
+            headers: request.headers(),
+            addrs,
+        }
+    }
+}
+
+impl Head<'_> {
+    /// Whether the request has one `Host` header. HTTP/1.0, which some health checks use, requires none
+    /// (RFC 9112, 3.2).
+    pub(crate) fn has_valid_host(&self) -> bool {
+        let mut hosts = self.headers.get_all(HOST).iter();
+        match (hosts.next(), hosts.next()) {
+            (Some(_), None) => true,
+            (None, _) => self.version < Version::HTTP_11,
+            (Some(_), Some(_)) => false,
+        }
     }
 }
 
 pub(crate) struct Addresses {
     public_url: Option<PublicUrl>,
-    trusted: Vec<IpNet>,
+    trusted_proxies: Vec<IpNet>,
+    /// Whether the log has the warning about forwarded headers of an untrusted peer.
+    has_warned: AtomicBool,
 }
 
 impl Addresses {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { public_url: config.public_url.clone(), trusted: config.trusted_proxies.clone() }
+        Self {
+            public_url: config.public_url.clone(),
+            trusted_proxies: config.trusted_proxies.clone(),
+            has_warned: AtomicBool::new(false),
+        }
     }
 
-    /// The client: the peer, or behind a proxy we trust the right-most address that is not one itself.
+    /// The client's address: the peer, or if that is a trusted proxy, the right-most address of
+    /// `X-Forwarded-For` that is not one.
     pub(crate) fn client(&self, peer: SocketAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.ip().to_canonical();
         if !self.trusts(peer) {
+            if !self.has_warned.load(Ordering::Relaxed) && headers.contains_key(X_FORWARDED_FOR) {
+                self.warn_of_untrusted(peer);
+            }
             return peer;
         }
-        let values = headers.get_all("x-forwarded-for");
+        let values = headers.get_all(X_FORWARDED_FOR);
         let hops: Vec<&[u8]> =
             values.iter().flat_map(|value| value.as_bytes().split(|b| *b == b',')).collect();
         let mut client = peer;
@@ -61,19 +93,32 @@ impl Addresses {
             match std::str::from_utf8(hop).ok().and_then(|hop| parse_hop(hop.trim())) {
                 Some(address) if self.trusts(address) => client = address,
                 Some(address) => return address,
-                // Beyond a hop that makes no sense nothing can be believed.
+                // The hops before a malformed one cannot be trusted.
                 None => break,
             }
         }
         client
     }
 
-    /// The address to put before a path in links: as configured, else where the request came to.
+    /// Once per process: without the setting, all clients of a proxy share one rate limit, which goes
+    /// unnoticed until they exceed it.
+    #[cold]
+    fn warn_of_untrusted(&self, peer: IpAddr) {
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                %peer,
+                "X-Forwarded-For of an untrusted peer ignored; if it is your proxy, name its address in \
+                 PINHOLE_TRUSTED_PROXIES"
+            );
+        }
+    }
+
+    /// The scheme and host for links: the configured public URL, or else those of the request.
     pub(crate) fn base_url(&self, head: Head<'_>) -> String {
         if let Some(url) = &self.public_url {
             return url.as_str().to_owned();
         }
-        let Named { scheme, host } = self.named(head);
+        let RequestOrigin { scheme, host } = self.request_origin(head);
         match host.filter(|host| is_authority(host)) {
             Some(host) => format!("{scheme}://{host}"),
             None => {
@@ -83,61 +128,56 @@ impl Addresses {
         }
     }
 
-    /// The scheme and host that a request names, itself or through a proxy we trust.
-    fn named<'a>(&self, head: Head<'a>) -> Named<'a> {
+    /// The scheme and host that the request, or a trusted proxy in front of it, was addressed to.
+    fn request_origin<'a>(&self, head: Head<'a>) -> RequestOrigin<'a> {
         let (mut scheme, mut host) = ("http", head.headers.get(HOST).and_then(|host| host.to_str().ok()));
         if head.addrs.is_some_and(|addrs| self.trusts(addrs.peer.ip().to_canonical())) {
-            if first(head.headers, "x-forwarded-proto")
+            if last_value(head.headers, "x-forwarded-proto")
                 .is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
             {
                 scheme = "https";
             }
-            host = first(head.headers, "x-forwarded-host").or(host);
+            host = last_value(head.headers, "x-forwarded-host").or(host);
         }
-        // A request in absolute form names its host in its target.
-        Named { scheme, host: head.uri.authority().map(Authority::as_str).or(host) }
+        // The host of a request target in absolute form takes precedence (RFC 9112, 3.2.2).
+        RequestOrigin { scheme, host: head.uri.authority().map(Authority::as_str).or(host) }
     }
 
-    /// Cross-site request forgery: whether a page of another origin sent this write with a user's cookie.
-    pub(crate) fn is_cross_origin_write(&self, method: &Method, headers: &HeaderMap, cookie: &str) -> bool {
-        if method.is_safe() || !has_cookie(headers, cookie) {
+    /// Whether `origin`, the value of an `Origin` header, is the service's own: the public URL, or else the
+    /// host of the request, whose scheme is not known for sure.
+    pub(crate) fn is_own_origin(&self, head: Head<'_>, origin: &str) -> bool {
+        if let Some(url) = &self.public_url {
+            return origin.eq_ignore_ascii_case(url.as_str());
+        }
+        let (Some((_, authority)), Some(host)) = (origin.split_once("://"), self.request_origin(head).host)
+        else {
             return false;
-        }
-        if let Some(site) = headers.get("sec-fetch-site") {
-            return site == "cross-site";
-        }
-        let Some(origin) = headers.get(ORIGIN) else { return false };
-        let origin = origin.to_str().unwrap_or_default();
-        let own = match &self.public_url {
-            Some(url) => origin.eq_ignore_ascii_case(url.as_str()),
-            None => {
-                let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-                origin.split_once("://").is_some_and(|(_, authority)| Some(authority) == host)
-            }
         };
-        !own
+        authority.eq_ignore_ascii_case(host)
+    }
+
+    /// Whether browsers reach the service by https only.
+    pub(crate) fn is_https(&self) -> bool {
+        self.public_url.as_ref().is_some_and(PublicUrl::is_https)
     }
 
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
-        self.trusted.iter().any(|net| net.contains(&address))
+        self.trusted_proxies.iter().any(|net| net.contains(&address))
     }
 }
 
-/// The scheme and the host that a request names; the host is not validated yet.
-struct Named<'a> {
+/// The scheme and the host of a request; the host is not validated.
+struct RequestOrigin<'a> {
     scheme: &'static str,
     host: Option<&'a str>,
 }
 
-fn has_cookie(headers: &HeaderMap, name: &str) -> bool {
-    headers.get_all(COOKIE).iter().any(|value| cookie_value(value, name).is_some())
+/// The last element of a comma-separated header: the one that the trusted proxy itself has added.
+fn last_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get_all(name).iter().next_back()?.to_str().ok()?.rsplit(',').next().map(str::trim)
 }
 
-fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()?.split(',').next().map(str::trim)
-}
-
-/// An address as proxies write it: bare, with a port, or bracketed.
+/// An address of `X-Forwarded-For`: bare, with a port, or in brackets.
 fn parse_hop(hop: &str) -> Option<IpAddr> {
     let bare = hop.parse::<IpAddr>().ok();
     let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
@@ -145,7 +185,7 @@ fn parse_hop(hop: &str) -> Option<IpAddr> {
     bare.or_else(with_port).or_else(bracketed).map(|address: IpAddr| address.to_canonical())
 }
 
-/// A host with an optional port, and nothing that could break out of a link.
+/// Whether this is a host with an optional port, without characters that could inject into a link.
 fn is_authority(host: &str) -> bool {
     !host.is_empty()
         && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-:[]_".contains(&b))
@@ -156,13 +196,14 @@ fn is_authority(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn behind(trusted: &[&str]) -> Addresses {
-        Addresses { public_url: None, trusted: trusted.iter().map(|net| net.parse().unwrap()).collect() }
+    fn with_trusted_proxies(nets: &[&str]) -> Addresses {
+        let trusted_proxies = nets.iter().map(|net| net.parse().unwrap()).collect();
+        Addresses { public_url: None, trusted_proxies, has_warned: AtomicBool::new(false) }
     }
 
     #[test]
-    fn the_client_is_the_right_most_hop_we_do_not_trust() {
-        let proxies = behind(&["10.0.0.0/8"]);
+    fn the_client_is_the_right_most_untrusted_hop() {
+        let addresses = with_trusted_proxies(&["10.0.0.0/8"]);
         for (peer, forwarded, client) in [
             ("203.0.113.9:1", "1.2.3.4", "203.0.113.9"),
             ("10.0.0.1:1", "1.2.3.4", "1.2.3.4"),
@@ -177,13 +218,13 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert("x-forwarded-for", http::HeaderValue::from_bytes(forwarded.as_bytes()).unwrap());
-            let found = proxies.client(peer.parse().unwrap(), &headers);
-            assert_eq!(found, client.parse::<IpAddr>().unwrap(), "{peer} / {forwarded}");
+            let address = addresses.client(peer.parse().unwrap(), &headers);
+            assert_eq!(address, client.parse::<IpAddr>().unwrap(), "{peer} / {forwarded}");
         }
     }
 
     #[test]
-    fn links_never_carry_what_could_break_out_of_them() {
+    fn a_host_with_characters_that_could_inject_into_a_link_is_rejected() {
         for host in ["example.org", "example.org:8080", "[::1]:80", "127.0.0.1:1", "my_host"] {
             assert!(is_authority(host), "{host}");
         }

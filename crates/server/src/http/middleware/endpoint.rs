@@ -1,19 +1,23 @@
-//! What the middleware knows of the route that a request matched.
+//! The properties of a matched route that the middleware needs.
+
+use crate::http::middleware::csrf::CsrfCheck;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Endpoint {
     /// The value of `http_route` in metrics and logs.
     pub(crate) label: &'static str,
-    pub(crate) is_rate_limited: bool,
-    /// Whether a browser gets errors as a page.
+    /// A health probe is exempt from rate limits and served beyond the connection limits.
+    pub(crate) is_probe: bool,
+    pub(crate) csrf: CsrfCheck,
+    /// Whether a browser gets errors as HTML pages.
     pub(crate) has_error_pages: bool,
 }
 
 impl Endpoint {
-    /// No route matched.
-    pub(crate) const NONE: Self = Self { label: "(none)", is_rate_limited: true, has_error_pages: true };
+    /// For requests that match no route.
+    pub(crate) const NONE: Self = Self { has_error_pages: true, ..Self::api("(none)") };
 
     pub(crate) const fn api(label: &'static str) -> Self {
-        Self { label, is_rate_limited: true, has_error_pages: false }
+        Self { label, is_probe: false, csrf: CsrfCheck::CookieWrites, has_error_pages: false }
     }
 }

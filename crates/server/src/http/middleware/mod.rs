@@ -1,7 +1,9 @@
-//! The middleware around every handler, and its parts.
+//! The middleware around every handler, and its parts: rate limits, CSRF check, request ids, response budget.
 
 pub(super) mod addresses;
+pub(super) mod csrf;
 pub(super) mod endpoint;
+pub(super) mod limiter;
 pub(super) mod rate_limit;
 pub(super) mod request_context;
 pub(super) mod request_id;

@@ -1,155 +1,117 @@
-//! Rate limits on what hurts: guessing passwords, making accounts, and sheer numbers from one address.
+//! Rate limits for each client network: requests, failed logins, and created accounts; of failed logins also
+//! for each username.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use app::{Crowd, Inside};
-use http::{HeaderName, HeaderValue};
-use model::{Clock, Timestamp};
-use parking_lot::Mutex;
+use app::client_network;
+use model::Clock;
+use quick_cache::sync::Cache;
 
 use crate::config::Config;
-use crate::connection::network;
+use crate::http::middleware::limiter::{Debit, Limiter, RateLimited};
 
-/// Keys remembered by one limit at most. A key whose allowance is full again is forgotten first.
-const MAX_KEYS: usize = 100_000;
+/// The most pairs of an account and a network that are remembered; beyond it, old ones are evicted.
+const MAX_KNOWN_NETWORKS: usize = 100_000;
 
 pub(crate) struct RateLimits {
+    /// Failed logins by username and network, and the wider limits by one of the two.
     logins: Limiter,
+    logins_per_name: Limiter,
+    logins_per_address: Limiter,
+    /// The networks from which a username has logged in. The wider limits do not apply to them, so that
+    /// guesses from elsewhere cannot lock the owner of an account out.
+    known_networks: Cache<(String, IpAddr), ()>,
     joins: Limiter,
     requests: Limiter,
-    on: bool,
-    /// Hashing is dear, and its queue is everybody's: one address gets half of it at most.
-    hashing: Arc<Crowd<IpAddr>>,
+    is_enabled: bool,
 }
 
 impl RateLimits {
     pub(crate) fn new(config: &Config) -> Self {
-        let per_login = config.login_window / config.login_failures.max(1);
+        let logins = |policy, burst: u32| Limiter::new(policy, burst, config.login_window / burst.max(1));
         let per_request = Duration::from_secs(1) / config.request_rate.max(1);
         Self {
-            logins: Limiter::new("login", config.login_failures, per_login),
+            logins: logins("login", config.login_failures),
+            logins_per_name: logins("login-name", config.name_failures),
+            logins_per_address: logins("login-address", config.address_failures),
+            known_networks: Cache::new(MAX_KNOWN_NETWORKS),
             joins: Limiter::new("join", config.join_burst, config.join_interval),
             requests: Limiter::new("requests", config.request_burst, per_request),
-            on: config.rate_limits,
-            hashing: Crowd::new(usize::MAX, (config.hash_threads + config.hash_queue).div_ceil(2)),
+            is_enabled: config.rate_limits,
         }
     }
 
-    /// Room for one more password of this address among those being hashed, held while it lasts.
-    pub(crate) fn hashing(&self, from: IpAddr) -> Result<Inside<IpAddr>, app::Error> {
-        self.hashing.enter(network(from)).ok_or(app::Error::Busy("hash"))
-    }
-
-    pub(crate) fn request(&self, from: IpAddr, clock: &Clock) -> Result<(), RateLimited> {
-        if !self.on {
+    /// Counts a request.
+    pub(crate) fn request(&self, client: IpAddr, clock: &Clock) -> Result<(), RateLimited> {
+        if !self.is_enabled {
             return Ok(());
         }
-        self.take(&self.requests, network(from), clock.now()).map(drop)
+        self.requests.take(client_network(client), clock.now()).map(drop)
     }
 
-    /// Counts an account about to be made, unless refunded because it was not.
-    pub(crate) fn join(&self, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, RateLimited> {
-        let spent = self.take(&self.joins, network(from), now)?;
-        Ok(Attempt { limiter: &self.joins, key: spent })
-    }
-
-    /// Counts a wrong guess, unless refunded because it was right.
-    pub(crate) fn login(&self, name: &str, from: IpAddr, now: Timestamp) -> Result<Attempt<'_>, RateLimited> {
-        let key = (name.to_ascii_lowercase(), network(from));
-        let spent = self.take(&self.logins, key, now)?;
-        Ok(Attempt { limiter: &self.logins, key: spent })
-    }
-
-    fn take(&self, limiter: &Limiter, key: impl Hash, now: Timestamp) -> Result<u64, RateLimited> {
-        let key = limiter.keys.hash_one(key);
-        if self.on {
-            limiter.take(key, now)?;
+    /// Counts the creation of an account in advance.
+    pub(crate) fn join<'a>(&'a self, client: IpAddr, clock: &'a Clock) -> Result<Attempt<'a>, RateLimited> {
+        let mut attempt = Attempt { clock, taken: Vec::new() };
+        if self.is_enabled {
+            attempt.take(&self.joins, client_network(client))?;
         }
-        Ok(key)
+        Ok(attempt)
+    }
+
+    /// Counts a login of this username and client as failed, in advance.
+    pub(crate) fn login<'a>(
+        &'a self,
+        username: &str,
+        client: IpAddr,
+        clock: &'a Clock,
+    ) -> Result<Attempt<'a>, RateLimited> {
+        let mut attempt = Attempt { clock, taken: Vec::new() };
+        if !self.is_enabled {
+            return Ok(attempt);
+        }
+        let pair = login_pair(username, client);
+        if self.known_networks.get(&pair).is_none() {
+            attempt.take(&self.logins_per_address, pair.1)?;
+            attempt.take(&self.logins_per_name, &pair.0)?;
+        }
+        attempt.take(&self.logins, &pair)?;
+        Ok(attempt)
+    }
+
+    /// Remembers that this username has logged in from this client's network.
+    pub(crate) fn remember_network(&self, username: &str, client: IpAddr) {
+        self.known_networks.insert(login_pair(username, client), ());
     }
 }
 
-/// An attempt that counts until refunded.
+fn login_pair(username: &str, client: IpAddr) -> (String, IpAddr) {
+    (username.to_ascii_lowercase(), client_network(client))
+}
+
+/// What an attempt took from its limits in advance. Dropping it gives that back, so that an early return, a
+/// busy service or a cancelled request costs nothing; `count` keeps it.
 pub(crate) struct Attempt<'a> {
-    limiter: &'a Limiter,
-    key: u64,
+    clock: &'a Clock,
+    taken: Vec<(&'a Limiter, Debit)>,
 }
 
-impl Attempt<'_> {
-    pub(crate) fn refund(self) {
-        self.limiter.refund(self.key);
-    }
-}
-
-/// A limit is exceeded: which one, and when to retry.
-#[derive(Debug)]
-pub(crate) struct RateLimited {
-    policy: &'static str,
-    burst: u32,
-    window: Duration,
-    wait: Duration,
-}
-
-impl RateLimited {
-    pub(crate) fn retry_after(&self) -> Duration {
-        self.wait
-    }
-
-    /// The RateLimit fields, as structured fields.
-    pub(crate) fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let seconds = |span: Duration| span.as_secs_f64().ceil().max(1.0) as u64;
-        let policy = format!("\"{}\";q={};w={}", self.policy, self.burst, seconds(self.window));
-        let state = format!("\"{}\";r=0;t={}", self.policy, seconds(self.wait));
-        [("ratelimit-policy", policy), ("ratelimit", state)].into_iter().filter_map(|(name, value)| {
-            Some((HeaderName::from_static(name), HeaderValue::try_from(value).ok()?))
-        })
-    }
-}
-
-/// An allowance of `burst` that refills by one every `interval` (the generic cell rate algorithm).
-struct Limiter {
-    policy: &'static str,
-    burst: u32,
-    interval: Duration,
-    keys: RandomState,
-    /// For each key the moment its allowance is full again.
-    full_at: Mutex<HashMap<u64, Timestamp>>,
-}
-
-impl Limiter {
-    fn new(policy: &'static str, burst: u32, interval: Duration) -> Self {
-        Self { policy, burst, interval, keys: RandomState::new(), full_at: Mutex::default() }
-    }
-
-    fn take(&self, key: u64, now: Timestamp) -> Result<(), RateLimited> {
-        let mut full_at = self.full_at.lock();
-        if full_at.len() >= MAX_KEYS && !full_at.contains_key(&key) {
-            full_at.retain(|_, moment| *moment > now);
-            if full_at.len() >= MAX_KEYS {
-                // So many addresses at once are no single offender's; start afresh rather than grow.
-                full_at.clear();
-            }
-        }
-        let window = self.interval * self.burst;
-        // Never further ahead than an empty allowance is: the machine's clock may have been set back.
-        let latest = now.plus(window);
-        let spent = full_at.get(&key).map_or(now, |moment| (*moment).clamp(now, latest)).plus(self.interval);
-        if spent.since(now) > window {
-            let wait = spent.since(now) - window;
-            return Err(RateLimited { policy: self.policy, burst: self.burst, window, wait });
-        }
-        full_at.insert(key, spent);
+impl<'a> Attempt<'a> {
+    fn take(&mut self, limiter: &'a Limiter, key: impl Hash) -> Result<(), RateLimited> {
+        self.taken.push((limiter, limiter.take(key, self.clock.now())?));
         Ok(())
     }
 
-    fn refund(&self, key: u64) {
-        let mut full_at = self.full_at.lock();
-        if let Some(moment) = full_at.get_mut(&key) {
-            *moment = moment.minus(self.interval);
+    pub(crate) fn count(mut self) {
+        self.taken.clear();
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        for (limiter, taken) in self.taken.drain(..) {
+            limiter.refund(taken, self.clock.now());
         }
     }
 }
@@ -157,25 +119,80 @@ impl Limiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Flags;
+
+    const OWNER: [u8; 4] = [192, 0, 2, 1];
+    const OTHER: [u8; 4] = [198, 51, 100, 1];
+
+    fn rate_limits(settings: &[(&str, &str)]) -> RateLimits {
+        let mut flags = Flags::default();
+        flags.values.extend(settings.iter().map(|(key, value)| ((*key).into(), (*value).into())));
+        RateLimits::new(
+            &Config::load(&flags, [], |_| Err(std::io::ErrorKind::NotFound.into())).unwrap().config,
+        )
+    }
 
     #[test]
-    fn allows_a_burst_then_one_an_interval() {
-        let limiter = Limiter::new("test", 3, Duration::from_secs(10));
-        let start = Timestamp::from_micros(1_000_000_000);
+    fn an_attempt_that_is_dropped_does_not_count() {
+        let (limits, clock) = (rate_limits(&[("login_failures", "1"), ("join_burst", "1")]), Clock::system());
         for _ in 0..3 {
-            limiter.take(7, start).unwrap();
+            drop(limits.login("ada", OWNER.into(), &clock).unwrap());
+            drop(limits.join(OWNER.into(), &clock).unwrap());
         }
-        assert_eq!(limiter.take(7, start).unwrap_err().retry_after(), Duration::from_secs(10));
-        limiter.take(8, start).unwrap();
-        limiter.take(7, start.plus(Duration::from_secs(10))).unwrap();
-        limiter.take(7, start.plus(Duration::from_secs(10))).unwrap_err();
-        limiter.refund(7);
-        limiter.take(7, start.plus(Duration::from_secs(10))).unwrap();
+        let pending = limits.login("ada", OWNER.into(), &clock).unwrap();
+        assert!(limits.login("ada", OWNER.into(), &clock).is_err(), "an attempt in progress counts");
+        pending.count();
+        assert!(limits.login("ada", OWNER.into(), &clock).is_err(), "a counted attempt still counts");
+    }
+
+    #[test]
+    fn a_rejected_attempt_takes_nothing_from_the_other_limits() {
+        let settings = [("login_failures", "1"), ("name_failures", "9"), ("address_failures", "2")];
+        let (limits, clock) = (rate_limits(&settings), Clock::system());
+        limits.login("ada", OWNER.into(), &clock).unwrap().count();
         for _ in 0..3 {
-            limiter.take(7, start.plus(Duration::from_secs(60))).unwrap();
+            assert!(limits.login("ada", OWNER.into(), &clock).is_err(), "the limit of the pair");
         }
-        let set_back = start.minus(Duration::from_secs(3600));
-        let wait = limiter.take(7, set_back).unwrap_err().retry_after();
-        assert_eq!(wait, Duration::from_secs(10), "a clock that is set back locks nobody out");
+        limits.login("bob", OWNER.into(), &clock).unwrap().count();
+        assert!(limits.login("eve", OWNER.into(), &clock).is_err(), "the limit of the address");
+    }
+
+    #[test]
+    fn guesses_from_elsewhere_leave_a_known_network_its_own_allowance() {
+        let settings = [("login_failures", "2"), ("name_failures", "3"), ("address_failures", "3")];
+        let (limits, clock) = (rate_limits(&settings), Clock::system());
+        limits.remember_network("Ada", OWNER.into());
+        for last in 1..=3 {
+            limits.login("ada", [198, 51, 100, last].into(), &clock).unwrap().count();
+        }
+        assert!(limits.login("ada", [198, 51, 100, 4].into(), &clock).is_err(), "the limit of the name");
+        for _ in 0..2 {
+            limits.login("ADA", OWNER.into(), &clock).unwrap().count();
+        }
+        assert!(limits.login("ada", OWNER.into(), &clock).is_err(), "a known network is limited too");
+        limits.login("bob", OTHER.into(), &clock).unwrap();
+    }
+
+    #[test]
+    fn concurrent_attempts_never_exceed_the_limit() {
+        let (limits, clock) =
+            (rate_limits(&[("login_failures", "8"), ("login_window", "1d")]), Clock::system());
+        let counted = std::sync::atomic::AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (limits, clock, counted) = (&limits, &clock, &counted);
+                scope.spawn(move || {
+                    for round in 0..500 {
+                        let Ok(attempt) = limits.login("ada", OWNER.into(), clock) else { continue };
+                        if (round + thread) % 3 == 0 {
+                            attempt.count();
+                            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(counted.into_inner(), 8);
+        assert!(limits.login("ada", OWNER.into(), &clock).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! The middleware around every handler: request id, rate limit, CSRF check, panics, error bodies, metrics and
-//! log.
+//! The middleware around every handler: request id, rate limit, CSRF check, panic handling, response budget,
+//! error bodies, metrics and the request log.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::Route;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use http::header::{ALLOW, X_CONTENT_TYPE_OPTIONS};
+use http::header::{ALLOW, CONNECTION, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, StatusCode};
 use model::Clock;
 use prometheus_client::metrics::histogram::Histogram;
@@ -23,13 +23,16 @@ use tracing::Instrument;
 
 use crate::http::error::ApiError;
 use crate::http::middleware::addresses::Head;
+use crate::http::middleware::csrf::is_forged;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::middleware::request_id::{REQUEST_ID, RequestId};
 use crate::http::pages::error_page::ErrorPage;
-use crate::http::session_cookie::bearer;
 use crate::http::state::Http;
 
-/// The layer around the handlers of an endpoint.
+/// A year. Without `includeSubDomains`: those are for the operator to decide.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// The tower layer that wraps the handlers of an endpoint in the middleware.
 pub(crate) fn middleware(
     http: &Http,
     endpoint: Endpoint,
@@ -38,7 +41,7 @@ pub(crate) fn middleware(
     layer_fn(move |inner| Middleware { http: http.clone(), endpoint, inner })
 }
 
-/// A handler with its middleware. One layer for all of it, since each would cost every request a few
+/// A handler with its middleware. It is a single tower service, since each layer costs every request a few
 /// allocations.
 #[derive(Clone)]
 pub(crate) struct Middleware {
@@ -68,12 +71,14 @@ impl Service<Request> for Middleware {
     }
 }
 
-/// What is known of a request before it is handled.
+/// The state of a request that the middleware keeps while the handler runs.
 pub(crate) struct RequestContext {
     started: Instant,
     id: RequestId,
     method: Method,
     client: IpAddr,
+    /// Whether the connection is beyond the limits.
+    is_reserve: bool,
     endpoint: Endpoint,
     error_page: Option<ErrorPage>,
 }
@@ -90,34 +95,38 @@ impl RequestContext {
             id: RequestId::of(head.headers, &http.request_ids),
             method: head.method.clone(),
             client: http.client_address(head.addrs, head.headers),
+            is_reserve: head.addrs.is_some_and(|addrs| addrs.is_reserve),
             endpoint,
             error_page,
         }
     }
 
-    /// Rejects requests beyond the rate limit and cross-site request forgery.
+    /// Checks the rate limit and the `Host` header, and rejects cross-site request forgery (CSRF).
     pub(crate) fn admit(&self, http: &Http, head: Head<'_>) -> Result<(), ApiError> {
-        let Head { method, headers, .. } = head;
-        if self.endpoint.is_rate_limited {
-            http.limits.request(self.client, &http.clock)?;
+        if !self.endpoint.is_probe {
+            if self.is_reserve {
+                return Err(ApiError::too_many_connections());
+            }
+            http.rate_limits.request(self.client, &http.clock)?;
         }
-        if http.addresses.is_cross_origin_write(method, headers, http.cookie.name)
-            && bearer(headers).is_none()
-        {
+        if !head.has_valid_host() {
+            return Err(ApiError::invalid_host());
+        }
+        if is_forged(self.endpoint.csrf, &http.addresses, head, http.session_cookie.name) {
             return Err(ApiError::cross_site());
         }
         Ok(())
     }
 
-    /// Runs the handler and completes its response. `reads` is the histogram of successful reads, where it is
-    /// known.
+    /// Runs the handler, completes its response, and records it in metrics and log. `read_latency` is the
+    /// histogram of successful reads, if the caller has looked it up.
     pub(crate) async fn finish(
         self,
         http: &Http,
-        reads: Option<&Histogram>,
+        read_latency: Option<&Histogram>,
         response: Result<impl Future<Output = Response>, ApiError>,
     ) -> Response {
-        let Self { started, id, method, client, endpoint, error_page } = self;
+        let Self { started, id, method, client, is_reserve, endpoint, error_page } = self;
         let span = tracing::info_span!("request", id = id.as_str());
         let response = match response {
             Ok(response) => {
@@ -131,7 +140,7 @@ impl RequestContext {
         };
         let mut response = http.response_budget.reserve(response).await;
         let error = response.extensions_mut().remove::<ApiError>();
-        let error = error.or_else(|| is_error(&response).then(|| ApiError::of_status(response.status())));
+        let error = error.or_else(|| is_error(&response).then(|| ApiError::from_status(response.status())));
         if let Some(error) = &error {
             let allow = response.headers_mut().remove(ALLOW);
             let id = id.as_str();
@@ -141,16 +150,22 @@ impl RequestContext {
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(REQUEST_ID, id.0);
+        if is_reserve {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if http.addresses.is_https() {
+            headers.insert(STRICT_TRANSPORT_SECURITY, HSTS);
+        }
 
         let (status, took) = (response.status(), started.elapsed());
-        match reads {
-            Some(reads) if status == StatusCode::OK => reads.observe(took.as_secs_f64()),
+        match read_latency {
+            Some(histogram) if status == StatusCode::OK => histogram.observe(took.as_secs_f64()),
             _ => http.metrics.request(&method, endpoint.label, status, took),
         }
         let _in_span = span.enter();
         let route = endpoint.label;
         let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
-        // Successful reads are most of the requests: they are logged at debug level.
+        // Successful reads are most requests, so they are logged at debug level.
         match error.as_ref().map(|error| (error.is_failure(), error.code())) {
             Some((true, code)) => {
                 tracing::error!(%method, route, status, code, %client, took_ms, "request completed");
@@ -174,6 +189,6 @@ fn is_error(response: &Response) -> bool {
 fn panicked(panic: &(dyn Any + Send)) -> Response {
     let text =
         panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(panic = text.unwrap_or("(no message)"), "a handler panicked");
+    tracing::error!(panic = text.unwrap_or("(no message)"), "handler panicked");
     (StatusCode::INTERNAL_SERVER_ERROR, ApiError::internal()).into_response()
 }

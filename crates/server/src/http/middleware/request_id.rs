@@ -1,4 +1,4 @@
-//! Request ids.
+//! Request ids (`X-Request-Id`), which link a response to its log events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,11 +6,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The id of a request, in the log and in its response.
 pub(crate) struct RequestId(pub(crate) HeaderValue);
 
 impl RequestId {
-    /// The client's own when it is well formed, else a new one.
+    /// The `X-Request-Id` of the client if it is well formed, or else a new id.
     pub(crate) fn of(headers: &HeaderMap, ids: &RequestIds) -> Self {
         let is_valid = |id: &&HeaderValue| {
             let allowed = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
@@ -24,7 +23,8 @@ impl RequestId {
     }
 }
 
-/// Ids that differ between processes and do not repeat within one.
+/// Generates request ids that do not repeat within the process; a random start makes them differ between
+/// processes.
 pub(crate) struct RequestIds(AtomicU64);
 
 impl RequestIds {
@@ -34,7 +34,8 @@ impl RequestIds {
 
     fn next(&self) -> HeaderValue {
         const HEX: &[u8; 16] = b"0123456789abcdef";
-        // An odd step visits every number once, and neighbours differ in most digits.
+        // An odd step visits every number once, and with this one (Weyl sequence) consecutive ids differ in
+        // most digits.
         let mut number = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         let digits: [u8; 16] = std::array::from_fn(|_| {
             number = number.rotate_left(4);

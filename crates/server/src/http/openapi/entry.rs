@@ -1,5 +1,5 @@
-//! The OpenAPI entry of one operation: what its row in the route table says, and what follows from the
-//! arguments of its handler.
+//! The OpenAPI entry of one operation, built from its row in the route table and from the arguments of its
+//! handler.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,8 @@ use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, Schema
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{Ref, RefOr, Required, Response, ResponseBuilder};
 
-/// An argument of a handler. What it takes from the request is part of the operation, so it says so itself.
+/// An argument of a handler. It adds the parameters that it reads, and the errors it returns, to the entry of
+/// the operation.
 pub(crate) trait Argument {
     fn describe(_: &mut Entry) {}
 }
@@ -23,7 +24,7 @@ pub(crate) trait Argument {
 impl<S> Argument for State<S> {}
 impl Argument for Request {}
 
-/// All arguments of a handler, in the form in which axum names them: a marker, then their types.
+/// All arguments of a handler, as axum's `Handler` trait has them: a tuple of a marker and their types.
 pub(crate) trait Arguments {
     fn describe(entry: &mut Entry);
 }
@@ -43,26 +44,35 @@ arguments!(A);
 arguments!(A B);
 arguments!(A B C);
 arguments!(A B C D);
+arguments!(A B C D E);
 
+/// The CSRF check rejected the request.
+const CROSS_SITE: &str = "The request has the session cookie and comes from a page of another origin";
+
+/// The OpenAPI entry of an operation.
 pub(crate) struct Entry {
     operation: Operation,
-    /// Descriptions by status.
+    /// The descriptions of error responses, by status.
     errors: BTreeMap<u16, &'static str>,
-    /// The schemas that the operation refers to.
+    /// The schemas that the operation references.
     schemas: Vec<(String, RefOr<Schema>)>,
 }
 
 impl Entry {
-    /// The entry of a handler with arguments `A`, with the errors that its method and its arguments imply.
+    /// The entry of a handler with the arguments `A`, with the errors that its method and its arguments
+    /// imply.
     pub(crate) fn of<A: Arguments>(method: &Method) -> Self {
         let operation = OperationBuilder::new().securities(Some([])).build();
         let mut entry = Self { operation, errors: BTreeMap::new(), schemas: Vec::new() };
-        entry.error(500, "An internal error; the log has its cause under the request id");
-        entry.error(503, "The service is busy, or a part of it is unavailable; retry after `Retry-After`");
-        entry.error(429, "The client exceeded a rate limit; retry after `Retry-After`");
+        entry.error(500, "Internal error; the log has its cause under the request id");
+        entry.error(503, "The service is busy or cannot reach its storage; retry after `Retry-After`");
+        entry.error(429, "Rate limit exceeded; retry after `Retry-After`");
         if !method.is_safe() {
-            entry
-                .error(403, "The request carries the session cookie and comes from a page of another origin");
+            entry.error(403, CROSS_SITE);
+        }
+        // A delete works on a full disk.
+        if !method.is_safe() && method != Method::DELETE {
+            entry.error(507, "No space left to store this; nothing was changed. Retry after `Retry-After`");
         }
         A::describe(&mut entry);
         entry
@@ -75,14 +85,14 @@ impl Entry {
         self.operation.description = Some(description.to_owned());
     }
 
-    /// Callers may authenticate; they must, unless it is `optional`.
+    /// The operation needs a session, or accepts one if it is `optional`.
     pub(crate) fn session(&mut self, optional: bool) {
         let no_scopes: [&str; 0] = [];
         let anonymous = optional.then(SecurityRequirement::default);
         let schemes = ["bearer", "cookie"].map(|scheme| SecurityRequirement::new(scheme, no_scopes));
         self.operation.security = Some(anonymous.into_iter().chain(schemes).collect());
         if !optional {
-            self.error(401, "The request carries no valid session");
+            self.error(401, "The request has no valid session");
         }
     }
 
@@ -91,8 +101,8 @@ impl Entry {
         self.operation.parameters.get_or_insert_default().push(parameter.into());
     }
 
-    /// A form, documented in one of the two encodings that are accepted: client generators expect a single
-    /// one.
+    /// A form body. Of the two encodings that are accepted it documents one, since client generators expect a
+    /// single media type.
     pub(crate) fn form<T: ToSchema>(&mut self, media_type: &str, required: bool, description: &str) {
         let content = Content::new(Some(self.schema::<T>()));
         let body = RequestBodyBuilder::new()
@@ -101,9 +111,9 @@ impl Entry {
             .required(Some(if required { Required::True } else { Required::False }));
         self.operation.request_body = Some(body.build().into());
         self.error(400, "A parameter is missing or invalid");
-        self.error(408, "The body did not arrive in time");
-        self.error(413, "The body is too large");
-        self.error(415, "The body is in neither of the two form encodings");
+        self.error(408, "The request body did not arrive in time");
+        self.error(413, "The request body is too large");
+        self.error(415, "The Content-Type is neither of the two form encodings");
     }
 
     pub(crate) fn json<T: ToSchema>(&mut self, status: u16, description: &str) {
@@ -126,7 +136,7 @@ impl Entry {
         self.response(status, ResponseBuilder::new().description(description));
     }
 
-    /// A header of every response that is documented so far.
+    /// A header of all responses that the entry has so far.
     pub(crate) fn header(&mut self, name: &str, description: &str) {
         for response in self.operation.responses.responses.values_mut() {
             if let RefOr::T(response) = response {
@@ -135,7 +145,7 @@ impl Entry {
         }
     }
 
-    /// An error; a later description of the same status replaces the earlier one.
+    /// An error response; a later description of the same status replaces an earlier one.
     pub(crate) fn error(&mut self, status: u16, description: &'static str) {
         self.errors.insert(status, description);
     }
@@ -164,7 +174,7 @@ impl Entry {
     }
 }
 
-/// A parameter with its schema.
+/// A parameter; one in the path is required, all others are optional.
 pub(crate) fn parameter(
     name: &str,
     parameter_in: ParameterIn,
@@ -196,21 +206,21 @@ fn error(status: u16, description: &str) -> Response {
     content.example = Some(json!({"error": {"message": description}}));
     let code = string().enum_values(Some(codes(status).iter().copied()));
     let code =
-        HeaderBuilder::new().schema(Some(code)).description(Some("A stable name of the error")).build();
+        HeaderBuilder::new().schema(Some(code)).description(Some("A stable code of the error")).build();
     let mut response = ResponseBuilder::new()
         .description(description)
         .content("application/json", content)
         .header("X-Error-Code", code);
-    if matches!(status, 429 | 503) {
-        response = response.header("Retry-After", header("Seconds to wait"));
+    if matches!(status, 429 | 503 | 507) {
+        response = response.header("Retry-After", header("Seconds to wait before a retry"));
     }
     if status == 429 {
         response = response
             .header(
                 "RateLimit",
-                header("The limit that was exceeded, what is left of it, and when it is full again"),
+                header("The exceeded limit: `r` is what remains of it, `t` the seconds until a retry"),
             )
-            .header("RateLimit-Policy", header("How much that limit allows in how many seconds"));
+            .header("RateLimit-Policy", header("Its policy: `q` is the quota, `w` the window in seconds"));
     }
     if status == 401 {
         response = response.header("WWW-Authenticate", header("Always `Bearer`"));
@@ -218,7 +228,7 @@ fn error(status: u16, description: &str) -> Response {
     response.build()
 }
 
-/// The codes that go with a status.
+/// The values of `X-Error-Code` for a status.
 fn codes(status: u16) -> &'static [&'static str] {
     match status {
         400 => &["invalid_parameter", "wrong_credentials", "malformed_body"],
@@ -231,6 +241,7 @@ fn codes(status: u16) -> &'static [&'static str] {
         415 => &["unsupported_media_type"],
         429 => &["rate_limited"],
         503 => &["busy", "not_ready", "unavailable"],
+        507 => &["no_space"],
         _ => &["internal"],
     }
 }

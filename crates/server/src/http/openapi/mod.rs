@@ -1,4 +1,5 @@
-//! The OpenAPI document: what stands around the operations, whose entries come from the route table.
+//! The OpenAPI document: the entries of the route table, with the description, tags and security schemes of
+//! the API.
 
 mod entry;
 
@@ -14,14 +15,14 @@ use crate::http::dto;
 use crate::http::routes::route::Route;
 pub(crate) use entry::{Argument, Arguments, Entry, integer, parameter, string};
 
-const DESCRIPTION: &str = "A photo-sharing service: people post photos with an optional message, like them, and \
-    scroll a feed.\n\n\
-    Parameters travel as forms, either `application/x-www-form-urlencoded` or `multipart/form-data`; an operation \
-    documents the one that suits it best and accepts both. Join or log in for a session; send it back as the cookie \
-    or as `Authorization: Bearer` with the token from `X-Auth-Token`. Every error carries an `error` object and a \
-    stable code in `X-Error-Code`; every response carries an `X-Request-Id`.";
+const DESCRIPTION: &str = "A photo-sharing service: users post photos with an optional message, like them, and \
+    read a feed.\n\n\
+    Parameters are sent as forms, either `application/x-www-form-urlencoded` or `multipart/form-data`; every \
+    operation accepts both and documents the more suitable one. Join or log in to start a session; send it as the \
+    session cookie, or as `Authorization: Bearer` with the token from `X-Auth-Token`. Every error response has an \
+    `error` object and a stable code in `X-Error-Code`; every response has an `X-Request-Id`.";
 
-/// The document of these routes, in groups with these names and descriptions.
+/// The OpenAPI document of these routes. `tags` are the names and descriptions of the groups of operations.
 pub(crate) fn document(routes: impl IntoIterator<Item = Route>, tags: &[(&str, &str)]) -> OpenApi {
     let licence =
         LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
@@ -31,7 +32,7 @@ pub(crate) fn document(routes: impl IntoIterator<Item = Route>, tags: &[(&str, &
         .description(Some(DESCRIPTION))
         .license(Some(licence))
         .build();
-    let server = ServerBuilder::new().url("/").description(Some("The service that serves this document"));
+    let server = ServerBuilder::new().url("/").description(Some("The server that serves this document"));
     let tag = |(name, about): &(&str, &str)| TagBuilder::new().name(*name).description(Some(*about)).build();
     let mut document = OpenApiBuilder::new()
         .info(info)

@@ -1,5 +1,6 @@
-//! The files of the web client, inside the binary. Their address carries a digest of them all, so that a
-//! browser may keep them for ever and never mixes two versions; scripts find each other beside themselves.
+//! The web client's scripts, style sheet and icons, embedded in the binary. Their URLs carry a digest of all
+//! files, so browsers cache them as immutable and never mix two versions. Scripts import each other by
+//! relative URL.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -11,7 +12,7 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use sha2::{Digest, Sha256};
 
-use super::response::{pack, packed_text};
+use super::response::{gzip, text_response};
 
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
@@ -21,33 +22,33 @@ macro_rules! embedded {
     };
 }
 
-/// In the order in which the style sheet is put together.
+/// Concatenated in this order into `style.css`.
 const STYLES: &[(&str, &[u8])] =
-    embedded!["style/tokens.css", "style/page.css", "style/post.css", "style/person.css", "style/forms.css"];
+    embedded!["style/tokens.css", "style/page.css", "style/post.css", "style/profile.css", "style/forms.css"];
 
 const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/api.js",
+    "script/auth-form.js",
     "script/card.js",
     "script/compose.js",
     "script/drafts.js",
-    "script/enter.js",
     "script/feed.js",
-    "script/kept.js",
+    "script/i18n.js",
+    "script/infinite-scroll.js",
     "script/like.js",
-    "script/list.js",
     "script/main.js",
-    "script/menu.js",
-    "script/person.js",
+    "script/offline-cache.js",
+    "script/own-profile.js",
+    "script/post-menu.js",
     "script/post.js",
     "script/profile.js",
     "script/thumbhash.js",
     "script/time.js",
     "script/toast.js",
     "script/upload.js",
-    "script/words.js",
 ];
 
-const PICTURES: &[(&str, &[u8])] = embedded![
+const ICONS: &[(&str, &[u8])] = embedded![
     "icons/icon.svg",
     "icons/icon-180.png",
     "icons/icon-192.png",
@@ -55,89 +56,90 @@ const PICTURES: &[(&str, &[u8])] = embedded![
     "icons/icon-maskable-512.png",
 ];
 
-/// The script that every page has.
-const SHARED: &str = "main.js";
+/// The entry module that every page loads.
+const COMMON_MODULE: &str = "main.js";
 
-/// Served at the root of the site, not here.
-const WORKER: &str = include_str!("../../../../../web/script/sw.js");
+/// Served at `/sw.js`, not below the versioned path: a service worker controls only pages below its own URL.
+const SERVICE_WORKER: &str = include_str!("../../../../../web/script/sw.js");
 
 pub(crate) struct Assets {
     version: String,
-    files: Vec<File>,
-    /// For each script, all that a page with it asks for.
+    assets: Vec<Asset>,
+    /// By entry module: the modules to preload, the entry and its transitive imports.
     modules: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
-struct File {
+struct Asset {
     name: &'static str,
     media_type: &'static str,
-    plain: Bytes,
-    packed: Option<Bytes>,
+    bytes: Bytes,
+    gzipped: Option<Bytes>,
 }
 
 impl Assets {
     pub(crate) fn new() -> Self {
         let style: Vec<u8> = STYLES.iter().flat_map(|(_, css)| css.iter()).copied().collect();
-        let others = SCRIPTS.iter().chain(PICTURES);
-        let files: Vec<File> = std::iter::once(File::new("style.css", Bytes::from(style)))
-            .chain(others.map(|(path, bytes)| File::new(path, Bytes::from_static(bytes))))
+        let others = SCRIPTS.iter().chain(ICONS);
+        let assets: Vec<Asset> = std::iter::once(Asset::new("style.css", Bytes::from(style)))
+            .chain(others.map(|(path, bytes)| Asset::new(path, Bytes::from_static(bytes))))
             .collect();
         let mut digest = Sha256::new();
-        for file in &files {
-            digest.update(file.name);
-            digest.update(&file.plain);
+        for asset in &assets {
+            digest.update(asset.name);
+            digest.update(&asset.bytes);
         }
-        digest.update(WORKER);
+        digest.update(SERVICE_WORKER);
         let version = digest.finalize().iter().take(6).fold(String::new(), |mut version, byte| {
-            write!(version, "{byte:02x}").expect("a string takes what is written to it");
+            write!(version, "{byte:02x}").expect("writing to a String cannot fail");
             version
         });
-        let names = SCRIPTS.iter().map(|(path, _)| base_name(path));
-        Self { version, files, modules: names.map(|own| (own, modules(own))).collect() }
+        let entries = SCRIPTS.iter().map(|(path, _)| base_name(path));
+        Self { version, assets, modules: entries.map(|entry| (entry, transitive_imports(entry))).collect() }
     }
 
-    /// The service worker, told what this version is made of.
-    pub(super) fn worker(&self) -> String {
-        let files: Vec<String> = self.files.iter().map(|file| format!("\"{self}/{}\"", file.name)).collect();
-        WORKER
+    /// The service worker's source with this version, its asset URLs and its import paths filled in.
+    pub(super) fn service_worker(&self) -> String {
+        let urls: Vec<String> =
+            self.assets.iter().map(|asset| format!("\"{self}/{}\"", asset.name)).collect();
+        SERVICE_WORKER
             .replace("{version}", &self.version)
-            .replace("{files}", &format!("[{}]", files.join(",")))
+            .replace("{files}", &format!("[{}]", urls.join(",")))
             .replace("from \"./", &format!("from \"{self}/"))
     }
 
-    /// The scripts a page needs: those every page has, its own, and all they import.
-    pub(super) fn modules(&self, own: Option<&'static str>) -> &[&'static str] {
-        self.modules.get(own.unwrap_or(SHARED)).map_or(&[], Vec::as_slice)
+    /// The modules that a page preloads: the common module, its entry module and their transitive imports.
+    pub(super) fn modules(&self, entry: Option<&'static str>) -> &[&'static str] {
+        self.modules.get(entry.unwrap_or(COMMON_MODULE)).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Walks from script to script by their imports.
-fn modules(own: &'static str) -> Vec<&'static str> {
-    let mut wanted = vec![SHARED];
-    wanted.extend((own != SHARED).then_some(own));
+/// Follows the import statements of the common module and of `entry`, breadth first.
+fn transitive_imports(entry: &'static str) -> Vec<&'static str> {
+    let mut modules = vec![COMMON_MODULE];
+    modules.extend((entry != COMMON_MODULE).then_some(entry));
     let mut next = 0;
-    while let Some(name) = wanted.get(next) {
+    while let Some(name) = modules.get(next) {
         next += 1;
         let source = SCRIPTS.iter().find(|(path, _)| base_name(path) == *name).map(|(_, source)| *source);
         let source = source.and_then(|source| std::str::from_utf8(source).ok()).unwrap_or_default();
         for name in SCRIPTS.iter().map(|(path, _)| base_name(path)) {
-            if source.contains(&format!("\"./{name}\";")) && !wanted.contains(&name) {
-                wanted.push(name);
+            if source.contains(&format!("\"./{name}\";")) && !modules.contains(&name) {
+                modules.push(name);
             }
         }
     }
-    wanted
+    modules
 }
 
-/// The address they are at.
+/// The URL path of this version's folder.
 impl fmt::Display for Assets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/web/{}", self.version)
     }
 }
 
-impl File {
-    fn new(path: &'static str, plain: Bytes) -> Self {
+impl Asset {
+    fn new(path: &'static str, bytes: Bytes) -> Self {
         let name = base_name(path);
         let (media_type, is_text) = match name.rsplit('.').next() {
             Some("css") => ("text/css; charset=utf-8", true),
@@ -145,17 +147,17 @@ impl File {
             Some("svg") => ("image/svg+xml", true),
             _ => ("image/png", false),
         };
-        let packed = is_text.then(|| pack(&plain, Compression::best()).ok()).flatten();
-        Self { name, media_type, plain, packed }
+        let gzipped = is_text.then(|| gzip(&bytes, Compression::best()).ok()).flatten();
+        Self { name, media_type, bytes, gzipped }
     }
 }
 
-impl File {
-    fn respond(&self, gzip: bool) -> Response {
-        let packed = self.packed.as_ref().filter(|_| gzip);
-        let body = packed.unwrap_or(&self.plain).clone();
-        let mut response = packed_text(self.media_type, body, packed.is_some());
-        // A picture made of markup must not run anything when it is opened by itself.
+impl Asset {
+    fn respond(&self, accepts_gzip: bool) -> Response {
+        let gzipped = self.gzipped.as_ref().filter(|_| accepts_gzip);
+        let body = gzipped.unwrap_or(&self.bytes).clone();
+        let mut response = text_response(self.media_type, body, gzipped.is_some());
+        // An SVG opened as a document of its own must not run scripts.
         let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
         response
@@ -163,15 +165,15 @@ impl File {
 }
 
 impl Assets {
-    /// A file of this version. Pages of another version must be reloaded, so its files are not found.
-    pub(super) fn versioned(&self, version: &str, name: &str, gzip: bool) -> Option<Response> {
-        let mut response = self.by_name(name, gzip).filter(|_| self.version == version)?;
+    /// An asset of this version. Other versions are not found: a page that asks for one has to be reloaded.
+    pub(super) fn versioned(&self, version: &str, name: &str, accepts_gzip: bool) -> Option<Response> {
+        let mut response = self.by_name(name, accepts_gzip).filter(|_| self.version == version)?;
         response.headers_mut().insert(CACHE_CONTROL, IMMUTABLE);
         Some(response)
     }
 
-    pub(super) fn by_name(&self, name: &str, gzip: bool) -> Option<Response> {
-        self.files.iter().find(|file| file.name == name).map(|file| file.respond(gzip))
+    pub(super) fn by_name(&self, name: &str, accepts_gzip: bool) -> Option<Response> {
+        self.assets.iter().find(|asset| asset.name == name).map(|asset| asset.respond(accepts_gzip))
     }
 }
 
@@ -187,37 +189,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_of_the_web_client_is_served() {
+    fn every_file_of_the_web_client_is_embedded() {
         let web = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web");
-        let known: BTreeSet<String> = STYLES
+        let embedded: BTreeSet<String> = STYLES
             .iter()
             .chain(SCRIPTS)
-            .chain(PICTURES)
+            .chain(ICONS)
             .map(|(path, _)| (*path).to_owned())
             .chain(["script/sw.js".to_owned()])
             .collect();
-        let found = ["style", "script", "icons"].iter().flat_map(|folder| {
+        let on_disk = ["style", "script", "icons"].iter().flat_map(|folder| {
             fs::read_dir(format!("{web}/{folder}"))
                 .unwrap()
                 .map(move |entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
         });
-        assert_eq!(found.filter(|path| !path.ends_with(".md")).collect::<BTreeSet<_>>(), known);
+        assert_eq!(on_disk.filter(|path| !path.ends_with(".md")).collect::<BTreeSet<_>>(), embedded);
     }
 
     #[test]
-    fn a_page_knows_all_of_its_scripts() {
+    fn a_page_preloads_its_entry_module_and_all_transitive_imports() {
         let assets = Assets::new();
         let modules = assets.modules(Some("feed.js"));
-        for name in ["main.js", "feed.js", "list.js", "words.js", "thumbhash.js", "drafts.js"] {
-            assert!(modules.contains(&name), "{name} is missing from {modules:?}");
+        for name in ["main.js", "feed.js", "infinite-scroll.js", "i18n.js", "thumbhash.js", "drafts.js"] {
+            assert!(modules.contains(&name), "expected {name} in {modules:?}");
         }
-        assert!(!modules.contains(&"compose.js"));
+        assert!(!modules.contains(&"compose.js"), "compose.js is not imported by feed.js: {modules:?}");
     }
 
     #[test]
-    fn scripts_and_styles_stay_small() {
-        let packed: usize =
-            Assets::new().files.iter().filter_map(|file| file.packed.as_ref()).map(Bytes::len).sum();
-        assert!(packed < 30 * 1024, "{packed} bytes");
+    fn all_scripts_and_styles_stay_below_30_kib_gzipped() {
+        let gzipped: usize =
+            Assets::new().assets.iter().filter_map(|asset| asset.gzipped.as_ref()).map(Bytes::len).sum();
+        assert!(gzipped < 30 * 1024, "expected less than 30 KiB, got {gzipped} bytes");
     }
 }

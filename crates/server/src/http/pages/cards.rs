@@ -1,19 +1,18 @@
-//! Posts and people as the pages show them.
+//! View models of posts and users for the page templates.
 
 use model::{Post, User};
 
-use super::locale::{Words, fill};
+use super::locale::{Locale, interpolate};
 use super::placeholder;
 
-/// The widths a browser may choose from. One URL each for everybody, so that few images are made and many are
-/// shared.
-const WIDTHS: [u32; 7] = [160, 320, 480, 640, 960, 1280, 2048];
+/// The widths in `srcset`. A short list limits how many variants are rendered and lets caches share them.
+const SRCSET_WIDTHS: [u32; 7] = [160, 320, 480, 640, 960, 1280, 2048];
 
-/// Characters of a message that make a title, and a description.
-const TITLE: usize = 70;
-const DESCRIPTION: usize = 200;
+/// The longest title and description that are taken from a message, in characters.
+const TITLE_CHARS: usize = 70;
+const DESCRIPTION_CHARS: usize = 200;
 
-/// A person in small.
+/// A user's name and avatar: the profile photo, or the initial of the name.
 #[derive(Debug, Clone)]
 pub(super) struct Avatar {
     pub(super) name: String,
@@ -34,13 +33,14 @@ impl Avatar {
     }
 }
 
-/// A post.
+/// A post as a card of the feed, a tile of a profile, or a page of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Card {
     pub(super) id: String,
     pub(super) url: String,
-    pub(super) by: Avatar,
+    pub(super) author: Avatar,
     pub(super) photo: String,
+    /// The thumbhash rendered as a data URL.
     pub(super) placeholder: String,
     pub(super) alt: String,
     pub(super) message: String,
@@ -48,13 +48,13 @@ pub(super) struct Card {
     pub(super) date: String,
     pub(super) liked: bool,
     pub(super) likes: i64,
-    /// In sight when the page opens, so it must not wait.
-    pub(super) first: bool,
+    /// Loads the image eagerly: it is above the fold. All others load lazily.
+    pub(super) eager: bool,
 }
 
 impl Card {
-    pub(super) fn new(post: &Post, words: &Words, first: bool) -> Self {
-        let by = Avatar::of(&post.user);
+    pub(super) fn new(post: &Post, locale: &Locale, eager: bool) -> Self {
+        let author = Avatar::of(&post.user);
         let time = post.created_at.to_string();
         let alt = post.photo.alt.as_ref().map(ToString::to_string);
         Self {
@@ -62,29 +62,29 @@ impl Card {
             url: format!("/p/{}", post.id),
             photo: post.photo.id.to_string(),
             placeholder: placeholder::data_url(&post.photo.placeholder),
-            alt: alt.unwrap_or_else(|| fill(&words.page.photo_by, "name", &by.name)),
+            alt: alt.unwrap_or_else(|| interpolate(&locale.page.photo_by, "name", &author.name)),
             message: post.message.as_ref().map(ToString::to_string).unwrap_or_default(),
             date: time.chars().take("2026-11-14".len()).collect(),
             time,
             liked: post.is_liked,
             likes: post.like_count,
-            by,
-            first,
+            author,
+            eager,
         }
     }
 
-    pub(super) fn list(posts: &[Post], words: &Words) -> Vec<Self> {
-        posts.iter().enumerate().map(|(place, post)| Self::new(post, words, place == 0)).collect()
+    pub(super) fn list(posts: &[Post], locale: &Locale) -> Vec<Self> {
+        posts.iter().enumerate().map(|(index, post)| Self::new(post, locale, index == 0)).collect()
     }
 
-    /// What scripts fill in for posts that come later.
-    pub(super) fn blank() -> Self {
-        let by = Avatar { name: String::new(), url: String::new(), photo: None, initial: String::new() };
+    /// The content of the page's `<template>`, which scripts clone for posts loaded from the API.
+    pub(super) fn empty() -> Self {
+        let author = Avatar { name: String::new(), url: String::new(), photo: None, initial: String::new() };
         let empty = String::new;
         Self {
             id: empty(),
             url: empty(),
-            by,
+            author,
             photo: empty(),
             placeholder: empty(),
             alt: empty(),
@@ -93,7 +93,7 @@ impl Card {
             date: empty(),
             liked: false,
             likes: 0,
-            first: false,
+            eager: false,
         }
     }
 
@@ -102,24 +102,27 @@ impl Card {
     }
 
     pub(super) fn srcset(&self) -> String {
-        WIDTHS.map(|side| format!("{} {side}w", self.src(side))).join(", ")
+        SRCSET_WIDTHS.map(|side| format!("{} {side}w", self.src(side))).join(", ")
     }
 
-    /// The title and the description of a page about this post.
-    pub(super) fn introduction(&self, words: &Words) -> (String, String) {
-        let by = fill(&words.page.photo_by, "name", &self.by.name);
+    /// The title and the description of the post's own page, also for link previews.
+    pub(super) fn title_and_description(&self, locale: &Locale) -> (String, String) {
+        let photo_by = interpolate(&locale.page.photo_by, "name", &self.author.name);
         match self.message.trim() {
-            "" => (by.clone(), if self.alt == by { by } else { format!("{by}: {}", self.alt) }),
+            "" => (
+                photo_by.clone(),
+                if self.alt == photo_by { photo_by } else { format!("{photo_by}: {}", self.alt) },
+            ),
             message => {
-                let title = shorten(message.lines().next().unwrap_or_default(), TITLE);
-                (format!("{title} · {}", self.by.name), shorten(message, DESCRIPTION))
+                let title = truncate(message.lines().next().unwrap_or_default(), TITLE_CHARS);
+                (format!("{title} · {}", self.author.name), truncate(message, DESCRIPTION_CHARS))
             }
         }
     }
 }
 
-/// Cuts at a word where there is one.
-fn shorten(text: &str, max: usize) -> String {
+/// Cuts to at most `max` characters, at a word boundary if there is one in the second half.
+fn truncate(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
     }
@@ -133,9 +136,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_end_at_a_word() {
-        assert_eq!(shorten("short", 10), "short");
-        assert_eq!(shorten("one two three four", 10), "one two…");
-        assert_eq!(shorten(&"ä".repeat(20), 10), format!("{}…", "ä".repeat(10)));
+    fn long_texts_are_truncated_at_a_word_boundary() {
+        assert_eq!(truncate("short", 10), "short");
+        assert_eq!(truncate("one two three four", 10), "one two…");
+        assert_eq!(truncate(&"ä".repeat(20), 10), format!("{}…", "ä".repeat(10)));
     }
 }

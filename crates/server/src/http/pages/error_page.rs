@@ -1,4 +1,4 @@
-//! HTML error pages, and the page for a missing network.
+//! HTML error pages, and the page that the service worker shows without a network.
 
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -6,71 +6,75 @@ use http::header::ACCEPT;
 use http::{HeaderName, Method, StatusCode};
 
 use super::layout::{Layout, PageRequest};
-use super::locale::{Words, fill};
+use super::locale::{Locale, interpolate};
 use super::response;
-use super::response::takes_gzip;
-use super::templates::Notice;
+use super::response::accepts_gzip;
+use super::templates::ErrorTemplate;
 use crate::http::error::ApiError;
 use crate::http::state::Http;
 
-/// How a browser that opened a page gets its error.
+/// What an HTML error page needs from the request.
 pub(crate) struct ErrorPage {
-    words: &'static Words,
+    locale: &'static Locale,
     gzip: bool,
 }
 
 impl ErrorPage {
-    /// `None` for programs: they get what the contract says.
+    /// `None` unless the request is a GET or HEAD that accepts `text/html`: API clients get the JSON error.
     pub(crate) fn of(request: &Request) -> Option<Self> {
-        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-        let accepted = request.headers().get_all(ACCEPT).iter();
-        let by_browser =
-            accepted.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"));
-        (reads && by_browser).then(|| Self {
-            words: Words::for_reader(request.headers()),
-            gzip: takes_gzip(request.headers()),
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let accept = request.headers().get_all(ACCEPT).iter();
+        let accepts_html =
+            accept.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"));
+        (is_read && accepts_html).then(|| Self {
+            locale: Locale::negotiate(request.headers()),
+            gzip: accepts_gzip(request.headers()),
         })
     }
 
-    /// The page for a error, with the headers it would have had anyway.
+    /// Renders the error as HTML, with the status and the error headers of its JSON response.
     pub(crate) fn render(&self, http: &Http, error: &ApiError, request_id: &str) -> Response {
-        let plain = error.respond(request_id);
-        let (status, words) = (plain.status(), &self.words.page);
+        let json = error.respond(request_id);
+        let (status, messages) = (json.status(), &self.locale.page);
         let (title, text) = match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-                (&words.slow_down_title, &words.slow_down_text)
+                (&messages.slow_down_title, &messages.slow_down_text)
             }
-            status if status.is_server_error() => (&words.error_title, &words.error_text),
-            _ => (&words.not_found_title, &words.not_found_text),
+            status if status.is_server_error() => (&messages.error_title, &messages.error_text),
+            _ => (&messages.not_found_title, &messages.not_found_text),
         };
-        let request_id = error.is_failure().then(|| fill(&words.error_id, "id", request_id));
+        let request_id = error.is_failure().then(|| interpolate(&messages.error_id, "id", request_id));
         let layout = Layout {
-            words: self.words,
+            locale: self.locale,
             assets: &http.assets,
-            base: "",
-            here: "",
+            base_url: "",
+            path: "",
             me: None,
             module: None,
             nav: false,
         };
-        let page = response::page(&Notice { layout: &layout, title, text, request_id }, self.gzip);
-        let Ok(mut page) = page else { return plain };
+        let page = response::page(&ErrorTemplate { layout: &layout, title, text, request_id }, self.gzip);
+        let Ok(mut page) = page else { return json };
         *page.status_mut() = status;
-        let told =
+        let copied =
             ["retry-after", "x-error-code", "ratelimit", "ratelimit-policy"].map(HeaderName::from_static);
-        for name in told {
-            let value = plain.headers().get(&name).cloned();
+        for name in copied {
+            let value = json.headers().get(&name).cloned();
             page.headers_mut().extend(value.map(|value| (name, value)));
         }
         page
     }
 }
 
-/// Stored by the service worker and shown instead of pages that are not.
+/// The offline page: the service worker caches it and shows it for pages that are not in the offline cache.
 pub(crate) async fn offline(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let layout = Layout { nav: false, me: None, ..request.layout(&http, None) };
-    let words = &layout.words.page;
-    let page =
-        Notice { layout: &layout, title: &words.offline_title, text: &words.offline_text, request_id: None };
+    let messages = &layout.locale.page;
+    let page = ErrorTemplate {
+        layout: &layout,
+        title: &messages.offline_title,
+        text: &messages.offline_text,
+        request_id: None,
+    };
     layout.respond(&request, &page)
 }

@@ -1,27 +1,31 @@
-//! The layout around every page: the current user, the locale, and the files it needs.
+//! The layout of every page: the current user, the locale, and the assets to load.
 
 use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
+use http::HeaderValue;
+use http::header::SET_COOKIE;
 use http::request::Parts;
 
 use super::assets::Assets;
 use super::cards::Avatar;
-use super::locale::Words;
+use super::locale::Locale;
 use super::response;
-use super::response::takes_gzip;
+use super::response::accepts_gzip;
 use crate::http::error::ApiError;
 use crate::http::extract::session::OptionalSession;
 use crate::http::state::Http;
 
-/// A request for a page.
+/// The context of a request for an HTML page.
 pub(crate) struct PageRequest {
     pub(super) caller: Option<app::Caller>,
     pub(super) query: String,
-    words: &'static Words,
-    base: String,
+    locale: &'static Locale,
+    base_url: String,
     path: String,
     gzip: bool,
+    /// Set for a caller with a session cookie.
+    renewed_cookie: Option<HeaderValue>,
 }
 
 impl FromRequestParts<Http> for PageRequest {
@@ -29,29 +33,31 @@ impl FromRequestParts<Http> for PageRequest {
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         let OptionalSession(caller) = OptionalSession::from_request_parts(parts, http).await?;
+        let renewed_cookie = caller.as_ref().and_then(|_| http.session_cookie.renewed(&parts.headers));
         Ok(Self {
             caller,
+            renewed_cookie,
             query: parts.uri.query().unwrap_or_default().to_owned(),
-            words: Words::for_reader(&parts.headers),
-            base: http.addresses.base_url((&*parts).into()),
+            locale: Locale::negotiate(&parts.headers),
+            base_url: http.addresses.base_url((&*parts).into()),
             path: parts.uri.path().to_owned(),
-            gzip: takes_gzip(&parts.headers),
+            gzip: accepts_gzip(&parts.headers),
         })
     }
 }
 
 impl PageRequest {
-    /// The layout of a page with a script of its own.
+    /// The layout of a page; `module` is its entry module beside the common one.
     pub(super) fn layout<'a>(&'a self, http: &'a Http, module: Option<&'static str>) -> Layout<'a> {
         let me = self
             .caller
             .as_ref()
             .map(|caller| Me { avatar: Avatar::of(&caller.user), admin: caller.is_admin });
         Layout {
-            words: self.words,
+            locale: self.locale,
             assets: &http.assets,
-            base: &self.base,
-            here: &self.path,
+            base_url: &self.base_url,
+            path: &self.path,
             me,
             module,
             nav: true,
@@ -66,25 +72,28 @@ pub(super) struct Me {
 }
 
 pub(super) struct Layout<'a> {
-    pub(super) words: &'static Words,
+    pub(super) locale: &'static Locale,
     pub(super) assets: &'a Assets,
-    /// The public address, for links that leave the site.
-    pub(super) base: &'a str,
-    pub(super) here: &'a str,
+    /// The public base URL, for the absolute links in `<meta>` and `<link rel="canonical">`.
+    pub(super) base_url: &'a str,
+    /// The request's path, to mark the current entry of the navigation.
+    pub(super) path: &'a str,
     pub(super) me: Option<Me>,
-    /// The page's own script, beside the one they share.
+    /// The page's entry module, loaded in addition to the common one.
     pub(super) module: Option<&'static str>,
-    /// Off where the current user is unknown.
+    /// Whether the navigation is shown; off where the current user is unknown.
     pub(super) nav: bool,
 }
 
 impl Layout<'_> {
-    /// Every script the page will ask for, so that none waits for another to name it.
+    /// The modules for `<link rel="modulepreload">`: they load in parallel instead of import after import.
     pub(super) fn modules(&self) -> &[&'static str] {
         self.assets.modules(self.module)
     }
 
     pub(super) fn respond(&self, request: &PageRequest, page: &impl Template) -> Result<Response, ApiError> {
-        response::page(page, request.gzip)
+        let mut response = response::page(page, request.gzip)?;
+        response.headers_mut().extend(request.renewed_cookie.clone().map(|cookie| (SET_COOKIE, cookie)));
+        Ok(response)
     }
 }

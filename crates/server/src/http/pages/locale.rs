@@ -1,4 +1,4 @@
-//! The words of the pages in every language we speak: one file each in `web/words`.
+//! Translations of the web client: one file per locale in `web/locales`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -8,100 +8,99 @@ use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 use serde::Deserialize;
 
-/// The first is for those who asked for none of them.
-static LOCALES: LazyLock<Vec<Words>> = LazyLock::new(|| {
-    FILES.map(|file| serde_json::from_str(&with_formats(file)).expect("a test reads every language")).into()
+/// The first locale is the fallback.
+static LOCALES: LazyLock<Vec<Locale>> = LazyLock::new(|| {
+    FILES.map(|file| serde_json::from_str(&with_formats(file)).expect("tests parse every locale file")).into()
 });
 
-/// A language: add its file here, and it is spoken.
+/// Adding a locale means adding its file here.
 const FILES: [&str; 2] =
-    [include_str!("../../../../../web/words/en.json"), include_str!("../../../../../web/words/de.json")];
+    [include_str!("../../../../../web/locales/en.json"), include_str!("../../../../../web/locales/de.json")];
 
-/// Sentences by their names.
-type Sentences = BTreeMap<String, String>;
+/// Translated messages by key.
+type Messages = BTreeMap<String, String>;
 
-/// One language.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Words {
-    /// As in `lang="…"`.
+pub(super) struct Locale {
+    /// The BCP 47 language tag, for `lang="…"`.
     pub(super) tag: String,
-    pub(super) page: Page,
-    /// What scripts say.
-    script: Sentences,
+    pub(super) page: PageMessages,
+    /// The messages that scripts show, embedded in every page as JSON.
+    script: Messages,
 }
 
-impl Words {
-    /// The language the reader likes best among ours.
-    pub(super) fn for_reader(headers: &HeaderMap) -> &'static Self {
-        let asked = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
-        let mut wishes: Vec<(f32, &str)> = asked.flat_map(|value| value.split(',')).map(wish).collect();
-        // Stable: of equal wishes the first counts.
-        wishes.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let speak = |tag: &str| LOCALES.iter().find(|words| words.tag.eq_ignore_ascii_case(tag));
-        let found =
-            wishes.iter().filter(|(weight, _)| *weight > 0.0).find_map(|(_, tag)| speak(primary(tag)));
-        found.unwrap_or(&LOCALES[0])
+impl Locale {
+    /// Content negotiation by `Accept-Language` (RFC 9110, section 12.5.4), by primary subtag only.
+    pub(super) fn negotiate(headers: &HeaderMap) -> &'static Self {
+        let values = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
+        let mut ranges: Vec<(f32, &str)> =
+            values.flat_map(|value| value.split(',')).map(weighted_range).collect();
+        // A stable sort: of equal weights the first range wins.
+        ranges.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let with_tag = |tag: &str| LOCALES.iter().find(|locale| locale.tag.eq_ignore_ascii_case(tag));
+        let mut accepted = ranges.iter().filter(|(weight, _)| *weight > 0.0);
+        accepted.find_map(|(_, tag)| with_tag(primary_subtag(tag))).unwrap_or(&LOCALES[0])
     }
 
-    /// What scripts say, to be put into a page: no `<` can end the element it stands in.
-    pub(super) fn script_json(&self) -> String {
+    /// The scripts' messages as JSON. `<` is escaped so that no message can close the `<script>` element.
+    pub(super) fn script_messages_json(&self) -> String {
         serde_json::to_string(&self.script).unwrap_or_default().replace('<', "\\u003c")
     }
 }
 
-/// Replaces `{formats or}` by the list of accepted formats, with the conjunction that is given there.
+/// Replaces `{formats or}` by the list of accepted image formats; the second word is the conjunction.
 fn with_formats(file: &str) -> String {
     let (first, rest) = file.split_once("{formats ").unwrap_or((file, ""));
     let rest = rest.split("{formats ").filter_map(|part| part.split_once('}'));
     rest.fold(first.to_owned(), |text, (conjunction, rest)| text + &InputFormat::list(conjunction) + rest)
 }
 
-/// Fills the one gap of a sentence.
-pub(super) fn fill(sentence: &str, gap: &str, value: &str) -> String {
-    sentence.replace(&format!("{{{gap}}}"), value)
+/// Replaces `{parameter}` in a message.
+pub(super) fn interpolate(message: &str, parameter: &str, value: &str) -> String {
+    message.replace(&format!("{{{parameter}}}"), value)
 }
 
-/// `de-CH;q=0.8` as a weight and a tag.
-fn wish(range: &str) -> (f32, &str) {
+/// Splits a language range such as `de-CH;q=0.8` into its weight and its tag.
+fn weighted_range(range: &str) -> (f32, &str) {
     let (tag, rest) = range.split_once(';').unwrap_or((range, ""));
     let weight = rest.trim().strip_prefix("q=").map_or(1.0, |q| q.parse().unwrap_or(0.0));
     (weight, tag.trim())
 }
 
-fn primary(tag: &str) -> &str {
+fn primary_subtag(tag: &str) -> &str {
     tag.split('-').next().unwrap_or(tag)
 }
 
-/// Declares the words that pages use by name. They are read from a map: the derived reader of so many fields
-/// would take longer to compile than any other function of the service.
-macro_rules! page {
-    ($($word:ident),* $(,)?) => {
-        /// What stands on the pages themselves.
+/// Declares the messages of the templates as fields, so that a missing one fails the build. They are
+/// deserialized through a map, because deriving so many fields would be the slowest function to compile.
+macro_rules! page_messages {
+    ($($key:ident),* $(,)?) => {
+        /// The messages of the page templates.
         #[derive(Debug, Deserialize)]
-        #[serde(try_from = "Sentences")]
-        pub(super) struct Page { $(pub(super) $word: String),* }
+        #[serde(try_from = "Messages")]
+        pub(super) struct PageMessages { $(pub(super) $key: String),* }
 
-        impl TryFrom<Sentences> for Page {
+        impl TryFrom<Messages> for PageMessages {
             type Error = String;
 
-            fn try_from(mut sentences: Sentences) -> Result<Self, String> {
-                let names = BTreeSet::from([$(stringify!($word)),*]);
-                if !sentences.keys().eq(&names) {
-                    return Err(format!("a page has exactly these words: {names:?}"));
+            fn try_from(mut messages: Messages) -> Result<Self, String> {
+                let keys = BTreeSet::from([$(stringify!($key)),*]);
+                if !messages.keys().eq(&keys) {
+                    return Err(format!("`page` must have exactly these keys: {keys:?}"));
                 }
-                let mut take = |name| sentences.remove(name).unwrap_or_default();
-                Ok(Self { $($word: take(stringify!($word))),* })
+                let mut take = |key| messages.remove(key).unwrap_or_default();
+                Ok(Self { $($key: take(stringify!($key))),* })
             }
         }
     };
 }
 
-page! {
+page_messages! {
     tagline, about, skip, main, home, login, logout, join, new, newest, to_newest, older,
     end, photo_by, profile_photo, like, more, cancel, save, edit, delete, copy_link,
     share, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
-    alt_hint, empty_title, empty_text, empty_join, empty_post, person_empty, person_empty_own,
+    alt_hint, empty_title, empty_text, empty_join, empty_post, profile_empty, profile_empty_own,
     since, posts_of, change_photo, remove_photo, username, username_hint, password,
     password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
     no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
@@ -119,75 +118,77 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_language_says_everything_with_the_same_gaps() {
-        let gaps = |text: &str| {
-            let mut gaps: Vec<String> = text
+    fn every_locale_has_the_same_keys_and_parameters() {
+        let parameters = |text: &str| {
+            let mut parameters: Vec<String> = text
                 .split('{')
                 .skip(1)
                 .filter_map(|rest| rest.split('}').next())
                 .map(str::to_owned)
                 .collect();
-            gaps.sort();
-            gaps
+            parameters.sort();
+            parameters
         };
-        let (first, others) = (sentences(FILES[0]), &FILES[1..]);
+        let (first, others) = (messages(FILES[0]), &FILES[1..]);
         assert_eq!(LOCALES.len(), FILES.len());
         for file in others {
-            let other = sentences(file);
+            let other = messages(file);
             assert!(
                 first.keys().eq(other.keys()),
-                "not the same words: {:?}, {:?}",
+                "expected the same keys: {:?}, {:?}",
                 first.keys(),
                 other.keys()
             );
             for (key, text) in &first {
                 assert!(!other[key].is_empty(), "{key} is empty");
-                assert_eq!(gaps(text), gaps(&other[key]), "{key}");
+                assert_eq!(parameters(text), parameters(&other[key]), "parameters of {key}");
             }
         }
     }
 
-    /// Everything a language says, on pages and in scripts, by `page.name` or `script.name`.
-    fn sentences(file: &str) -> Sentences {
+    /// The messages of a locale file by `page.key` or `script.key`.
+    fn messages(file: &str) -> Messages {
         let file: serde_json::Value = serde_json::from_str(&with_formats(file)).unwrap();
-        let of = |part: &str| serde_json::from_value::<Sentences>(file[part].clone()).unwrap();
+        let section = |name: &str| serde_json::from_value::<Messages>(file[name].clone()).unwrap();
         ["page", "script"]
             .into_iter()
-            .flat_map(|part| of(part).into_iter().map(move |(name, text)| (format!("{part}.{name}"), text)))
+            .flat_map(|name| {
+                section(name).into_iter().map(move |(key, text)| (format!("{name}.{key}"), text))
+            })
             .collect()
     }
 
     #[test]
-    fn every_word_is_said_somewhere() {
+    fn every_message_is_used() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let read = |folder: &Path| -> String {
             let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
             files.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap()).collect()
         };
         let web = folder.join("../../web");
-        let pages = [web.join("pages"), web.join("pages/parts"), folder.join("src/http/pages")];
+        let pages = [web.join("pages"), web.join("pages/partials"), folder.join("src/http/pages")];
         let pages: String = pages.iter().map(|folder| read(folder)).collect();
         let scripts = read(&web.join("script"));
-        let words = sentences(FILES[0]);
-        for word in words.keys().filter_map(|key| key.strip_prefix("page.")) {
-            // Whatever follows it is no part of the name.
-            let said = |place: &str| {
-                let name = format!("{place}.{word}");
+        let messages = messages(FILES[0]);
+        for key in messages.keys().filter_map(|key| key.strip_prefix("page.")) {
+            let is_read_from = |variable: &str| {
+                let expression = format!("{variable}.{key}");
+                // The match has to end where the identifier ends.
                 pages
-                    .split(&name)
+                    .split(&expression)
                     .skip(1)
                     .any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
             };
-            assert!(said("page") || said("words"), "no page says {word}");
+            assert!(is_read_from("page") || is_read_from("messages"), "no page uses {key}");
         }
-        for word in words.keys().filter_map(|key| key.strip_prefix("script.")) {
-            assert!(scripts.contains(&format!("\"{word}\"")), "no script says {word}");
+        for key in messages.keys().filter_map(|key| key.strip_prefix("script.")) {
+            assert!(scripts.contains(&format!("\"{key}\"")), "no script uses {key}");
         }
     }
 
     #[test]
-    fn readers_get_the_language_they_like_best_among_ours() {
-        for (asked, tag) in [
+    fn the_locale_with_the_highest_weight_is_negotiated() {
+        for (accept_language, tag) in [
             ("", "en"),
             ("de", "de"),
             ("de-CH, fr;q=0.9, en;q=0.8", "de"),
@@ -200,8 +201,8 @@ mod tests {
             (";;;q=x", "en"),
         ] {
             let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT_LANGUAGE, HeaderValue::from_static(asked));
-            assert_eq!(Words::for_reader(&headers).tag, tag, "{asked}");
+            headers.insert(ACCEPT_LANGUAGE, HeaderValue::from_static(accept_language));
+            assert_eq!(Locale::negotiate(&headers).tag, tag, "Accept-Language: {accept_language}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The web client: pages rendered here, and the files they are made of. It reads what the API reads; what
-//! people do on a page goes through the API itself.
+//! The web client's server side: HTML pages rendered from templates, and the assets they load. Pages read
+//! through the same use cases as the API; everything that a page changes goes through the public API.
 
 pub(super) mod assets;
 mod cards;
@@ -13,84 +13,84 @@ mod templates;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{Anchor, FeedStart, Limit, PostId, Username, Whose};
+use model::{AuthorFilter, Cursor, FeedStart, Limit, PostId, Username};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
 use layout::PageRequest;
-use templates::{Compose, Enter, Feed, Person, Single};
+use templates::{AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate};
 
 pub(super) use error_page::offline;
 
-/// Photos on a page of the feed, and on a page of one person: whole rows of three.
-const FEED_PAGE: &str = "20";
-const PERSON_PAGE: &str = "30";
+/// Posts per page of the feed, and per page of a profile: a multiple of its three columns.
+const FEED_PAGE_SIZE: &str = "20";
+const PROFILE_PAGE_SIZE: &str = "30";
 
 pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
-    let (after, limit) = (after(&request)?, limit(FEED_PAGE));
-    let page = http.app.feed(request.caller.as_ref(), Whose::Everyones, start(after), limit).await?;
-    let next_json = link(&page, |anchor| format!("/feed?limit={FEED_PAGE}&after={anchor}"));
-    let next_page = link(&page, |anchor| format!("/?after={anchor}"));
+    let (after, limit) = (after(&request)?, limit(FEED_PAGE_SIZE));
+    let page = http.app.feed(request.caller.as_ref(), AuthorFilter::Any, start(after), limit).await?;
+    let next_json = link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}"));
+    let next_page = link(&page, |cursor| format!("/?after={cursor}"));
     let layout = request.layout(&http, Some("feed.js"));
-    let (cards, blank) = (Card::list(&page.posts, layout.words), Card::blank());
+    let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
     layout.respond(
         &request,
-        &Feed { layout: &layout, cards, blank, next_json, next_page, older: after.is_some() },
+        &FeedTemplate { layout: &layout, cards, empty_card, next_json, next_page, older: after.is_some() },
     )
 }
 
-pub(crate) async fn single(
+pub(crate) async fn post(
     State(http): State<Http>,
     PathId(id): PathId<PostId>,
     request: PageRequest,
 ) -> Result<Response, ApiError> {
     let post = http.app.post(request.caller.as_ref(), id).await?;
     let layout = request.layout(&http, Some("post.js"));
-    let p = Card::new(&post, layout.words, true);
-    let (title, description) = p.introduction(layout.words);
-    layout.respond(&request, &Single { layout: &layout, p, title, description })
+    let p = Card::new(&post, layout.locale, true);
+    let (title, description) = p.title_and_description(layout.locale);
+    layout.respond(&request, &PostTemplate { layout: &layout, p, title, description })
 }
 
-pub(crate) async fn person(
+pub(crate) async fn profile(
     State(http): State<Http>,
     PathId(name): PathId<Username>,
     request: PageRequest,
 ) -> Result<Response, ApiError> {
-    let (after, limit) = (after(&request)?, limit(PERSON_PAGE));
+    let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
     let user = http.app.user(&name).await?;
-    let page = http.app.feed(request.caller.as_ref(), Whose::Only(user.id), start(after), limit).await?;
-    let person = Avatar::of(&user);
+    let filter = AuthorFilter::Only(user.id);
+    let page = http.app.feed(request.caller.as_ref(), filter, start(after), limit).await?;
+    let owner = Avatar::of(&user);
     let next_json =
-        link(&page, |anchor| format!("/users/{}/posts?limit={PERSON_PAGE}&after={anchor}", person.name));
-    let next_page = link(&page, |anchor| format!("{}?after={anchor}", person.url));
+        link(&page, |cursor| format!("/users/{}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}", owner.name));
+    let next_page = link(&page, |cursor| format!("{}?after={cursor}", owner.url));
     let own = request.caller.as_ref().is_some_and(|caller| caller.user.id == user.id);
-    let layout = request.layout(&http, Some("person.js"));
-    let (cards, blank) = (Card::list(&page.posts, layout.words), Card::blank());
+    let layout = request.layout(&http, Some("profile.js"));
+    let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
     let older = after.is_some();
-    layout.respond(
-        &request,
-        &Person { layout: &layout, person, user, own, cards, blank, next_json, next_page, older },
-    )
+    let page =
+        ProfileTemplate { layout: &layout, owner, user, own, cards, empty_card, next_json, next_page, older };
+    layout.respond(&request, &page)
 }
 
 pub(crate) async fn join(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
-    enter(&http, &request, true)
+    auth_form(&http, &request, true)
 }
 
 pub(crate) async fn login(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
-    enter(&http, &request, false)
+    auth_form(&http, &request, false)
 }
 
-/// Both ways in look alike.
-fn enter(http: &Http, request: &PageRequest, joining: bool) -> Result<Response, ApiError> {
+/// Join and login share one template. A signed-in user is redirected to the feed.
+fn auth_form(http: &Http, request: &PageRequest, joining: bool) -> Result<Response, ApiError> {
     if request.caller.is_some() {
         return Ok(Redirect::to("/").into_response());
     }
-    let layout = request.layout(http, Some("enter.js"));
+    let layout = request.layout(http, Some("auth-form.js"));
     let min_password = http.app.min_password();
-    layout.respond(request, &Enter { layout: &layout, joining, min_password })
+    layout.respond(request, &AuthTemplate { layout: &layout, joining, min_password })
 }
 
 pub(crate) async fn compose(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
@@ -99,30 +99,32 @@ pub(crate) async fn compose(State(http): State<Http>, request: PageRequest) -> R
     }
     let layout = request.layout(&http, Some("compose.js"));
     let max_upload = http.app.max_upload();
-    layout.respond(&request, &Compose { layout: &layout, max_upload })
+    layout.respond(&request, &ComposeTemplate { layout: &layout, max_upload })
 }
 
-/// The service worker takes what a phone shares. Without one the photo is lost, and the composer says so.
+/// The share target. The service worker keeps the photo of a POST, and sends a GET here to learn whether the
+/// CSRF check accepts it. A POST that reaches the server has no worker, so the photo is lost and the composer
+/// says so.
 pub(crate) async fn share() -> Redirect {
     Redirect::to("/new?shared")
 }
 
-/// The place a reader without scripts has reached.
-fn after(request: &PageRequest) -> Result<Option<Anchor>, ApiError> {
+/// The cursor in the query: pagination links for browsers without scripts carry it.
+fn after(request: &PageRequest) -> Result<Option<Cursor>, ApiError> {
     let after = form_urlencoded::parse(request.query.as_bytes()).find(|(key, _)| key == "after");
-    let parsed = after.map(|(_, anchor)| anchor.parse()).transpose();
-    parsed.map_err(|rule: model::Invalid| ApiError::invalid("after", rule.0))
+    let parsed = after.map(|(_, cursor)| cursor.parse()).transpose();
+    parsed.map_err(|rule: model::ValidationError| ApiError::invalid("after", rule.0))
 }
 
-fn start(after: Option<Anchor>) -> FeedStart {
+fn start(after: Option<Cursor>) -> FeedStart {
     after.map_or(FeedStart::Offset(0), FeedStart::After)
 }
 
 fn limit(number: &str) -> Limit {
-    number.parse().expect("a page of ours has a legal length")
+    number.parse().expect("the page sizes are valid limits")
 }
 
-/// An address made of the place behind a page; empty when nothing follows.
-fn link(page: &model::FeedPage, address: impl Fn(Anchor) -> String) -> String {
-    page.next.map(address).unwrap_or_default()
+/// The link to the next page; empty on the last page.
+fn link(page: &model::FeedPage, url: impl Fn(Cursor) -> String) -> String {
+    page.next.map(url).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! How pages and their files are answered: with every guard a browser knows, and small.
+//! HTTP responses for pages and text files: security headers and gzip.
 
 use std::io::Write;
 
@@ -15,30 +15,30 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::http::error::ApiError;
 
-/// Nothing from elsewhere, nothing inline, and text cannot become script.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+/// Nothing from other origins, nothing inline, and Trusted Types for script URLs.
+const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; \
     base-uri 'none'; require-trusted-types-for 'script'; trusted-types pinhole";
 
-/// A page uses none of these.
-const PERMISSIONS: &str = "camera=(), microphone=(), geolocation=(), payment=(), usb=()";
+/// Browser features that no page uses.
+const PERMISSIONS_POLICY: &str = "camera=(), microphone=(), geolocation=(), payment=(), usb=()";
 
-/// Smaller things do not get smaller.
-const WORTH_PACKING: usize = 1024;
+/// Bodies below this many bytes are not compressed: gzip saves nothing there.
+const MIN_GZIP_BYTES: usize = 1024;
 
 pub(super) fn page(page: &impl Template, gzip: bool) -> Result<Response, ApiError> {
     let html = page.render().map_err(|error| {
-        tracing::error!(%error, "a page could not be written");
+        tracing::error!(%error, "page template failed to render");
         ApiError::internal()
     })?;
     let mut response = text("text/html; charset=utf-8", html.into(), gzip)?;
     let headers = response.headers_mut();
     for (name, value) in [
-        (CONTENT_SECURITY_POLICY, POLICY),
+        (CONTENT_SECURITY_POLICY, CSP),
         (REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("permissions-policy"), PERMISSIONS),
-        // Kept for the way back, asked for anew otherwise.
+        (HeaderName::from_static("permissions-policy"), PERMISSIONS_POLICY),
+        // Stored for back navigation, revalidated on every other load.
         (CACHE_CONTROL, "private, no-cache"),
         (VARY, "Accept-Encoding, Accept-Language, Cookie"),
     ] {
@@ -47,36 +47,37 @@ pub(super) fn page(page: &impl Template, gzip: bool) -> Result<Response, ApiErro
     Ok(response)
 }
 
-/// A text, packed for those who take it so.
-pub(super) fn text(media_type: &'static str, plain: Bytes, gzip: bool) -> Result<Response, ApiError> {
-    let packed = gzip && plain.len() >= WORTH_PACKING;
-    let body = if packed { pack(&plain, Compression::fast())? } else { plain };
-    Ok(packed_text(media_type, body, packed))
+/// A text body, compressed if the client accepts gzip and the body is large enough.
+pub(super) fn text(media_type: &'static str, body: Bytes, accepts_gzip: bool) -> Result<Response, ApiError> {
+    let compress = accepts_gzip && body.len() >= MIN_GZIP_BYTES;
+    let body = if compress { gzip(&body, Compression::fast())? } else { body };
+    Ok(text_response(media_type, body, compress))
 }
 
-pub(super) fn packed_text(media_type: &'static str, body: Bytes, packed: bool) -> Response {
+/// A response with a body that is already in its final encoding.
+pub(super) fn text_response(media_type: &'static str, body: Bytes, is_gzipped: bool) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static(media_type)),
         (CONTENT_LENGTH, HeaderValue::from(body.len())),
         (VARY, HeaderValue::from_static("Accept-Encoding")),
     ];
     let mut response = (headers, body).into_response();
-    if packed {
+    if is_gzipped {
         response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
 }
 
-pub(super) fn pack(plain: &[u8], effort: Compression) -> Result<Bytes, ApiError> {
-    let mut packer = GzEncoder::new(Vec::with_capacity(plain.len() / 3), effort);
-    let packed = packer.write_all(plain).and_then(|()| packer.finish());
-    packed.map(Bytes::from).map_err(|error| {
-        tracing::error!(%error, "a text could not be packed");
+pub(super) fn gzip(body: &[u8], level: Compression) -> Result<Bytes, ApiError> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), level);
+    let gzipped = encoder.write_all(body).and_then(|()| encoder.finish());
+    gzipped.map(Bytes::from).map_err(|error| {
+        tracing::error!(%error, "gzip compression failed");
         ApiError::internal()
     })
 }
 
-pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));

@@ -1,5 +1,5 @@
-//! Files of the site: its manifest, its service worker, what robots and old browsers request, and the web
-//! client's own.
+//! Files outside of the pages: web app manifest, service worker, `robots.txt`, `favicon.ico`, and the web
+//! client's versioned assets.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -7,23 +7,23 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 
-use super::locale::Words;
-use super::response::{takes_gzip, text};
+use super::locale::Locale;
+use super::response::{accepts_gzip, text};
 use crate::http::error::ApiError;
 use crate::http::state::Http;
 
-/// Revalidated each time: they name the current version.
+/// Revalidated on every load: these files name the current asset version.
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
 pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let (words, assets) = (Words::for_reader(&headers), &http.assets);
+    let (locale, assets) = (Locale::negotiate(&headers), &http.assets);
     let icon = |file: &str, sizes: &str, kind: &str, purpose: &str| json!({ "src": format!("{assets}/{file}"), "sizes": sizes, "type": kind, "purpose": purpose });
     let manifest = json!({
         "id": "/",
         "name": "Pinhole",
         "short_name": "Pinhole",
-        "description": words.page.about,
-        "lang": words.tag,
+        "description": locale.page.about,
+        "lang": locale.tag,
         "start_url": "/",
         "scope": "/",
         "display": "standalone",
@@ -35,7 +35,7 @@ pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Re
             icon("icon-512.png", "512x512", "image/png", "any"),
             icon("icon-maskable-512.png", "512x512", "image/png", "maskable"),
         ],
-        "shortcuts": [{ "name": words.page.new, "url": "/new" }],
+        "shortcuts": [{ "name": locale.page.new, "url": "/new" }],
         "share_target": {
             "action": "/share",
             "method": "POST",
@@ -48,7 +48,8 @@ pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Re
             },
         },
     });
-    let mut response = text("application/manifest+json", manifest.to_string().into(), takes_gzip(&headers))?;
+    let mut response =
+        text("application/manifest+json", manifest.to_string().into(), accepts_gzip(&headers))?;
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response
         .headers_mut()
@@ -56,33 +57,36 @@ pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Re
     Ok(response)
 }
 
-pub(crate) async fn worker(State(http): State<Http>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let mut response =
-        text("text/javascript; charset=utf-8", http.assets.worker().into(), takes_gzip(&headers))?;
+pub(crate) async fn service_worker(
+    State(http): State<Http>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let source = http.assets.service_worker().into();
+    let mut response = text("text/javascript; charset=utf-8", source, accepts_gzip(&headers))?;
     let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
 
-/// Search engines may read the pages; the API's own paths would only show them the same again.
+/// Search engines may index the pages; the API's paths would only duplicate them.
 pub(crate) async fn robots() -> Response {
     let rules = "User-agent: *\nDisallow: /feed\nDisallow: /posts/\nDisallow: /users/\n";
     ([(CONTENT_TYPE, "text/plain; charset=utf-8")], rules).into_response()
 }
 
-/// Asked for by browsers that read no page first.
+/// Requested by browsers without a page that links the icon.
 pub(crate) async fn favicon(State(http): State<Http>) -> Result<Response, ApiError> {
     http.assets.by_name("icon.svg", false).ok_or_else(missing)
 }
 
-/// A file of the web client.
+/// An asset below `/web/{version}/`.
 pub(crate) async fn asset(
     State(http): State<Http>,
     Path((version, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    http.assets.versioned(&version, &name, takes_gzip(&headers)).ok_or_else(missing)
+    http.assets.versioned(&version, &name, accepts_gzip(&headers)).ok_or_else(missing)
 }
 
 fn missing() -> ApiError {

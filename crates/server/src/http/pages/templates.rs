@@ -1,4 +1,4 @@
-//! The pages, each with what it shows. Their markup is in `web/pages`.
+//! The page templates and their variables. The markup is in `web/pages`.
 
 use app::InputFormat;
 use askama::Template;
@@ -6,24 +6,26 @@ use model::User;
 
 use super::cards::{Avatar, Card};
 use super::layout::Layout;
-use super::locale::fill;
+use super::locale::interpolate;
 
 #[derive(Template)]
 #[template(path = "feed.html")]
-pub(super) struct Feed<'a> {
+pub(super) struct FeedTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) cards: Vec<Card>,
-    pub(super) blank: Card,
-    /// Where scripts find the next posts, and where readers without them do; empty at the end.
+    /// The content of `<template id="post-template">`.
+    pub(super) empty_card: Card,
+    /// The next page's URL for infinite scroll (JSON) and for browsers without scripts (HTML); empty on the
+    /// last page.
     pub(super) next_json: String,
     pub(super) next_page: String,
-    /// Not the first page.
+    /// Whether this is a later page than the first.
     pub(super) older: bool,
 }
 
 #[derive(Template)]
 #[template(path = "post.html")]
-pub(super) struct Single<'a> {
+pub(super) struct PostTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) p: Card,
     pub(super) title: String,
@@ -31,35 +33,37 @@ pub(super) struct Single<'a> {
 }
 
 #[derive(Template)]
-#[template(path = "person.html")]
-pub(super) struct Person<'a> {
+#[template(path = "profile.html")]
+pub(super) struct ProfileTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
-    pub(super) person: Avatar,
+    pub(super) owner: Avatar,
     pub(super) user: User,
+    /// Whether the current user is the owner.
     pub(super) own: bool,
     pub(super) cards: Vec<Card>,
-    pub(super) blank: Card,
+    /// The content of `<template id="post-template">`.
+    pub(super) empty_card: Card,
     pub(super) next_json: String,
     pub(super) next_page: String,
     pub(super) older: bool,
 }
 
-impl Person<'_> {
+impl ProfileTemplate<'_> {
     fn photos_by(&self) -> String {
-        fill(&self.layout.words.page.posts_of, "name", &self.person.name)
+        interpolate(&self.layout.locale.page.posts_of, "name", &self.owner.name)
     }
 
     fn avatar_alt(&self) -> String {
-        fill(&self.layout.words.page.profile_photo, "name", &self.person.name)
+        interpolate(&self.layout.locale.page.profile_photo, "name", &self.owner.name)
     }
 
-    fn nothing(&self) -> String {
-        fill(&self.layout.words.page.person_empty, "name", &self.person.name)
+    fn no_posts(&self) -> String {
+        interpolate(&self.layout.locale.page.profile_empty, "name", &self.owner.name)
     }
 
-    /// What stands before and behind the day they joined.
+    /// The text before and after the date of registration.
     fn since(&self) -> (&str, &str) {
-        self.layout.words.page.since.split_once("{date}").unwrap_or_default()
+        self.layout.locale.page.since.split_once("{date}").unwrap_or_default()
     }
 
     fn joined(&self) -> String {
@@ -72,44 +76,44 @@ impl Person<'_> {
 }
 
 #[derive(Template)]
-#[template(path = "enter.html")]
-pub(super) struct Enter<'a> {
+#[template(path = "auth.html")]
+pub(super) struct AuthTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) joining: bool,
     pub(super) min_password: usize,
 }
 
-impl Enter<'_> {
+impl AuthTemplate<'_> {
     fn title(&self) -> &str {
-        let words = &self.layout.words.page;
-        if self.joining { &words.join_title } else { &words.login_title }
+        let messages = &self.layout.locale.page;
+        if self.joining { &messages.join_title } else { &messages.login_title }
     }
 
     fn password_hint(&self) -> String {
-        fill(&self.layout.words.page.password_hint, "min", &self.min_password.to_string())
+        interpolate(&self.layout.locale.page.password_hint, "min", &self.min_password.to_string())
     }
 }
 
 #[derive(Template)]
-#[template(path = "new.html")]
-pub(super) struct Compose<'a> {
+#[template(path = "compose.html")]
+pub(super) struct ComposeTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) max_upload: u64,
 }
 
-impl Compose<'_> {
+impl ComposeTemplate<'_> {
     fn accept(&self) -> String {
         InputFormat::accept()
     }
 
     fn formats(&self) -> String {
-        fill(&self.layout.words.page.formats, "max", &format!("{} MiB", self.max_upload >> 20))
+        interpolate(&self.layout.locale.page.formats, "max", &format!("{} MiB", self.max_upload >> 20))
     }
 }
 
 #[derive(Template)]
-#[template(path = "notice.html")]
-pub(super) struct Notice<'a> {
+#[template(path = "error.html")]
+pub(super) struct ErrorTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) title: &'a str,
     pub(super) text: &'a str,

@@ -1,19 +1,19 @@
-//! The requests that the fast path handles, as the rows of the route table parse them.
+//! The routes of the fast path, as the rows of the route table parse them from a path.
 
 use model::{PhotoId, PostId, Size};
 
-use crate::http::handlers::likes::Change;
+use crate::http::handlers::likes::LikeAction;
 
-/// Parses the parameters of a path, in their order.
-pub(crate) type ParseFast = fn([&str; 2]) -> Option<FastRoute>;
+/// Parses the parameters of a path, in their order; `None` leaves the request to the router.
+pub(crate) type ParseFastRoute = fn([&str; 2]) -> Option<FastRoute>;
 
-/// A request on the fast path.
+/// A matched route of the fast path, with its parsed parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FastRoute {
     Feed,
     Post(PostId),
     Image(PhotoId, Size),
-    Like(PostId, Change),
+    Like(PostId, LikeAction),
 }
 
 impl FastRoute {
@@ -30,10 +30,10 @@ impl FastRoute {
     }
 
     pub(crate) fn like([id, _]: [&str; 2]) -> Option<Self> {
-        Some(Self::Like(id.parse().ok()?, Change::Like))
+        Some(Self::Like(id.parse().ok()?, LikeAction::Like))
     }
 
     pub(crate) fn unlike([id, _]: [&str; 2]) -> Option<Self> {
-        Some(Self::Like(id.parse().ok()?, Change::Unlike))
+        Some(Self::Like(id.parse().ok()?, LikeAction::Unlike))
     }
 }

@@ -1,4 +1,4 @@
-//! The route table, and the router that follows from it.
+//! The route table, and the router that is built from it.
 
 pub(super) mod fast_route;
 pub(super) mod route;

@@ -1,4 +1,4 @@
-//! A row of the route table, and how it is written.
+//! A row of the route table, and its builder.
 
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter, on};
@@ -6,26 +6,27 @@ use http::Method;
 use utoipa::ToSchema;
 use utoipa::openapi::path::ParameterIn;
 
+use crate::http::middleware::csrf::CsrfCheck;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::openapi::{Arguments, Entry, parameter, string};
-use crate::http::routes::fast_route::ParseFast;
+use crate::http::routes::fast_route::ParseFastRoute;
 use crate::http::state::Http;
 
 /// A row of the route table.
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// The path in the OpenAPI document, where the router cannot express it.
+    /// The path in the OpenAPI document, if axum's syntax cannot express it.
     pub(crate) documented_path: Option<&'static str>,
-    /// `None` where the route is no operation of the API.
+    /// The OpenAPI entry; `None` if the route is no operation of the API.
     pub(crate) entry: Option<Entry>,
     pub(crate) endpoint: Endpoint,
-    /// Set where the fast path handles the route, too.
-    pub(crate) fast: Option<ParseFast>,
+    /// Set if the fast path handles the route.
+    pub(crate) fast: Option<ParseFastRoute>,
     pub(crate) handler: MethodRouter<Http>,
 }
 
-/// An operation of the API. Its errors and parameters follow from the arguments of its handler.
+/// An operation of the API. Its parameters and errors follow from the arguments of its handler.
 pub(crate) fn api<A, H>(method: Method, path: &'static str, handler: H) -> Route
 where
     A: Arguments + 'static,
@@ -40,9 +41,9 @@ pub(crate) fn page<A: 'static>(method: Method, path: &'static str, handler: impl
     Route { endpoint, ..file(method, path, handler) }
 }
 
-/// Anything else.
+/// Any other resource: a static file or the API reference.
 pub(crate) fn file<A: 'static>(method: Method, path: &'static str, handler: impl Handler<A, Http>) -> Route {
-    let filter = MethodFilter::try_from(method.clone()).expect("a route has a method that axum knows");
+    let filter = MethodFilter::try_from(method.clone()).expect("a method that axum supports");
     Route {
         method,
         path,
@@ -74,7 +75,7 @@ impl Route {
         self.entry(|entry| entry.empty(status, description))
     }
 
-    /// A header of the responses above it.
+    /// A header of all responses that the row has so far.
     pub(crate) fn header(self, name: &str, description: &str) -> Self {
         self.entry(|entry| entry.header(name, description))
     }
@@ -83,7 +84,7 @@ impl Route {
         self.entry(|entry| entry.parameter(parameter(name, ParameterIn::Header, description, string())))
     }
 
-    /// An error that the handler itself raises.
+    /// An error response of the handler, which its arguments do not imply.
     pub(crate) fn error(self, status: u16, description: &'static str) -> Self {
         self.entry(|entry| entry.error(status, description))
     }
@@ -92,14 +93,21 @@ impl Route {
         Self { documented_path: Some(path), ..self }
     }
 
-    /// Handled on the fast path, too.
-    pub(crate) fn fast(self, parse: ParseFast) -> Self {
+    /// Marks the route for the fast path.
+    pub(crate) fn fast(self, parse: ParseFastRoute) -> Self {
         Self { fast: Some(parse), ..self }
     }
 
-    pub(crate) fn without_rate_limit(mut self) -> Self {
-        self.endpoint.is_rate_limited = false;
+    /// Marks a health probe.
+    pub(crate) fn probe(mut self) -> Self {
+        self.endpoint.is_probe = true;
         self.entry(Entry::no_rate_limit)
+    }
+
+    /// Checks every request for CSRF, even without the session cookie.
+    pub(crate) fn always_checked_for_csrf(mut self) -> Self {
+        self.endpoint.csrf = CsrfCheck::Always;
+        self.error(403, "The request comes from a page of another origin")
     }
 
     fn entry(mut self, change: impl FnOnce(&mut Entry)) -> Self {

@@ -1,4 +1,4 @@
-//! The router: axum's, built from the route table.
+//! The axum router, built from the route table.
 
 use axum::Router;
 
@@ -7,7 +7,8 @@ use crate::http::middleware::request_context::middleware;
 use crate::http::routes::route::Route;
 use crate::http::state::Http;
 
-/// A router of these routes, with the middleware around each and around what none of them matches.
+/// A router of these routes, with the middleware around each of them and around the 404 of unmatched
+/// requests.
 pub(crate) fn router(routes: impl IntoIterator<Item = Route>, http: &Http) -> Router {
     let unmatched = Router::new().layer(middleware(http, Endpoint::NONE));
     let router = routes.into_iter().fold(unmatched, |router, route| {
@@ -36,7 +37,7 @@ mod tests {
     use crate::settings::app_settings;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_panic_is_an_error_like_any_other_and_the_server_lives() {
+    async fn a_panic_in_a_handler_is_a_500_and_the_server_keeps_running() {
         let folder = tempfile::tempdir().unwrap();
         let mut flags = Flags::default();
         flags.values.insert("data_dir".into(), folder.path().to_str().unwrap().into());
@@ -49,33 +50,32 @@ mod tests {
                 panic!("a secret cause")
             }
         };
-        let routes = [file(Method::GET, "/panic", panic), file(Method::GET, "/fine", || async { "fine" })];
+        let routes = [file(Method::GET, "/panic", panic), file(Method::GET, "/ok", || async { "ok" })];
         let router = router(routes, &http);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (_stop, stopping) = watch::channel(false);
         tokio::spawn(serve(listener, router, ConnectionLimits::new(&config), metrics, stopping));
 
-        let ask = move |path: &'static str| {
+        let get = move |path: &'static str| {
             let mut stream = TcpStream::connect(address).unwrap();
             write!(
                 stream,
                 "GET {path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: abc-1\r\nConnection: close\r\n\r\n"
             )
             .unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).unwrap();
-            answer
+            let mut response = String::new();
+            stream.read_to_string(&mut response).unwrap();
+            response
         };
-        let (broken, fine) =
-            tokio::task::spawn_blocking(move || (ask("/panic"), ask("/fine"))).await.unwrap();
-        assert!(broken.starts_with("HTTP/1.1 500 "), "{broken}");
+        let (failed, ok) = tokio::task::spawn_blocking(move || (get("/panic"), get("/ok"))).await.unwrap();
+        assert!(failed.starts_with("HTTP/1.1 500 "), "{failed}");
         assert!(
-            broken.contains("x-error-code: internal") && broken.contains("x-request-id: abc-1"),
-            "{broken}"
+            failed.contains("x-error-code: internal") && failed.contains("x-request-id: abc-1"),
+            "{failed}"
         );
-        assert!(broken.ends_with(r#"tell the operator the request id abc-1"}}"#), "{broken}");
-        assert!(!broken.contains("secret"), "{broken}");
-        assert!(fine.starts_with("HTTP/1.1 200 ") && fine.ends_with("fine"), "{fine}");
+        assert!(failed.ends_with(r#"(request abc-1)"}}"#), "the message has the request id: {failed}");
+        assert!(!failed.contains("secret"), "the cause is not sent: {failed}");
+        assert!(ok.starts_with("HTTP/1.1 200 ") && ok.ends_with("ok"), "{ok}");
     }
 }

@@ -1,5 +1,5 @@
-//! The route table. A new operation is a row here and its handler; the router, the rate limit, the metrics
-//! and the OpenAPI document follow from the row and from the handler's arguments.
+//! The route table. A new operation is a row here and a handler: the router, the fast path, the rate limit,
+//! the metric labels and the OpenAPI document follow from the row and from the arguments of the handler.
 
 use http::Method;
 
@@ -13,17 +13,17 @@ use crate::http::routes::route::{Route, api, file, page};
 
 /// The groups of operations in the OpenAPI document.
 pub(crate) const TAGS: &[(&str, &str)] = &[
-    ("accounts", "Joining, logging in and out, one's own profile"),
+    ("accounts", "Join, log in, log out, and the current user's profile"),
     ("people", "Users and their posts"),
     ("posts", "Photos with a message"),
     ("likes", "Likes on posts"),
     ("feed", "All posts, newest first"),
-    ("photos", "Square images of any size"),
-    ("health", "Probes for monitoring"),
+    ("photos", "Photos as square images of any size"),
+    ("health", "Liveness and readiness probes"),
 ];
 
 const REMOVED_METADATA: &str =
-    "The kinds of metadata that were removed from the photo, as in `gps, exif`; absent when there was none";
+    "The kinds of metadata that were removed from the photo, such as `gps, exif`; absent if there were none";
 
 pub(crate) fn table() -> Vec<Route> {
     let mut routes = operations();
@@ -34,12 +34,13 @@ pub(crate) fn table() -> Vec<Route> {
 fn operations() -> Vec<Route> {
     let session = |route: Route| {
         route
-            .header("X-Auth-Token", "The session's token, to be sent as `Authorization: Bearer …`")
-            .header("Set-Cookie", "The same session as a cookie, for browsers")
+            .always_checked_for_csrf()
+            .header("X-Auth-Token", "The session token, to send as `Authorization: Bearer <token>`")
+            .header("Set-Cookie", "The session cookie, for browsers")
     };
     let edit = |method: Method, id: &str| {
-        let about = "Replaces its message and its alternative text. PUT and PATCH do the same: a parameter that is \
-            not sent stays as it is, an empty one is removed.";
+        let about = "Replaces the message and the alternative text. PUT and PATCH do the same: a parameter that is \
+            not sent leaves its text as it is, an empty one removes it.";
         api(method, "/posts/{post_id}", posts::edit)
             .about(id, "posts", "Edit a post", about)
             .json::<PostDto>(200, "The post after the edit")
@@ -54,7 +55,7 @@ fn operations() -> Vec<Route> {
                 .about("join", "accounts", "Create an account", "Creates a user and starts a session.")
                 .json::<User>(201, "The new user"),
         )
-        .error(409, "The username is taken"),
+        .error(409, "The username is taken or reserved"),
         session(
             api(Method::POST, "/login/username", accounts::login)
                 .about("login", "accounts", "Log in", "Starts a session; other sessions of the user stay valid.")
@@ -66,14 +67,14 @@ fn operations() -> Vec<Route> {
             .json::<Empty>(200, "The session has ended")
             .header("Set-Cookie", "Clears the session cookie"),
         api(Method::GET, "/me", accounts::me)
-            .about("me", "accounts", "Read the current user", "The user whose session the request carries.")
+            .about("me", "accounts", "Read the current user", "The user of the request's session.")
             .json::<User>(200, "The current user"),
         api(Method::PUT, "/me/photo", profile::set)
             .about(
                 "set_profile_photo",
                 "accounts",
                 "Set the profile photo",
-                "Accepts what a post accepts, with the same limits. The previous photo and every image made of it \
+                "Accepts the same formats and sizes as a post. The previous photo and all images rendered from it \
                  are deleted before the response is sent.",
             )
             .json::<User>(200, "The current user, with the photo")
@@ -83,8 +84,8 @@ fn operations() -> Vec<Route> {
                 "delete_profile_photo",
                 "accounts",
                 "Delete the profile photo",
-                "The photo and every image made of it are deleted before the response is sent. Succeeds if there is \
-                 none.",
+                "The photo and all images rendered from it are deleted before the response is sent. Succeeds if \
+                 there is none.",
             )
             .json::<Empty>(200, "The user has no profile photo"),
         api(Method::GET, "/users/{username}", users::get)
@@ -99,8 +100,8 @@ fn operations() -> Vec<Route> {
                 "feed",
                 "feed",
                 "Read the feed",
-                "Newest first. A client that follows `paging.next` sees every post that existed at its first \
-                 request exactly once, whatever is posted or deleted in the meantime.",
+                "Newest first. A client that follows `paging.next` gets every post that existed at its first request \
+                 exactly once, unless it is deleted; new posts do not shift the pages.",
             )
             .json::<FeedPageDto>(200, "A page of posts"),
         api(Method::POST, "/posts", posts::create)
@@ -108,15 +109,15 @@ fn operations() -> Vec<Route> {
                 "create_post",
                 "posts",
                 "Create a post",
-                "Metadata (EXIF, GPS, comments) is removed from the photo; orientation and colours are kept.",
+                "Metadata (EXIF, GPS, comments) is removed from the photo; its orientation and colours are kept.",
             )
             .json::<PostDto>(201, "The new post")
-            .header("Idempotency-Replayed", "`true` when an earlier request with the same key created the post")
+            .header("Idempotency-Replayed", "`true` if an earlier request with the same key created the post")
             .header("X-Removed-Metadata", REMOVED_METADATA)
             .error(409, "The post that this Idempotency-Key created has been deleted"),
         api(Method::GET, "/posts/{post_id}", posts::get)
             .fast(FastRoute::post)
-            .about("get_post", "posts", "Read a post", "`is_liked` tells whether the caller likes it.")
+            .about("get_post", "posts", "Read a post", "`is_liked` says whether the caller likes the post.")
             .json::<PostDto>(200, "The post"),
         edit(Method::PUT, "edit_post"),
         edit(Method::PATCH, "patch_post"),
@@ -125,7 +126,7 @@ fn operations() -> Vec<Route> {
                 "delete_post",
                 "posts",
                 "Delete a post",
-                "Its likes, its photo and every image made of it are deleted before the response is sent.",
+                "Its likes, its photo and all images rendered from it are deleted before the response is sent.",
             )
             .json::<Empty>(200, "The post is deleted")
             .error(403, "The post belongs to another user, or the request comes from a page of another origin"),
@@ -133,7 +134,7 @@ fn operations() -> Vec<Route> {
             .fast(FastRoute::like)
             .about("like", "likes", "Like a post", "Adds the caller's like.")
             .json::<Empty>(201, "The caller likes the post")
-            .error(409, "The caller likes the post already"),
+            .error(409, "The caller already likes the post"),
         api(Method::DELETE, "/posts/{post_id}/likes", likes::unlike)
             .fast(FastRoute::unlike)
             .about("unlike", "likes", "Unlike a post", "Removes the caller's like.")
@@ -146,38 +147,39 @@ fn operations() -> Vec<Route> {
                 "image",
                 "photos",
                 "Read an image",
-                "The centre of the photo as a square of exactly the requested size: JPEG, or WebP where `Accept` \
-                 names it.",
+                "The centre of the photo, cropped to a square of exactly the requested size: JPEG, or WebP if \
+                 `Accept` names it. Supports conditional requests.",
             )
-            .request_header("If-None-Match", "The `ETag` of an image that the client has")
+            .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
             .binary(200, "The image", &["image/jpeg", "image/webp"])
-            .empty(304, "The client has this image")
+            .empty(304, "The image that the client has cached is current")
             .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
             .header("Vary", "Always `Accept`")
             .header("ETag", "Identifies the bytes of the image"),
         api(Method::GET, "/livez", health::livez)
             .about("livez", "health", "Liveness probe", "Succeeds while the process runs.")
             .json::<Empty>(200, "The process is alive")
-            .without_rate_limit(),
+            .probe(),
         api(Method::GET, "/readyz", health::readyz)
-            .about("readyz", "health", "Readiness probe", "Checks the database and the blob storage.")
+            .about("readyz", "health", "Readiness probe", "Checks the database and the blob store.")
             .json::<Empty>(200, "The service can handle requests")
-            .without_rate_limit(),
+            .probe(),
     ]
 }
 
 fn web_client() -> Vec<Route> {
     vec![
         page(Method::GET, "/", pages::home),
-        page(Method::GET, "/p/{post_id}", pages::single),
-        page(Method::GET, "/@{username}", pages::person),
+        page(Method::GET, "/p/{post_id}", pages::post),
+        page(Method::GET, "/@{username}", pages::profile),
         page(Method::GET, "/join", pages::join),
         page(Method::GET, "/login", pages::login),
         page(Method::GET, "/new", pages::compose),
-        page(Method::POST, "/share", pages::share),
+        page(Method::POST, "/share", pages::share).always_checked_for_csrf(),
+        page(Method::GET, "/share", pages::share).always_checked_for_csrf(),
         page(Method::GET, "/offline", pages::offline),
         file(Method::GET, "/web/{version}/{file}", site_files::asset),
-        file(Method::GET, "/sw.js", site_files::worker),
+        file(Method::GET, "/sw.js", site_files::service_worker),
         file(Method::GET, "/manifest.webmanifest", site_files::manifest),
         file(Method::GET, "/robots.txt", site_files::robots),
         file(Method::GET, "/favicon.ico", site_files::favicon),
@@ -224,7 +226,7 @@ mod tests {
             assert!(entry["summary"].as_str().is_some_and(|text| !text.is_empty()), "{id} has no summary");
             assert!(
                 entry["responses"].as_object().unwrap().keys().any(|status| status.starts_with('2')),
-                "{id}"
+                "{id} has no successful response"
             );
             assert!(entry["security"].is_array(), "{id} does not say whether it needs a session");
         }
@@ -232,13 +234,13 @@ mod tests {
         assert!(missing.is_empty(), "these have no description: {missing:#?}");
     }
 
-    /// A nullable property carries its description in the schema that it may have.
-    fn described(member: &Value) -> bool {
+    /// A nullable property has its description in one of the schemas of its `oneOf`.
+    fn has_description(member: &Value) -> bool {
         let own = member["description"].as_str().is_some_and(|text| !text.is_empty());
-        own || member["oneOf"].as_array().is_some_and(|schemas| schemas.iter().any(described))
+        own || member["oneOf"].as_array().is_some_and(|schemas| schemas.iter().any(has_description))
     }
 
-    /// The pointers of all operations, parameters, headers, responses, schemas and properties without a
+    /// The JSON pointers of all operations, parameters, headers, responses, schemas and properties without a
     /// description.
     fn without_description(pointer: &str, value: &Value) -> Vec<String> {
         let Some(members) = value.as_object() else { return Vec::new() };
@@ -253,17 +255,17 @@ mod tests {
                     missing.extend(
                         children
                             .iter()
-                            .filter(|(_, child)| !described(child))
+                            .filter(|(_, child)| !has_description(child))
                             .map(|(name, _)| format!("{pointer}/{name}")),
                     );
                 }
                 ("parameters", Value::Array(children)) => missing.extend(
                     children
                         .iter()
-                        .filter(|child| !described(child))
+                        .filter(|child| !has_description(child))
                         .map(|child| format!("{pointer}/{}", child["name"])),
                 ),
-                ("get" | "put" | "post" | "patch" | "delete", operation) if !described(operation) => {
+                ("get" | "put" | "post" | "patch" | "delete", operation) if !has_description(operation) => {
                     missing.push(pointer.clone());
                 }
                 _ => {}
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_read_what_they_document() {
+    fn a_form_documents_the_parameters_that_it_reads() {
         fn check<T: FormSchema>() {
             let RefOr::T(Schema::Object(object)) = T::schema() else { panic!("{} is no object", T::name()) };
             let documented: BTreeSet<&str> = object.properties.keys().map(String::as_str).collect();

@@ -1,45 +1,49 @@
-//! The tables of an image sequence: boxes that do not describe its pictures and their timing become empty.
+//! Strips the `moov` box of an image sequence: replaces boxes other than image tracks and timing by `free`
+//! boxes.
 
-use super::rewrite::HANDLER_NAME;
-use super::spans::{rename, zero};
+use super::byte_ranges::{set_box_type, zero};
+use super::rewrite::HANDLER_NAME_OFFSET;
 use crate::error::Error;
 use crate::isobmff::{BmffBox, MAX_BOXES, Meta};
-use crate::metadata::{Metadata, Removed, xmp};
+use crate::metadata::{Metadata, RemovedMetadata, xmp};
 
-/// Empties metadata, and returns the `meta` boxes that were part of it: the bytes of their items are
-/// elsewhere in the file.
-pub(super) fn clean<'file>(
+/// Returns the removed `meta` boxes: the data of their items is elsewhere in the file.
+pub(super) fn strip_movie<'file>(
     file: &'file [u8],
-    kept: &mut [u8],
+    stripped: &mut [u8],
     moov: &BmffBox,
-    removed: &mut Removed,
+    removed: &mut RemovedMetadata,
 ) -> Result<Vec<Meta<'file>>, Error> {
     let mut metas = Vec::new();
-    let mut open = vec![moov.clone()];
+    let mut containers = vec![moov.clone()];
     let mut count = 0;
-    while let Some(outer) = open.pop() {
-        for child in outer.children(file, 0) {
+    while let Some(container) = containers.pop() {
+        for child in container.children(file, 0) {
             let child = child?;
             count += 1;
             if count > MAX_BOXES {
-                return Err(Error::damaged("an image sequence of too many boxes"));
+                return Err(Error::damaged("an image sequence with too many boxes"));
             }
             match &child.kind {
-                b"trak" if !shows_pictures(file, &child) => empty(file, kept, &child, removed),
-                b"trak" | b"mdia" | b"minf" | b"stbl" => open.push(child),
-                b"mvhd" | b"tkhd" | b"mdhd" => clear_times(file, kept, &child, removed),
+                b"trak" if !is_image_track(file, &child) => {
+                    replace_with_free_box(file, stripped, &child, removed);
+                }
+                b"trak" | b"mdia" | b"minf" | b"stbl" => containers.push(child),
+                b"mvhd" | b"tkhd" | b"mdhd" => clear_times(file, stripped, &child, removed),
                 b"hdlr" => {
-                    zero(kept, child.body.start + HANDLER_NAME..child.body.end);
+                    zero(stripped, child.body.start + HANDLER_NAME_OFFSET..child.body.end);
                 }
                 b"meta" => {
-                    // QuickTime's has no version in front of its first box, and no items.
+                    // A QuickTime `meta` box has no version field before its first child, and no items.
                     let is_quicktime = child.content(file).get(4..8) == Some(b"hdlr");
                     if !is_quicktime {
                         metas.push(Meta::read(file, &child)?);
                     }
-                    empty(file, kept, &child, removed);
+                    replace_with_free_box(file, stripped, &child, removed);
                 }
-                b"udta" | b"uuid" | b"free" | b"skip" => empty(file, kept, &child, removed),
+                b"udta" | b"uuid" | b"free" | b"skip" => {
+                    replace_with_free_box(file, stripped, &child, removed);
+                }
                 _ => {}
             }
         }
@@ -47,28 +51,33 @@ pub(super) fn clean<'file>(
     Ok(metas)
 }
 
-fn empty(file: &[u8], kept: &mut [u8], found: &BmffBox, removed: &mut Removed) {
-    rename(kept, found, b"free");
-    let had_data = zero(kept, found.body.clone());
-    let is_xmp = found.kind == *b"uuid" && xmp::note_uuid(found.content(file), removed);
+fn replace_with_free_box(
+    file: &[u8],
+    stripped: &mut [u8],
+    removed_box: &BmffBox,
+    removed: &mut RemovedMetadata,
+) {
+    set_box_type(stripped, removed_box, b"free");
+    let had_data = zero(stripped, removed_box.body.clone());
+    let is_xmp = removed_box.kind == *b"uuid" && xmp::record_uuid_box(removed_box.content(file), removed);
     if had_data && !is_xmp {
         removed.add(Metadata::Other);
     }
 }
 
-/// Whether a track has pictures or their opacity, rather than sound, text or positions.
-fn shows_pictures(file: &[u8], trak: &BmffBox) -> bool {
-    let child = |outer: &BmffBox, kind| outer.children(file, 0).flatten().find(|child| child.kind == kind);
+/// Whether a track contains images or alpha, rather than audio, text or positions.
+fn is_image_track(file: &[u8], trak: &BmffBox) -> bool {
+    let child = |parent: &BmffBox, kind| parent.children(file, 0).flatten().find(|child| child.kind == kind);
     let handler = child(trak, *b"mdia").and_then(|mdia| child(&mdia, *b"hdlr"));
     let kind = handler.and_then(|handler| handler.content(file).get(8..12));
     matches!(kind, Some(b"pict" | b"vide" | b"auxv"))
 }
 
-/// Clears when the sequence was made and changed.
-fn clear_times(file: &[u8], kept: &mut [u8], header: &BmffBox, removed: &mut Removed) {
-    let times = if header.version(file) == 0 { 8 } else { 16 };
+/// Zeroes the creation and modification times.
+fn clear_times(file: &[u8], stripped: &mut [u8], header: &BmffBox, removed: &mut RemovedMetadata) {
+    let length = if header.version(file) == 0 { 8 } else { 16 };
     let start = header.body.start + 4;
-    if zero(kept, start..(start + times).min(header.body.end)) {
+    if zero(stripped, start..(start + length).min(header.body.end)) {
         removed.add(Metadata::Other);
     }
 }

@@ -1,72 +1,72 @@
-//! The tables of a `meta` box without the removed items, in as many bytes as before.
+//! Rewrites the tables of a `meta` box without the removed items, in the same number of bytes.
 
 use std::ops::Range;
 
-use super::selection::Removals;
+use super::selection::ItemsToStrip;
 use crate::error::Error;
 use crate::isobmff::{BmffBox, Meta};
-use crate::metadata::{Metadata, Removed, has_data};
+use crate::metadata::{Metadata, RemovedMetadata, has_data};
 
-/// Where in a handler its name begins. Encoders sign there.
-pub(super) const HANDLER_NAME: usize = 24;
+/// Offset of the name in a `hdlr` box, where encoders write their own name.
+pub(super) const HANDLER_NAME_OFFSET: usize = 24;
 
 /// The new content of the `meta` box.
-pub(super) fn tables(
+pub(super) fn meta_content(
     file: &[u8],
     meta: &Meta,
-    removals: &Removals,
-    removed: &mut Removed,
+    items_to_strip: &ItemsToStrip,
+    removed: &mut RemovedMetadata,
 ) -> Result<Vec<u8>, Error> {
     let old = meta.meta.content(file);
     let mut new = Vec::with_capacity(old.len());
     new.extend_from_slice(old.get(..4).unwrap_or_default());
     for child in &meta.children {
         match &child.kind {
-            b"iinf" => push(&mut new, child, &items(file, child, meta, removals)),
-            b"iloc" => push(&mut new, child, &locations(file, child, meta, removals)),
+            b"iinf" => push_box(&mut new, child, &items(file, child, meta, items_to_strip)),
+            b"iloc" => push_box(&mut new, child, &locations(file, child, meta, items_to_strip)),
             b"iref" => {
-                let references = references(file, child, meta, removals);
+                let references = references(file, child, meta, items_to_strip);
                 if references.len() > 4 {
-                    push(&mut new, child, &references);
+                    push_box(&mut new, child, &references);
                 }
             }
-            b"iprp" => push(&mut new, child, &properties(file, child, meta, removals, removed)?),
-            b"hdlr" => push(&mut new, child, &without_name(child.content(file), HANDLER_NAME)),
+            b"iprp" => push_box(&mut new, child, &properties(file, child, meta, items_to_strip, removed)?),
+            b"hdlr" => push_box(&mut new, child, &without_name(child.content(file), HANDLER_NAME_OFFSET)),
             b"idat" => {
-                // Offsets into it count from its beginning or from the file's: it stays where it is.
-                fill(&mut new, child.start - meta.meta.body.start)?;
-                new.extend_from_slice(child.whole(file));
+                // Offsets into `idat` are relative to it or to the file, so it keeps its position.
+                pad_with_free_box(&mut new, child.start - meta.meta.body.start)?;
+                new.extend_from_slice(child.with_header(file));
             }
-            b"pitm" | b"dinf" | b"grpl" | b"ipro" => new.extend_from_slice(child.whole(file)),
+            b"pitm" | b"dinf" | b"grpl" | b"ipro" => new.extend_from_slice(child.with_header(file)),
             b"free" | b"skip" if !has_data(child.content(file)) => {}
             _ => removed.add(Metadata::Other),
         }
     }
-    match old.len().checked_sub(new.len()).ok_or_else(broken)? {
-        // As few bytes as the old content had after its last box.
+    match old.len().checked_sub(new.len()).ok_or_else(not_rewritable)? {
+        // Fewer bytes than a box header are padding.
         0..8 => new.resize(old.len(), 0),
-        _ => fill(&mut new, old.len())?,
+        _ => pad_with_free_box(&mut new, old.len())?,
     }
     Ok(new)
 }
 
-fn broken() -> Error {
-    Error::damaged("HEIF tables that cannot be rewritten")
+fn not_rewritable() -> Error {
+    Error::damaged("HEIF tables cannot be rewritten in place")
 }
 
-fn push(new: &mut Vec<u8>, old: &BmffBox, content: &[u8]) {
-    // A content never gets longer, and no upload has 4 GB.
+fn push_box(new: &mut Vec<u8>, old: &BmffBox, content: &[u8]) {
+    // The content never grows, and no upload has 4 GB.
     new.extend((content.len() as u32 + 8).to_be_bytes());
     new.extend(old.kind);
     new.extend_from_slice(content);
 }
 
-/// Fills the gap up to this length with an empty box.
-fn fill(new: &mut Vec<u8>, length: usize) -> Result<(), Error> {
-    match length.checked_sub(new.len()).ok_or_else(broken)? {
+/// Fills the gap up to this length with a `free` box.
+fn pad_with_free_box(new: &mut Vec<u8>, length: usize) -> Result<(), Error> {
+    match length.checked_sub(new.len()).ok_or_else(not_rewritable)? {
         0 => {}
-        // Too short for a box header. No item has so few bytes of tables.
-        1..8 => return Err(broken()),
+        // Too short for a box header. A removed item frees more bytes than that.
+        1..8 => return Err(not_rewritable()),
         gap => {
             new.extend((gap as u32).to_be_bytes());
             new.extend_from_slice(b"free");
@@ -76,32 +76,35 @@ fn fill(new: &mut Vec<u8>, length: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn items(file: &[u8], iinf: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
-    let mut items: Vec<_> = meta.items.iter().filter(|(id, _)| !removals.contains_key(id)).collect();
+fn items(file: &[u8], iinf: &BmffBox, meta: &Meta, items_to_strip: &ItemsToStrip) -> Vec<u8> {
+    let mut items: Vec<_> = meta.items.iter().filter(|(id, _)| !items_to_strip.contains_key(id)).collect();
     items.sort_unstable_by_key(|(_, item)| item.info.start);
     let mut entries = Vec::new();
     for (_, item) in &items {
-        push(&mut entries, &item.info, &without_name(item.info.content(file), item.name));
+        push_box(&mut entries, &item.info, &without_name(item.info.content(file), item.name_offset));
     }
     table(iinf.content(file), 4, iinf.version(file) > 0, items.len(), &entries)
 }
 
-fn locations(file: &[u8], iloc: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
-    let kept = meta.locations.iter().filter(|(id, _)| !removals.contains_key(id));
-    let (count, entries) = concat(file, kept.map(|(_, location)| &location.entry));
-    // The sizes of numbers stand in front of the number of entries.
+fn locations(file: &[u8], iloc: &BmffBox, meta: &Meta, items_to_strip: &ItemsToStrip) -> Vec<u8> {
+    let remaining = meta.locations.iter().filter(|(id, _)| !items_to_strip.contains_key(id));
+    let (count, entries) = concat_entries(file, remaining.map(|(_, location)| &location.entry));
+    // The field sizes precede the entry count.
     table(iloc.content(file), 6, iloc.version(file) > 1, count, &entries)
 }
 
-/// The number of entries and their bytes, in the order of the file.
-fn concat<'meta>(file: &[u8], entries: impl Iterator<Item = &'meta Range<usize>>) -> (usize, Vec<u8>) {
+/// The number of entries and their bytes, in file order.
+fn concat_entries<'meta>(
+    file: &[u8],
+    entries: impl Iterator<Item = &'meta Range<usize>>,
+) -> (usize, Vec<u8>) {
     let mut entries: Vec<_> = entries.collect();
     entries.sort_unstable_by_key(|entry| entry.start);
     let bytes = entries.iter().flat_map(|entry| file.get((*entry).clone()).unwrap_or_default());
     (entries.len(), bytes.copied().collect())
 }
 
-/// A table of so many entries with the first bytes of the old one.
+/// A table with the header of the old one and a new entry count.
 fn table(old: &[u8], header: usize, wide: bool, count: usize, entries: &[u8]) -> Vec<u8> {
     let mut new = old.get(..header).unwrap_or_default().to_vec();
     push_u16_or_u32(&mut new, count as u32, wide);
@@ -109,11 +112,12 @@ fn table(old: &[u8], header: usize, wide: bool, count: usize, entries: &[u8]) ->
     new
 }
 
-fn references(file: &[u8], iref: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
+fn references(file: &[u8], iref: &BmffBox, meta: &Meta, items_to_strip: &ItemsToStrip) -> Vec<u8> {
     let wide = iref.version(file) > 0;
     let mut new = iref.content(file).get(..4).unwrap_or_default().to_vec();
-    for reference in meta.references.iter().filter(|found| !removals.contains_key(&found.from)) {
-        let to = reference.to.iter().filter(|id| !removals.contains_key(id));
+    for reference in meta.references.iter().filter(|reference| !items_to_strip.contains_key(&reference.from))
+    {
+        let to = reference.to.iter().filter(|id| !items_to_strip.contains_key(id));
         let to: Vec<u32> = to.copied().collect();
         if to.is_empty() {
             continue;
@@ -131,7 +135,7 @@ fn references(file: &[u8], iref: &BmffBox, meta: &Meta, removals: &Removals) -> 
     new
 }
 
-/// As wide as the number was read.
+/// Writes a number in the width it was read.
 fn push_u16_or_u32(new: &mut Vec<u8>, number: u32, wide: bool) {
     match wide {
         true => new.extend(number.to_be_bytes()),
@@ -139,13 +143,13 @@ fn push_u16_or_u32(new: &mut Vec<u8>, number: u32, wide: bool) {
     }
 }
 
-/// Associations count properties, so a removed property leaves an empty box.
+/// Associations refer to properties by index, so a removed property becomes a `free` box.
 fn properties(
     file: &[u8],
     iprp: &BmffBox,
     meta: &Meta,
-    removals: &Removals,
-    removed: &mut Removed,
+    items_to_strip: &ItemsToStrip,
+    removed: &mut RemovedMetadata,
 ) -> Result<Vec<u8>, Error> {
     let mut new = Vec::new();
     for child in iprp.children(file, 0) {
@@ -158,34 +162,34 @@ fn properties(
                     if is_personal(&property.kind) {
                         removed.add(Metadata::Other);
                         let empty = vec![0; property.body.len()];
-                        push(&mut content, &BmffBox { kind: *b"free", ..property }, &empty);
+                        push_box(&mut content, &BmffBox { kind: *b"free", ..property }, &empty);
                     } else {
-                        content.extend_from_slice(property.whole(file));
+                        content.extend_from_slice(property.with_header(file));
                     }
                 }
-                push(&mut new, &child, &content);
+                push_box(&mut new, &child, &content);
             }
-            b"ipma" => push(&mut new, &child, &associations(file, &child, meta, removals)),
+            b"ipma" => push_box(&mut new, &child, &associations(file, &child, meta, items_to_strip)),
             _ => {}
         }
     }
     Ok(new)
 }
 
-/// Descriptions written by a person, the times of taking and changing the picture, the camera's parameters.
+/// User descriptions, creation and modification times, camera parameters.
 fn is_personal(property: &[u8; 4]) -> bool {
     matches!(property, b"udes" | b"altt" | b"crtt" | b"mdft" | b"cmin" | b"cmex" | b"uuid")
 }
 
-fn associations(file: &[u8], ipma: &BmffBox, meta: &Meta, removals: &Removals) -> Vec<u8> {
-    let kept = meta.associations.iter().filter(|(id, _)| !removals.contains_key(id));
-    let entries = kept.map(|(_, association)| &association.entry);
-    let (count, entries) = concat(file, entries.filter(|entry| ipma.body.contains(&entry.start)));
+fn associations(file: &[u8], ipma: &BmffBox, meta: &Meta, items_to_strip: &ItemsToStrip) -> Vec<u8> {
+    let remaining = meta.associations.iter().filter(|(id, _)| !items_to_strip.contains_key(id));
+    let entries = remaining.map(|(_, association)| &association.entry);
+    let (count, entries) = concat_entries(file, entries.filter(|entry| ipma.body.contains(&entry.start)));
     table(ipma.content(file), 4, true, count, &entries)
 }
 
-fn without_name(content: &[u8], name: usize) -> Vec<u8> {
+fn without_name(content: &[u8], name_offset: usize) -> Vec<u8> {
     let mut content = content.to_vec();
-    content.iter_mut().skip(name).for_each(|byte| *byte = 0);
+    content.iter_mut().skip(name_offset).for_each(|byte| *byte = 0);
     content
 }

@@ -1,4 +1,4 @@
-//! Which items of a HEIF file are removed, and why.
+//! Selects the items of a HEIF file that stripping removes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,17 @@ pub(super) enum StripReason {
     Other,
 }
 
-/// By the id of the item.
-pub(super) type Removals = BTreeMap<u32, StripReason>;
+/// By item ID.
+pub(super) type ItemsToStrip = BTreeMap<u32, StripReason>;
 
-/// The items that are metadata by their own kind.
-pub(super) fn metadata(file: &[u8], meta: &Meta) -> Removals {
+/// The items whose type is metadata.
+pub(super) fn metadata_items(file: &[u8], meta: &Meta) -> ItemsToStrip {
     let reason = |(id, item): (&u32, &Item)| {
         let reason = match &item.kind {
             b"Exif" => StripReason::Exif,
-            b"mime" if item.info.content(file).windows(7).any(|word| word == b"rdf+xml") => StripReason::Xmp,
+            b"mime" if item.info.content(file).windows(7).any(|window| window == b"rdf+xml") => {
+                StripReason::Xmp
+            }
             b"mime" | b"uri " => StripReason::Other,
             _ => return None,
         };
@@ -30,44 +32,50 @@ pub(super) fn metadata(file: &[u8], meta: &Meta) -> Removals {
     meta.items.iter().filter_map(reason).collect()
 }
 
-/// The items that the primary picture does not need.
+/// The items that the primary image does not need.
 ///
-/// In a sequence thumbnails stay: they may share their bytes with samples.
-pub(super) fn removals(file: &[u8], meta: &Meta, is_sequence: bool) -> Result<Removals, Error> {
-    let mut removals = metadata(file, meta);
-    let is_picture = |id: &u32| meta.items.contains_key(id) && !removals.contains_key(id);
-    let primary = meta.primary.filter(is_picture);
-    let primary = primary.ok_or_else(|| Error::damaged("a HEIF file without a picture"))?;
+/// In a sequence thumbnails stay: their data may be shared with samples.
+pub(super) fn items_to_strip(file: &[u8], meta: &Meta, is_sequence: bool) -> Result<ItemsToStrip, Error> {
+    let mut items_to_strip = metadata_items(file, meta);
+    let is_image = |id: &u32| meta.items.contains_key(id) && !items_to_strip.contains_key(id);
+    let primary = meta.primary.filter(is_image);
+    let primary = primary.ok_or_else(|| Error::damaged("a HEIF file without a primary image"))?;
     if is_sequence {
-        return Ok(removals);
+        return Ok(items_to_strip);
     }
 
-    let of = |kind: &'static [u8; 4]| meta.references.iter().filter(move |found| found.kind == *kind);
-    let is_kept = |id: u32| id == primary || meta.grouped.contains(&id);
-    let thumbnails: BTreeSet<u32> = of(b"thmb").map(|found| found.from).filter(|id| !is_kept(*id)).collect();
-    // Items that a picture is derived from, or refers to by a kind of reference unknown here.
+    let references =
+        |kind: &'static [u8; 4]| meta.references.iter().filter(move |reference| reference.kind == *kind);
+    let is_retained = |id: u32| id == primary || meta.grouped.contains(&id);
+    let thumbnails: BTreeSet<u32> =
+        references(b"thmb").map(|reference| reference.from).filter(|id| !is_retained(*id)).collect();
+    // Inputs of derived images, and targets of unknown reference types.
     let used: BTreeSet<u32> = meta
         .references
         .iter()
-        .filter(|found| !matches!(&found.kind, b"thmb" | b"cdsc" | b"auxl"))
-        .filter(|found| !thumbnails.contains(&found.from) && !removals.contains_key(&found.from))
-        .flat_map(|found| found.to.iter().copied())
+        .filter(|reference| !matches!(&reference.kind, b"thmb" | b"cdsc" | b"auxl"))
+        .filter(|reference| {
+            !thumbnails.contains(&reference.from) && !items_to_strip.contains_key(&reference.from)
+        })
+        .flat_map(|reference| reference.to.iter().copied())
         .collect();
-    let is_unused = |id: &u32| !is_kept(*id) && !used.contains(id);
+    let is_unused = |id: &u32| !is_retained(*id) && !used.contains(id);
 
-    // Descriptions of an unknown kind, such as regions with the names of people.
-    for found in of(b"cdsc").filter(|found| is_unused(&found.from)) {
-        removals.entry(found.from).or_insert(StripReason::Other);
+    // Descriptions of an unknown type, such as regions with the names of people.
+    for description in references(b"cdsc").filter(|reference| is_unused(&reference.from)) {
+        items_to_strip.entry(description.from).or_insert(StripReason::Other);
     }
-    removals.extend(thumbnails.iter().filter(|id| is_unused(id)).map(|id| (*id, StripReason::Thumbnail)));
-    // The tiles and the opacity of a thumbnail go with it.
-    for tiles in of(b"dimg").filter(|found| thumbnails.contains(&found.from)) {
-        removals.extend(tiles.to.iter().filter(|id| is_unused(id)).map(|id| (*id, StripReason::Thumbnail)));
+    items_to_strip
+        .extend(thumbnails.iter().filter(|id| is_unused(id)).map(|id| (*id, StripReason::Thumbnail)));
+    // The tiles and the alpha of a thumbnail are removed with it.
+    for tiles in references(b"dimg").filter(|reference| thumbnails.contains(&reference.from)) {
+        items_to_strip
+            .extend(tiles.to.iter().filter(|id| is_unused(id)).map(|id| (*id, StripReason::Thumbnail)));
     }
-    for opacity in of(b"auxl").filter(|found| is_unused(&found.from)) {
-        if opacity.to.iter().all(|id| removals.contains_key(id)) {
-            removals.insert(opacity.from, StripReason::Thumbnail);
+    for auxiliary in references(b"auxl").filter(|reference| is_unused(&reference.from)) {
+        if auxiliary.to.iter().all(|id| items_to_strip.contains_key(id)) {
+            items_to_strip.insert(auxiliary.from, StripReason::Thumbnail);
         }
     }
-    Ok(removals)
+    Ok(items_to_strip)
 }

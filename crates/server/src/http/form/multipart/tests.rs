@@ -3,20 +3,20 @@ use std::time::Duration;
 use axum::body::Body;
 use futures_util::stream;
 
-use super::super::source::BodyLimits;
+use super::super::body_reader::BodyLimits;
 use super::*;
 
-/// A form that arrives in pieces of the given length.
-fn arriving(form: &[u8], piece: usize) -> Multipart {
-    let pieces: Vec<_> =
-        form.chunks(piece).map(|c| Ok::<_, std::io::Error>(Bytes::copy_from_slice(c))).collect();
-    let bounds =
-        BodyLimits { max_bytes: 1 << 20, pause: Duration::from_secs(5), total: Duration::from_secs(5) };
-    Multipart::new(Source::new(Body::from_stream(stream::iter(pieces)), bounds), "XX")
+/// A parser whose body arrives in chunks of the given length.
+fn parser(form: &[u8], chunk_size: usize) -> Multipart {
+    let chunks: Vec<_> =
+        form.chunks(chunk_size).map(|c| Ok::<_, std::io::Error>(Bytes::copy_from_slice(c))).collect();
+    let timeout = Duration::from_secs(5);
+    let limits = BodyLimits { max_bytes: 1 << 20, idle_timeout: timeout, total_timeout: timeout };
+    Multipart::new(BodyReader::new(Body::from_stream(stream::iter(chunks)), limits), "XX")
 }
 
-async fn parts(form: &[u8], piece: usize) -> Result<Vec<(String, Vec<u8>)>, FormError> {
-    let mut multipart = arriving(form, piece);
+async fn parts(form: &[u8], chunk_size: usize) -> Result<Vec<(String, Vec<u8>)>, FormError> {
+    let mut multipart = parser(form, chunk_size);
     let mut parts = Vec::new();
     while let Some(name) = multipart.next_part().await? {
         let mut content = Vec::new();
@@ -33,25 +33,25 @@ const FORM: &[u8] = b"preamble\r\n--XX\r\nContent-Disposition: form-data; name=\
     \r\n--X\r\n--not the boundary\r\n-\r\n\r\n--XX\r\nContent-Disposition: form-data; name=\"\"\r\n\r\n\r\n--XX--\r\nepilogue";
 
 #[tokio::test]
-async fn reads_the_same_however_the_bytes_are_cut() {
-    for piece in 1..=FORM.len() {
-        let parts = parts(FORM, piece).await.unwrap();
+async fn the_chunk_size_does_not_change_the_parts() {
+    for chunk_size in 1..=FORM.len() {
+        let parts = parts(FORM, chunk_size).await.unwrap();
         let expected: [(&str, &[u8]); 3] =
             [("message", b"hello"), ("photo", b"\r\n--X\r\n--not the boundary\r\n-\r\n"), ("", b"")];
-        assert_eq!(parts.len(), 3, "in pieces of {piece}");
+        assert_eq!(parts.len(), 3, "in chunks of {chunk_size} bytes");
         for ((name, content), (expected_name, expected_content)) in parts.iter().zip(expected) {
             assert_eq!(
                 (name.as_str(), content.as_slice()),
                 (expected_name, expected_content),
-                "in pieces of {piece}"
+                "in chunks of {chunk_size} bytes"
             );
         }
     }
 }
 
 #[tokio::test]
-async fn skips_what_nobody_reads() {
-    let mut multipart = arriving(FORM, 3);
+async fn next_part_skips_unread_content() {
+    let mut multipart = parser(FORM, 3);
     let mut names = Vec::new();
     while let Some(name) = multipart.next_part().await.unwrap() {
         names.push(name);
@@ -60,10 +60,10 @@ async fn skips_what_nobody_reads() {
 }
 
 #[tokio::test]
-async fn refuses_what_is_broken_or_too_much() {
+async fn malformed_and_oversized_forms_are_rejected() {
     let many = "--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(65) + "--XX--";
-    let long = format!("--XX\r\nX: {}\r\n\r\n", "y".repeat(MAX_HEADERS));
-    let preamble = "z".repeat(MAX_HEADERS * 2);
+    let long = format!("--XX\r\nX: {}\r\n\r\n", "y".repeat(MAX_HEADER_BYTES));
+    let preamble = "z".repeat(MAX_HEADER_BYTES * 2);
     let cases: [&[u8]; 10] = [
         b"",
         b"--XX",
@@ -77,8 +77,8 @@ async fn refuses_what_is_broken_or_too_much() {
         preamble.as_bytes(),
     ];
     for case in cases {
-        for piece in [1, 7, 1 << 20] {
-            let outcome = parts(case, piece).await;
+        for chunk_size in [1, 7, 1 << 20] {
+            let outcome = parts(case, chunk_size).await;
             assert!(
                 matches!(outcome, Err(FormError::Malformed(_))),
                 "{:?}",
@@ -89,7 +89,7 @@ async fn refuses_what_is_broken_or_too_much() {
 }
 
 #[test]
-fn reads_names_and_boundaries_as_clients_write_them() {
+fn names_and_boundaries_are_parsed_as_browsers_write_them() {
     for (header, name) in [
         ("form-data; name=\"photo\"", Some("photo")),
         ("form-data; name=photo; filename=x", Some("photo")),
@@ -101,7 +101,7 @@ fn reads_names_and_boundaries_as_clients_write_them() {
         ("form-data; name=\"open", None),
         ("attachment; name=\"a\"", None),
     ] {
-        assert_eq!(name_of(header).as_deref(), name, "{header}");
+        assert_eq!(part_name(header).as_deref(), name, "{header}");
     }
     assert_eq!(boundary("multipart/form-data; charset=utf-8; boundary=\"a b\"").as_deref(), Some("a b"));
     assert_eq!(boundary("multipart/form-data; boundary=----x").as_deref(), Some("----x"));

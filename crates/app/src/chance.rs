@@ -1,9 +1,0 @@
-//! Random bytes from the operating system.
-
-use crate::Error;
-
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], Error> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(Error::internal)?;
-    Ok(bytes)
-}

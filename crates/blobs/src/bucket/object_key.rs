@@ -1,0 +1,36 @@
+//! The key of an object, and the checksum in its metadata.
+
+use std::borrow::Cow;
+
+use object_store::Attribute;
+use object_store::path::Path;
+
+use crate::checksum::checksum;
+
+/// The metadata that contains the checksum: `x-amz-meta-pinhole-crc32`.
+pub(super) const CHECKSUM: Attribute = Attribute::Metadata(Cow::Borrowed("pinhole-crc32"));
+
+/// The key of an object, and the two last segments of it, which its checksum covers.
+#[derive(Debug, Clone)]
+pub(super) struct ObjectKey {
+    path: Path,
+    /// The segment before the name: the photo's id, for a photo's file.
+    folder: String,
+    name: String,
+}
+
+impl ObjectKey {
+    pub(super) fn new(folder: &Path, name: impl Into<String>) -> Self {
+        let name = name.into();
+        let path = folder.clone().join(name.as_str());
+        Self { path, folder: folder.filename().unwrap_or_default().to_owned(), name }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn checksum(&self, bytes: &[u8]) -> String {
+        format!("{:08x}", checksum([self.name.as_bytes(), self.folder.as_bytes()], bytes))
+    }
+}

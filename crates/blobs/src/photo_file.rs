@@ -1,0 +1,102 @@
+//! The files of a photo, and their names.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use model::PhotoId;
+
+/// A file of a photo: a master, by its side in pixels, or the stripped upload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PhotoFile {
+    Master(u32),
+    Original,
+}
+
+/// The encoded master of a photo at one side.
+#[derive(Debug, Clone)]
+pub struct Master {
+    pub side: u32,
+    pub bytes: Bytes,
+}
+
+/// A photo in a listing: its files with their lengths, the largest master first and the original last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredPhoto {
+    pub photo: PhotoId,
+    pub files: Vec<(PhotoFile, u64)>,
+    /// The time of the last write.
+    pub since: SystemTime,
+}
+
+impl StoredPhoto {
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, length)| length).sum()
+    }
+}
+
+impl PhotoFile {
+    const ORIGINAL: &'static str = "original";
+
+    fn rank(self) -> (bool, Reverse<u32>) {
+        match self {
+            Self::Master(side) => (false, Reverse(side)),
+            Self::Original => (true, Reverse(0)),
+        }
+    }
+}
+
+impl Ord for PhotoFile {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for PhotoFile {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The file name.
+impl fmt::Display for PhotoFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Master(side) => side.fmt(f),
+            Self::Original => f.write_str(Self::ORIGINAL),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the name of a photo's file")]
+pub struct UnknownPhotoFile(String);
+
+impl FromStr for PhotoFile {
+    type Err = UnknownPhotoFile;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPhotoFile> {
+        if name == Self::ORIGINAL {
+            return Ok(Self::Original);
+        }
+        let side = name.parse().ok().filter(|side: &u32| *side > 0 && side.to_string() == name);
+        side.map(Self::Master).ok_or_else(|| UnknownPhotoFile(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_round_trip_and_others_are_rejected() {
+        for name in ["2048", "1", "original"] {
+            assert_eq!(name.parse::<PhotoFile>().unwrap().to_string(), name);
+        }
+        for name in ["", "0", "007", "+7", "Original", "2048.jpg", "SHA256SUMS"] {
+            assert!(name.parse::<PhotoFile>().is_err(), "{name:?} must not parse as a photo's file");
+        }
+    }
+}

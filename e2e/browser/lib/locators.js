@@ -1,0 +1,60 @@
+// Locators and actions for the parts of the web client. Labels and selectors occur only here.
+
+import { PASSWORD } from "./api.js";
+
+/** @typedef {import("playwright-core").Page} Page */
+/** @typedef {import("playwright-core").Locator} Locator */
+
+/** @param {Page} page */
+export const home = (page) => page.getByRole("link", { name: "Pinhole" }).first();
+/** @param {Page} page */
+export const posts = (page) => page.getByRole("article");
+/** A post's message. @param {Page | Locator} scope @param {string | RegExp} text */
+export const message = (scope, text) => scope.locator(".message").filter({ hasText: text });
+/** The heading of a profile. @param {Page} page @param {string} username */
+export const profileHeading = (page, username) => page.getByRole("heading", { level: 1, name: username, exact: true });
+/** @param {Page} page @param {string} message */
+export const post = (page, message) => posts(page).filter({ hasText: message });
+/** A button; for guests a link to the login page. @param {Locator} post */
+export const likeButton = (post) => post.getByRole("button", { name: /^Like/ }).or(post.getByRole("link", { name: /^Like/ }));
+/** @param {Locator} post */
+export const menuButton = (post) => post.getByRole("button", { name: "More" });
+/** @param {Page} page */
+export const toast = (page) => page.getByRole("status").locator(".toast");
+/** @param {Page} page */
+export const dialog = (page) => page.getByRole("dialog");
+/** The navigation's link to the own profile. @param {Page} page @param {string} username */
+export const profileLink = (page, username) => page.getByRole("link", { name: username, exact: true }).first();
+
+/** @param {Locator} post @param {"Edit" | "Delete" | "Copy link"} item */
+export async function chooseFromMenu(post, item) {
+  await menuButton(post).click();
+  await dialog(post.page()).getByRole("button", { name: item }).click();
+}
+
+/** Submits the auth form. @param {Page} page @param {"Join" | "Log in"} button @param {string} username */
+export async function submitCredentials(page, button, username, password = PASSWORD) {
+  await page.getByLabel("Username").fill(username);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: button }).click();
+}
+
+/** The composer, at `/new`. @param {Page} page */
+export const composer = (page) => ({
+  files: page.getByLabel("Choose photos"),
+  messages: page.getByLabel("Message"),
+  descriptions: page.getByLabel("Describe the photo"),
+  post: page.getByRole("button", { name: "Post", exact: true }),
+  remove: page.getByRole("button", { name: "Remove" }),
+  cancel: page.getByRole("button", { name: "Cancel" }),
+  retry: page.getByRole("button", { name: "Try again" }),
+  progress: page.getByRole("progressbar"),
+});
+
+/** Waits for a path, with any query. @param {Page} page @param {string} path */
+export const waitForPath = (page, path) => page.waitForURL((url) => url.pathname === path);
+
+/** Whether the current user likes the post. @param {Locator} post */
+export async function isLiked(post) {
+  return (await likeButton(post).getAttribute("aria-pressed")) === "true";
+}

@@ -1,0 +1,61 @@
+// Profiles: the profile photo, and who can change it.
+
+import assert from "node:assert/strict";
+
+import { browserTest } from "../lib/browser-test.js";
+import { eventually } from "../lib/eventually.js";
+import { profileHeading, toast } from "../lib/locators.js";
+import { expectError } from "../lib/page-errors.js";
+import { file, photo } from "../lib/photos.js";
+import { screenshot } from "../lib/screenshot.js";
+
+/** The large avatar, if there is a profile photo. @param {import("playwright-core").Page} page */
+const avatar = (page) => page.getByRole("img", { name: "Profile photo of ada" });
+
+browserTest("the profile photo can be set, changed and removed", async ({ open, join }) => {
+  const ada = await join("ada");
+  await ada.post(await photo(0), { message: "mine" });
+  const [own, other] = [await open({ as: ada }), await open({ device: "desktop" })];
+  await own.goto("/@ada");
+  assert.equal(await avatar(own).count(), 0);
+  /** @type {string | undefined} */
+  let before;
+  for (const number of [3, 4]) {
+    await own.getByLabel("Change photo").setInputFiles(await file(number));
+    before = await eventually("the new profile photo is shown", async () => {
+      const now = (await avatar(own).count()) ? await avatar(own).getAttribute("src") : undefined;
+      return now === before ? undefined : now;
+    });
+  }
+  await screenshot(own, "profile-with-photo");
+  await other.goto("/@ada");
+  await avatar(other).waitFor();
+  // Also as the avatar of posts.
+  await other.goto("/");
+  await other.getByRole("article").locator('.avatar img[src*="/photos/"]').waitFor();
+  await other.goto("/@ada");
+  await own.getByRole("button", { name: "Remove photo" }).click();
+  await avatar(own).waitFor({ state: "detached" });
+  await other.reload();
+  await profileHeading(other, "ada").waitFor();
+  assert.equal(await avatar(other).count(), 0);
+});
+
+browserTest("another user's profile has no controls", async ({ open, join }) => {
+  await join("ada");
+  const page = await open({ as: await join("bob") });
+  await page.goto("/@ada");
+  await profileHeading(page, "ada").waitFor();
+  for (const name of ["Change photo", "Remove photo", "Log out"]) {
+    assert.equal(await page.getByText(name).filter({ visible: true }).count(), 0, name);
+  }
+});
+
+browserTest("a profile photo that is no image is rejected with a toast", async ({ open, join }) => {
+  const page = await open({ as: await join("ada") });
+  expectError(page, /status of 4\d\d/);
+  await page.goto("/@ada");
+  await page.getByLabel("Change photo").setInputFiles({ name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") });
+  await toast(page).waitFor();
+  assert.equal(await avatar(page).count(), 0);
+});

@@ -1,0 +1,77 @@
+// The auth form: join and login.
+
+import { ApiError, call } from "./api.js";
+import { t } from "./i18n.js";
+import { clearPages } from "./offline-cache.js";
+
+const form = /** @type {HTMLFormElement} */ (document.getElementById("auth-form"));
+const joining = form.action.endsWith("/join/username");
+const min = Number(form.dataset.min);
+
+/** The URL to open after login. Only URLs of this origin: `next` must not become an open redirect. */
+function destination() {
+  const next = new URL(new URLSearchParams(location.search).get("next") ?? "/", location.origin);
+  return next.origin === location.origin && /^https?:$/.test(next.protocol) ? next.href : "/";
+}
+
+/** @param {string} id */
+function input(id) {
+  return /** @type {HTMLInputElement} */ (document.getElementById(id));
+}
+
+/** @param {string} name @param {string} text empty when the field is valid */
+function setFieldError(name, text) {
+  const line = /** @type {HTMLElement} */ (document.getElementById(`${name}-error`));
+  line.textContent = text;
+  input(name).setAttribute("aria-invalid", String(Boolean(text)));
+  if (text) input(name).focus();
+}
+
+/** @param {string} text */
+function byteLength(text) {
+  return new TextEncoder().encode(text).length;
+}
+
+/** @returns {boolean} whether the form is valid and can be submitted */
+function validate() {
+  const username = input("username").value;
+  const password = input("password").value;
+  const short = byteLength(password) < (joining ? min : 1);
+  // In reverse order, so that the first invalid field gets the focus.
+  setFieldError("password", !short ? "" : joining ? t("password_short", { min }) : t("password_missing"));
+  const valid = joining ? /^(?!\.{1,2}$)[A-Za-z0-9_.@+-]{1,64}$/.test(username) : username !== "";
+  setFieldError("username", valid ? "" : joining ? t("username_rule") : t("username_missing"));
+  return valid && !short;
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const formError = /** @type {HTMLElement} */ (document.getElementById("form-error"));
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button.button"));
+  formError.textContent = "";
+  if (!validate()) return;
+  button.disabled = true;
+  try {
+    await call("POST", new URL(form.action).pathname, {
+      username: input("username").value,
+      password: input("password").value,
+    });
+    await clearPages();
+    location.replace(destination());
+  } catch (cause) {
+    const error = cause instanceof ApiError ? cause : new ApiError(String(cause), 0);
+    if (error.status === 409) setFieldError("username", t("username_taken"));
+    else if (error.field === "password") setFieldError("password", byteLength(input("password").value) > 256 ? error.message : t("password_weak"));
+    else if (error.field === "username") setFieldError("username", error.message);
+    else formError.textContent = error.message;
+    button.disabled = false;
+  }
+});
+
+input("show-password").addEventListener("change", () => {
+  input("password").type = input("show-password").checked ? "text" : "password";
+});
+
+// The link between join and login passes `next` on.
+const alternative = /** @type {HTMLAnchorElement} */ (document.getElementById("alternative"));
+alternative.search = location.search;

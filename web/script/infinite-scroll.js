@@ -1,0 +1,114 @@
+// Infinite scroll: loads the next page of posts before the end of the list comes into view, and restores the
+// scroll position on back navigation and reload.
+
+import { ApiError, call } from "./api.js";
+import { renderPost } from "./card.js";
+import { t } from "./i18n.js";
+
+const list = /** @type {HTMLElement} */ (document.getElementById("post-list"));
+const template = /** @type {HTMLTemplateElement} */ (document.getElementById("post-template"));
+const pagination = /** @type {HTMLElement} */ (document.getElementById("pagination"));
+const STORAGE_PREFIX = "pinhole-scroll:";
+
+let next = list.dataset.next ?? "";
+/** @type {Promise<void> | undefined} */
+let loading;
+
+/**
+ * Loads the next page; concurrent calls share one request.
+ * @param {number} [limit]
+ */
+function loadMore(limit) {
+  loading ??= loadPage(limit).finally(() => (loading = undefined));
+  return loading;
+}
+
+/** @param {number} [limit] */
+async function loadPage(limit) {
+  const from = new URL(next, location.href);
+  if (limit) from.searchParams.set("limit", String(limit));
+  showStatus(t("loading"));
+  try {
+    const { body } = await call("GET", from.pathname + from.search);
+    const { data, paging } = /** @type {import("./api.js").FeedPage} */ (body);
+    const seen = new Set(posts().map((post) => post.dataset.post));
+    list.append(...data.filter((post) => !seen.has(String(post.id))).map((post) => renderPost(template, post)));
+    // Only path and query: the link has the public base URL, the page may be open at another origin.
+    next = paging.next ? new URL(paging.next).pathname + new URL(paging.next).search : "";
+    showStatus(next ? "" : t("end"));
+  } catch (error) {
+    const reason = error instanceof ApiError ? error.message : String(error);
+    const retry = document.createElement("button");
+    retry.className = "secondary";
+    retry.textContent = t("try_again");
+    retry.addEventListener("click", () => loadMore().then(observeEnd));
+    showStatus(t("feed_failed", { reason }), retry);
+    observer.disconnect();
+    throw error;
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {Node} [button]
+ */
+function showStatus(text, button) {
+  pagination.replaceChildren(text, ...(button ? [document.createElement("br"), button] : []));
+  // Reserves the height while empty: an element without a size never intersects.
+  pagination.classList.add("observed");
+}
+
+const observer = new IntersectionObserver(
+  async (entries) => {
+    if (!next || !entries.some((entry) => entry.isIntersecting)) return;
+    await loadMore().catch(() => undefined);
+    observeEnd();
+  },
+  { rootMargin: "1200px" },
+);
+
+/** Observing again reports the current intersection at once, so a short page triggers the next load. */
+function observeEnd() {
+  observer.disconnect();
+  if (next && !pagination.querySelector("button")) observer.observe(pagination);
+}
+
+function posts() {
+  return /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[data-post]")]);
+}
+
+/** Saves the topmost visible post and its offset, under the key of this history entry. */
+function saveScrollPosition() {
+  const top = posts().find((post) => post.getBoundingClientRect().bottom > 0);
+  const key = history.state?.scroll;
+  if (!key || !top) return;
+  const position = { post: Number(top.dataset.post), top: top.getBoundingClientRect().top };
+  sessionStorage.setItem(STORAGE_PREFIX + key, JSON.stringify(scrollY > 0 ? position : null));
+}
+
+async function restoreScrollPosition() {
+  // Only after back, forward and reload: a followed link opens the feed at the top, even when the browser
+  // reuses the history entry.
+  const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  if (navigation?.type === "navigate") return;
+  const position = JSON.parse(sessionStorage.getItem(STORAGE_PREFIX + history.state.scroll) ?? "null");
+  if (!position) return;
+  // The feed is ordered by descending id; the post itself may have been deleted.
+  const reached = () => posts().find((post) => Number(post.dataset.post) <= position.post);
+  try {
+    while (next && !reached()) await loadMore(100);
+  } catch {
+    return;
+  }
+  const post = reached();
+  if (post) scrollTo({ top: scrollY + post.getBoundingClientRect().top - position.top, behavior: "instant" });
+}
+
+history.scrollRestoration = "manual";
+if (!history.state?.scroll) {
+  const scroll = Array.from(crypto.getRandomValues(new Uint32Array(2)), (n) => n.toString(36)).join("");
+  history.replaceState({ ...history.state, scroll }, "");
+}
+addEventListener("pagehide", saveScrollPosition);
+if (next) showStatus("");
+restoreScrollPosition().finally(observeEnd);

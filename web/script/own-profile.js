@@ -1,0 +1,61 @@
+// The controls of the current user's own profile: profile photo and logout.
+
+import { ApiError, call } from "./api.js";
+import { renderAvatar } from "./card.js";
+import { t } from "./i18n.js";
+import { clearPages } from "./offline-cache.js";
+import { toast } from "./toast.js";
+
+const input = /** @type {HTMLInputElement | null} */ (document.getElementById("profile-photo"));
+const remove = /** @type {HTMLButtonElement | null} */ (document.getElementById("profile-photo-remove"));
+const logout = document.getElementById("logout");
+
+/** Runs an action and shows its error as a toast. @param {() => Promise<void>} action */
+async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    toast(error instanceof ApiError ? error.message : t("failed", { reason: String(error) }));
+  }
+}
+
+/** @param {string} [photo] */
+function showPhoto(photo) {
+  const me = document.body.dataset.me ?? "";
+  const large = /** @type {HTMLElement} */ (document.getElementById("profile-avatar"));
+  renderAvatar(large, me, photo, 128);
+  const image = large.querySelector("img");
+  if (image) image.alt = t("profile_photo", { name: me });
+  renderAvatar(/** @type {HTMLElement} */ (document.querySelector(".nav .avatar")), me, photo);
+  if (remove) remove.hidden = !photo;
+}
+
+input?.addEventListener("change", () =>
+  attempt(async () => {
+    const file = input.files?.[0];
+    if (!file) return;
+    const form = new FormData();
+    form.append("photo", file, file.name);
+    input.value = "";
+    const { body } = await call("PUT", "/me/photo", form);
+    showPhoto(body.photo.id);
+    toast(t("photo_changed"));
+  }),
+);
+
+remove?.addEventListener("click", () =>
+  attempt(async () => {
+    await call("DELETE", "/me/photo");
+    showPhoto();
+    toast(t("photo_removed"));
+    input?.focus();
+  }),
+);
+
+logout?.addEventListener("click", () =>
+  attempt(async () => {
+    await call("POST", "/logout");
+    await clearPages();
+    location.assign("/");
+  }),
+);

@@ -1,0 +1,163 @@
+// The menu of a post: share, copy link, edit, delete.
+
+import { ApiError, call } from "./api.js";
+import { renderText } from "./card.js";
+import { t } from "./i18n.js";
+import { evictPost } from "./offline-cache.js";
+import { toast, toastOnNextPage } from "./toast.js";
+
+const menu = dialog("post-menu");
+const edit = dialog("edit");
+const confirmDelete = dialog("confirm-delete");
+
+/** The post whose menu or dialog is open. @type {HTMLElement | undefined} */
+let post;
+
+/** @param {string} id */
+function dialog(id) {
+  return /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
+}
+
+/** @param {HTMLElement} element */
+function openMenu(element) {
+  post = element;
+  const { me, admin } = document.body.dataset;
+  const own = Boolean(me) && element.dataset.author === me;
+  const allowed = /** @type {Record<string, boolean>} */ ({
+    share: "share" in navigator,
+    edit: own,
+    delete: own || (Boolean(me) && admin !== undefined),
+  });
+  for (const button of menu?.querySelectorAll("button[data-action]") ?? []) {
+    const action = /** @type {HTMLElement} */ (button).dataset.action ?? "";
+    if (action in allowed) /** @type {HTMLElement} */ (button).hidden = !allowed[action];
+  }
+  menu?.showModal();
+}
+
+/** @param {HTMLElement} element */
+function url(element) {
+  return new URL(`/p/${element.dataset.post}`, location.href).href;
+}
+
+/** @type {Record<string, (element: HTMLElement) => unknown>} */
+const ACTIONS = {
+  share(element) {
+    // It rejects when the system's share sheet is dismissed, which is no error.
+    navigator.share({ url: url(element) }).catch(() => undefined);
+  },
+  async copy(element) {
+    try {
+      await navigator.clipboard.writeText(url(element));
+      toast(t("link_copied"));
+    } catch {
+      toast(t("copy_manually", { link: url(element) }));
+    }
+  },
+  async edit(element) {
+    const form = edit?.querySelector("form");
+    if (!form) return;
+    setError(form, "");
+    try {
+      // Not from the page: it may be stale.
+      const { body } = await call("GET", `/posts/${element.dataset.post}`);
+      field(form, "message").value = body.message ?? "";
+      field(form, "alt").value = body.photo.alt ?? "";
+      edit?.showModal();
+    } catch (error) {
+      toast(errorMessage(error));
+    }
+  },
+  delete() {
+    const form = confirmDelete?.querySelector("form");
+    if (form) setError(form, "");
+    confirmDelete?.showModal();
+  },
+};
+
+menu?.addEventListener("click", (event) => {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (target === menu || target.dataset.action) menu.close();
+  if (target.dataset.action && post) ACTIONS[target.dataset.action](post);
+});
+
+for (const sheet of [edit, confirmDelete]) {
+  sheet?.addEventListener("click", (event) => {
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (target === sheet || target.matches("[data-close]")) sheet.close();
+  });
+}
+
+edit?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  await submit(form, async () => {
+    if (!post) return;
+    const fields = { message: field(form, "message").value, alt: field(form, "alt").value };
+    const { body } = await call("PATCH", `/posts/${post.dataset.post}`, fields);
+    renderText(post, body);
+    edit.close();
+    toast(t("saved"));
+  });
+});
+
+confirmDelete?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  await submit(/** @type {HTMLFormElement} */ (event.target), async () => {
+    if (!post) return;
+    await call("DELETE", `/posts/${post.dataset.post}`);
+    await evictPost(post);
+    confirmDelete.close();
+    const deleted = post;
+    const neighbour = /** @type {HTMLElement | null} */ (deleted.nextElementSibling ?? deleted.previousElementSibling);
+    // The only post of this page: the feed shows the next ones, or its empty state.
+    if (!neighbour) {
+      toastOnNextPage(t("deleted"));
+      location.replace("/");
+      return;
+    }
+    deleted.classList.add("removing");
+    setTimeout(() => deleted.remove(), 200);
+    neighbour.focus({ preventScroll: true });
+    toast(t("deleted"));
+  });
+});
+
+/**
+ * Runs a form's action with its button disabled, and shows the error in the form.
+ * @param {HTMLFormElement} form
+ * @param {() => Promise<void>} action
+ */
+async function submit(form, action) {
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button:not([type])"));
+  button.disabled = true;
+  setError(form, "");
+  try {
+    await action();
+  } catch (error) {
+    setError(form, errorMessage(error));
+  }
+  button.disabled = false;
+}
+
+/** @param {HTMLFormElement} form @param {string} text */
+function setError(form, text) {
+  const line = form.querySelector(".error");
+  if (line) line.textContent = text;
+}
+
+/** @param {HTMLFormElement} form @param {string} name */
+function field(form, name) {
+  return /** @type {HTMLTextAreaElement} */ (form.elements.namedItem(name));
+}
+
+/** @param {unknown} error */
+function errorMessage(error) {
+  return error instanceof ApiError ? error.message : t("failed", { reason: String(error) });
+}
+
+document.addEventListener("click", (event) => {
+  const button = /** @type {Element} */ (event.target).closest('[data-slot="more"]');
+  const element = /** @type {HTMLElement | null} */ (button?.closest("[data-post]"));
+  if (element) openMenu(element);
+});
