@@ -38,6 +38,10 @@ pub(crate) struct AppInner {
     pub(crate) variants: Variants,
     /// The number of images rendered.
     pub(crate) renders: AtomicU64,
+    /// The number of damaged or lost files that were rebuilt.
+    pub(crate) rebuilt_files: AtomicU64,
+    /// Held while the files of a photo are rebuilt.
+    pub(crate) rebuilds: Mutex<()>,
     /// The cached photo totals, and the time of the query.
     pub(crate) totals: Mutex<Option<(Timestamp, store::PhotoTotals)>>,
     /// The lock of the data folder, which excludes other processes.

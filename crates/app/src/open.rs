@@ -162,6 +162,8 @@ impl App {
             render: pixel_pool("render", render_slots, settings.pixel_memory),
             uploads: FairSemaphore::new(UPLOADS),
             renders: AtomicU64::new(0),
+            rebuilt_files: AtomicU64::new(0),
+            rebuilds: tokio::sync::Mutex::default(),
             totals: tokio::sync::Mutex::default(),
             settings,
             _lock: lock,

@@ -6,10 +6,12 @@ use bytes::Bytes;
 use imaging::OutputFormat;
 use model::{PhotoId, Size, master_for};
 
+use crate::rebuild::Damage;
+use crate::scheduler::SlotPermit;
 use crate::variants::Variant;
 use crate::{App, Client, Error, Image};
 
-const NO_SUCH_PHOTO: Error = Error::NotFound("there is no such photo");
+pub(crate) const NO_SUCH_PHOTO: Error = Error::NotFound("there is no such photo");
 
 /// A photo that existed at its lookup, with the size that a render needs.
 #[derive(Debug, Clone, Copy)]
@@ -97,35 +99,52 @@ impl App {
     }
 
     async fn render(&self, client: Client, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
-        let Variant { photo, size, format } = variant;
+        let Variant { photo, size, .. } = variant;
         let side = master_for(short_side, size);
-        let Some(master) = self.0.blobs.master(photo, side).await? else {
-            // Not found if the photo was deleted since its lookup; otherwise the file is lost, an internal
-            // error.
-            self.photo_uncached(photo).await?;
-            return Err(Error::internal(MissingMaster { photo, side }));
-        };
-        let needed = imaging::render_memory(side, size) + master.length();
-        let permit = self.0.render.acquire(client, needed).await?;
-        // Read with its memory reserved, but before the job is on a thread: a bucket may be slow.
-        let master = match master.read().await {
-            Ok(master) => master,
-            Err(error) => {
-                self.photo_uncached(photo).await?;
-                return Err(error.into());
+        let damage = match self.0.blobs.master(photo, side).await? {
+            None => Damage::Missing,
+            Some(master) => {
+                let permit = self.render_permit(client, side, size, master.length()).await?;
+                // Read with its memory reserved, but before the job is on a thread: a bucket may be slow.
+                match master.read().await {
+                    Ok(master) => match self.render_master(permit, master, variant).await? {
+                        Ok(bytes) => return Ok(bytes),
+                        Err(_) => Damage::Undecodable,
+                    },
+                    Err(blobs::Error::Damaged { .. }) => Damage::Checksum,
+                    Err(error) => {
+                        self.photo_uncached(photo).await?;
+                        return Err(error.into());
+                    }
+                }
             }
         };
-        let render = move || imaging::render(&master, size, format);
-        let (_, rendered) = self.0.render.run_admitted(permit, render).await?;
-        let bytes = Bytes::from(rendered.map_err(Error::internal)?);
-        self.0.renders.fetch_add(1, Ordering::Relaxed);
-        Ok(bytes)
+        // Not found if the photo was deleted since its lookup.
+        self.photo_uncached(photo).await?;
+        let master = self.rebuild_master(client, photo, side, damage).await?;
+        let permit = self.render_permit(client, side, size, master.len() as u64).await?;
+        self.render_master(permit, master, variant).await?.map_err(Error::internal)
     }
-}
 
-#[derive(Debug, thiserror::Error)]
-#[error("the master of photo {photo} with {side} pixels is missing from the blob store")]
-struct MissingMaster {
-    photo: PhotoId,
-    side: u32,
+    async fn render_permit(
+        &self,
+        client: Client,
+        side: u32,
+        size: Size,
+        length: u64,
+    ) -> Result<SlotPermit, Error> {
+        self.0.render.acquire(client, imaging::render_memory(side, size.side()) + length).await
+    }
+
+    async fn render_master(
+        &self,
+        permit: SlotPermit,
+        master: Bytes,
+        variant: Variant,
+    ) -> Result<Result<Bytes, imaging::Error>, Error> {
+        let render = move || imaging::render(&master, variant.size, variant.format);
+        let (_, rendered) = self.0.render.run_admitted(permit, render).await?;
+        self.0.renders.fetch_add(1, Ordering::Relaxed);
+        Ok(rendered.map(Bytes::from))
+    }
 }

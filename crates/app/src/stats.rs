@@ -14,6 +14,8 @@ pub struct Stats {
     pub caches: Vec<CacheStats>,
     /// The number of images rendered.
     pub renders: u64,
+    /// The number of damaged or lost files that were rebuilt.
+    pub rebuilt_files: u64,
     pub photos: u64,
     pub stored_bytes: u64,
     pub disk: DiskStats,
@@ -71,6 +73,7 @@ impl App {
             queues,
             caches,
             renders: inner.renders.load(Ordering::Relaxed),
+            rebuilt_files: inner.rebuilt_files.load(Ordering::Relaxed),
             photos: totals.photos,
             stored_bytes: totals.bytes,
             disk: DiskStats {

@@ -33,7 +33,7 @@ pub use s3_error::S3Error;
 pub use url::BucketUrl;
 
 use crate::names::{PHOTOS, shard, shard_of};
-use crate::{Error, Master, PhotoFile, StoredPhoto};
+use crate::{Error, Master, PhotoFile, PhotoFiles, StoredPhoto};
 use config::RetryPolicy;
 use object_key::{CHECKSUM, ObjectKey};
 
@@ -100,19 +100,27 @@ impl Bucket {
         Ok(response.map(|response| Object::new(self.clone(), key, response)))
     }
 
-    pub(crate) async fn files(&self, photo: PhotoId) -> Result<Vec<(PhotoFile, Bytes)>, Error> {
+    pub(crate) async fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
         let folder = self.photo_folder(photo);
         let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
         let mut names: Vec<PhotoFile> = listed.iter().filter_map(|(name, _)| name.parse().ok()).collect();
         names.sort();
-        let mut files = Vec::new();
+        let mut files = PhotoFiles::default();
         for file in names {
             let key = self.key(photo, file);
             // A missing object means that the photo is being deleted.
             let Some(response) = self.get(&self.bulk, &key).await? else { continue };
-            files.push((file, self.receive(&key, response).await?));
+            match self.receive(&key, response).await {
+                Err(Error::Damaged { .. }) => files.damaged.push(file),
+                bytes => files.intact.push((file, bytes?)),
+            }
         }
         Ok(files)
+    }
+
+    /// Writes one object of an existing photo, in place of a damaged one.
+    pub(crate) async fn replace(&self, photo: PhotoId, file: PhotoFile, bytes: Bytes) -> Result<(), Error> {
+        self.put_object(&self.bulk, self.key(photo, file), bytes).await
     }
 
     pub(crate) async fn list_shard(&self, last_byte: u8) -> Result<Vec<StoredPhoto>, Error> {
@@ -244,7 +252,7 @@ impl Bucket {
     }
 
     fn damaged(&self, key: &ObjectKey) -> Error {
-        Error::Damaged { object: self.url.describe(key.path()) }
+        Error::Damaged { file: self.url.describe(key.path()) }
     }
 
     fn unavailable(&self, operation: &str, path: &Path, error: &object_store::Error) -> Error {
@@ -279,8 +287,8 @@ impl Object {
         if received_at.elapsed() < RESPONSE_TTL {
             match bucket.receive(&key, response).await {
                 // The network or one of several replicas may have altered it: a second read decides.
-                Err(Error::Damaged { object }) => {
-                    tracing::warn!(object, "object checksum mismatch; reading it again");
+                Err(Error::Damaged { file }) => {
+                    tracing::warn!(object = file, "object checksum mismatch; reading it again");
                 }
                 outcome => return outcome,
             }

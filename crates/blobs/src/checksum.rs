@@ -1,4 +1,4 @@
-//! The checksum of cache files and bucket objects, which detects corruption at rest.
+//! The checksum of stored files, cache files and bucket objects, which detects corruption at rest.
 
 /// A CRC-32 of the bytes and of the names of the file, innermost first, so that a misplaced file fails the
 /// check as well.

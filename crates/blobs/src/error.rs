@@ -17,9 +17,10 @@ pub enum Error {
     /// A request to the S3 store failed. The state of the object is unknown, and a retry may succeed.
     #[error("{0}")]
     Unavailable(S3Error),
-    /// The object fails its checksum: it is truncated, altered or misplaced.
-    #[error("{object} is not what was written there")]
-    Damaged { object: String },
+    /// The file or object fails its checksum: it is truncated, altered or misplaced. Or the disk cannot read
+    /// it.
+    #[error("{file} is not what was written there")]
+    Damaged { file: String },
     /// The S3 configuration is invalid; no request was sent.
     #[error("{0}")]
     S3Config(String),

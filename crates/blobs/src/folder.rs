@@ -1,12 +1,16 @@
 //! Blobs in a local folder.
 //!
 //! ```text
-//! photos/6f/0190a6e2-…-6f/2048       a folder per photo, a file per master
-//! photos/6f/0190a6e2-…-6f/original   the stripped upload, if `keep_originals` is set
-//! tmp/                               unfinished writes (`staging.rs`)
+//! photos/6f/0190a6e2-…-6f/2048-1a2b3c4d       a folder per photo, a file per master
+//! photos/6f/0190a6e2-…-6f/original-9f8e7d6c   the stripped upload, if `keep_originals` is set
+//! tmp/                                        unfinished writes (`staging.rs`)
 //! ```
+//! A file's name carries the checksum of its content (`stored_file.rs`), which costs no further file to sync.
+//!
 //! A photo's folder is written below `tmp`, synced, renamed to its shard, and the shard is synced: the photo
 //! appears atomically and survives a power failure.
+
+mod stored_file;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +23,10 @@ use model::PhotoId;
 
 use crate::names::{PHOTOS, shard, shard_of};
 use crate::staging::Staging;
-use crate::{BlobReader, Error, Master, PhotoFile, StoredPhoto};
+use crate::{Error, Master, PhotoFile, PhotoFiles, StoredPhoto};
+
+pub(crate) use stored_file::OpenFile;
+use stored_file::StoredFile;
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -55,7 +62,7 @@ impl Folder {
         let staged =
             tempfile::Builder::new().prefix("put-").tempdir_in(staging).map_err(Error::at(staging))?;
         let write = |file: PhotoFile, bytes: &[u8]| {
-            let path = staged.path().join(file.to_string());
+            let path = staged.path().join(StoredFile::name(photo, file, bytes));
             write_synced(&path, bytes).map_err(Error::at(&path))
         };
         for master in masters {
@@ -73,26 +80,53 @@ impl Folder {
         sync_folder(parent(&folder))
     }
 
-    pub(crate) fn master(&self, photo: PhotoId, side: u32) -> Result<Option<BlobReader>, Error> {
-        let path = self.photo_folder(photo).join(PhotoFile::Master(side).to_string());
-        match File::open(&path) {
-            Ok(file) => BlobReader::file(file, path).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::at(&path)(error)),
-        }
+    pub(crate) fn master(&self, photo: PhotoId, side: u32) -> Result<Option<OpenFile>, Error> {
+        let files = photo_files(&self.photo_folder(photo))?;
+        let master = files.into_iter().find(|stored| stored.file == PhotoFile::Master(side));
+        master.map_or(Ok(None), |master| master.open(photo))
     }
 
-    pub(crate) fn files(&self, photo: PhotoId) -> Result<Vec<(PhotoFile, Bytes)>, Error> {
-        let mut files = Vec::new();
-        for (file, path) in photo_files(&self.photo_folder(photo))? {
-            match fs::read(&path) {
-                Ok(bytes) => files.push((file, bytes.into())),
-                // The photo is being deleted.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::at(&path)(error)),
+    pub(crate) fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
+        let mut files = PhotoFiles::default();
+        for stored in photo_files(&self.photo_folder(photo))? {
+            let (file, has_checksum) = (stored.file, stored.checksum.is_some());
+            // A missing file means that the photo is being deleted.
+            let Some(open) = stored.open(photo)? else { continue };
+            match open.read() {
+                Err(Error::Damaged { .. }) => files.damaged.push(file),
+                bytes => {
+                    files.intact.push((file, bytes?));
+                    files.unverified.extend((!has_checksum).then_some(file));
+                }
             }
         }
         Ok(files)
+    }
+
+    /// Writes one file of an existing photo, in place of a damaged one. The damaged file is removed first:
+    /// after a crash the file is missing, which is noticed, and never exists twice.
+    pub(crate) fn replace(&self, photo: PhotoId, file: PhotoFile, bytes: &[u8]) -> Result<(), Error> {
+        let (staging, folder) = (self.staging.path(), self.photo_folder(photo));
+        let mut staged =
+            tempfile::Builder::new().prefix("replace-").tempfile_in(staging).map_err(Error::at(staging))?;
+        let written = staged.write_all(bytes).and_then(|()| staged.as_file().sync_all());
+        written.map_err(Error::at(staged.path()))?;
+        let path = folder.join(StoredFile::name(photo, file, bytes));
+        remove_others(&folder, file, &path)?;
+        staged.persist(&path).map_err(|error| Error::at(&path)(error.error))?;
+        sync_folder(&folder)
+    }
+
+    /// Adds checksums to the names of files that a version without checksums wrote.
+    pub(crate) fn add_checksums(&self, photo: PhotoId, files: &[(PhotoFile, Bytes)]) -> Result<(), Error> {
+        let folder = self.photo_folder(photo);
+        for (file, bytes) in files {
+            let old = folder.join(file.to_string());
+            let new = folder.join(StoredFile::name(photo, *file, bytes));
+            fs::rename(&old, &new).map_err(Error::at(&old))?;
+            remove_others(&folder, *file, &new)?;
+        }
+        sync_folder(&folder)
     }
 
     pub(crate) fn list_shard(&self, last_byte: u8) -> Result<Vec<StoredPhoto>, Error> {
@@ -103,7 +137,7 @@ impl Folder {
             let Ok(photo) = name.parse::<PhotoId>() else { continue };
             let Some((_, since)) = length_and_mtime(&path)? else { continue };
             let mut stored = StoredPhoto { photo, since, files: Vec::new() };
-            for (file, path) in photo_files(&path)? {
+            for StoredFile { file, path, .. } in photo_files(&path)? {
                 stored.files.extend(length_and_mtime(&path)?.map(|(length, _)| (file, length)));
             }
             listed.push(stored);
@@ -136,11 +170,27 @@ impl Folder {
 }
 
 /// The files of a photo, the largest master first and the original last.
-fn photo_files(folder: &Path) -> Result<Vec<(PhotoFile, PathBuf)>, Error> {
-    let named = entries(folder)?.into_iter().filter_map(|(name, path)| Some((name.parse().ok()?, path)));
-    let mut files: Vec<(PhotoFile, PathBuf)> = named.collect();
-    files.sort();
+fn photo_files(folder: &Path) -> Result<Vec<StoredFile>, Error> {
+    let mut files = stored_files(folder)?;
+    // An operator may have copied a file from elsewhere beside a damaged one: it has no checksum in its name,
+    // and comes first.
+    files.sort_by_key(|stored| (stored.file, stored.checksum));
+    files.dedup_by_key(|stored| stored.file);
     Ok(files)
+}
+
+fn stored_files(folder: &Path) -> Result<Vec<StoredFile>, Error> {
+    let entries = entries(folder)?.into_iter();
+    Ok(entries.filter_map(|(name, path)| StoredFile::parse(&name, path)).collect())
+}
+
+/// Removes every copy of a photo's file but this one.
+fn remove_others(folder: &Path, file: PhotoFile, path: &Path) -> Result<(), Error> {
+    let copies = stored_files(folder)?.into_iter().filter(|stored| stored.file == file);
+    for other in copies.filter(|stored| stored.path != path) {
+        fs::remove_file(&other.path).map_err(Error::at(&other.path))?;
+    }
+    Ok(())
 }
 
 /// The names and paths in a folder; empty if the folder is missing.
@@ -200,12 +250,8 @@ mod tests {
     }
 
     fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-        let mut files: Vec<_> = entries
-            .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
-            .collect();
-        files.sort();
-        files
+        let files = photo_files(folder).unwrap().into_iter();
+        files.map(|stored| (stored.file.to_string(), fs::read(stored.path).unwrap())).collect()
     }
 
     #[test]
@@ -217,7 +263,7 @@ mod tests {
         folder.put(photo(2), &[master(512, "other")], None).unwrap();
 
         let named = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
-        let first = [named("256", "small"), named("512", "large"), named("original", "the upload")];
+        let first = [named("512", "large"), named("256", "small"), named("original", "the upload")];
         assert_eq!(files(&folder.photo_folder(photo(1))), first);
         assert_eq!(files(&folder.photo_folder(photo(2))), [named("512", "other")]);
 
@@ -231,7 +277,8 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let path = data.path().join("missing");
         let missing = Folder::at(&path, Arc::new(Staging::at(&path)));
-        assert!(missing.list_shard(1).unwrap().is_empty() && missing.files(photo(1)).unwrap().is_empty());
+        assert!(missing.list_shard(1).unwrap().is_empty());
+        assert_eq!(missing.files(photo(1)).unwrap(), PhotoFiles::default());
 
         let folder = open(data.path());
         folder.put(photo(1), &[master(256, "small")], None).unwrap();
@@ -239,7 +286,8 @@ mod tests {
         fs::write(folder.photo_folder(photo(1)).join(".DS_Store"), "foreign").unwrap();
         let [stored] = &folder.list_shard(1).unwrap()[..] else { panic!("expected one photo in shard 01") };
         assert_eq!((stored.photo, &stored.files), (photo(1), &vec![(PhotoFile::Master(256), 5)]));
-        assert_eq!(folder.files(photo(1)).unwrap(), [(PhotoFile::Master(256), Bytes::from_static(b"small"))]);
+        let small = (PhotoFile::Master(256), Bytes::from_static(b"small"));
+        assert_eq!(folder.files(photo(1)).unwrap().intact, [small]);
     }
 
     #[test]
@@ -254,5 +302,30 @@ mod tests {
         let folder = open(data.path());
         assert_eq!(fs::read_dir(folder.staging.path()).unwrap().count(), 0);
         assert_eq!(files(&folder.photo_folder(photo(1))), [("256".to_owned(), b"stored".to_vec())]);
+    }
+
+    #[test]
+    fn damage_is_found_in_every_file_with_a_checksum_and_replaced() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = open(data.path());
+        folder.put(photo(1), &[master(512, "large"), master(256, "small")], Some(b"sent")).unwrap();
+        let stored = photo_files(&folder.photo_folder(photo(1))).unwrap();
+        let read = |side| folder.master(photo(1), side).unwrap().unwrap().read();
+        for (damaged, text) in [(&stored[0], "largf"), (&stored[1], "smal"), (&stored[2], "")] {
+            fs::write(&damaged.path, text).unwrap();
+        }
+        assert!(matches!(read(512), Err(Error::Damaged { .. })));
+        let [large, small, original] = [PhotoFile::Master(512), PhotoFile::Master(256), PhotoFile::Original];
+        assert_eq!(folder.files(photo(1)).unwrap().damaged, [large, small, original]);
+
+        folder.replace(photo(1), large, b"rebuilt").unwrap();
+        assert_eq!(read(512).unwrap(), "rebuilt");
+        // A copy that an operator puts beside the damaged file.
+        fs::write(folder.photo_folder(photo(1)).join("256"), "small").unwrap();
+        let files = folder.files(photo(1)).unwrap();
+        assert_eq!((files.damaged, files.unverified), (vec![original], vec![small]));
+        folder.add_checksums(photo(1), &[(small, Bytes::from_static(b"small"))]).unwrap();
+        assert_eq!(folder.files(photo(1)).unwrap().unverified, []);
+        assert_eq!(read(256).unwrap(), "small");
     }
 }

@@ -29,7 +29,7 @@ pub use bucket::{BucketUrl, S3Config, S3Error};
 pub use cache::{Cache, CacheKey, PendingInsert};
 pub use disk_space::{CacheMinFree, DiskSpace};
 pub use error::Error;
-pub use photo_file::{Master, PhotoFile, StoredPhoto, UnknownPhotoFile};
+pub use photo_file::{Master, PhotoFile, PhotoFiles, StoredPhoto, UnknownPhotoFile};
 pub use spool::{Spool, SpooledFile};
 
 use blocking::blocking;
@@ -112,21 +112,48 @@ impl Blobs {
         match &self.backend {
             Backend::Folder(folder) => {
                 let folder = folder.clone();
-                blocking(move || folder.master(photo, side)).await
+                Ok(blocking(move || folder.master(photo, side)).await?.map(BlobReader::file))
             }
             Backend::Bucket(bucket) => Ok(bucket.master(photo, side).await?.map(BlobReader::object)),
         }
     }
 
-    /// Reads every file of a photo; empty if there is none. A concurrent delete may make the result
-    /// incomplete, so the caller compares it with the files that the photo's row implies.
-    pub async fn files(&self, photo: PhotoId) -> Result<Vec<(PhotoFile, Bytes)>, Error> {
+    /// Reads and verifies every file of a photo; empty if there is none. A concurrent delete may make the
+    /// result incomplete, so the caller compares it with the files that the photo's row implies.
+    pub async fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
         match &self.backend {
             Backend::Folder(folder) => {
                 let folder = folder.clone();
                 blocking(move || folder.files(photo)).await
             }
             Backend::Bucket(bucket) => bucket.files(photo).await,
+        }
+    }
+
+    /// Writes one file of an existing photo durably, in place of a damaged or lost one. A delete of the photo
+    /// may run at the same time, so the caller checks its row afterwards.
+    pub async fn replace(&self, photo: PhotoId, file: PhotoFile, bytes: Bytes) -> Result<(), Error> {
+        match &self.backend {
+            Backend::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.replace(photo, file, &bytes)).await
+            }
+            Backend::Bucket(bucket) => bucket.replace(photo, file, bytes).await,
+        }
+    }
+
+    /// Adds checksums to the `unverified` files of a photo. Objects of a bucket always have one.
+    pub async fn add_checksums(
+        &self,
+        photo: PhotoId,
+        unverified: Vec<(PhotoFile, Bytes)>,
+    ) -> Result<(), Error> {
+        match &self.backend {
+            Backend::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.add_checksums(photo, &unverified)).await
+            }
+            Backend::Bucket(_) => Ok(()),
         }
     }
 

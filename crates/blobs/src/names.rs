@@ -1,4 +1,4 @@
-//! The names of a photo's files, equal in a folder and in a bucket: a copy between them renames nothing.
+//! The folders of photos, equal on a local disk and in a bucket.
 
 use model::PhotoId;
 

@@ -22,6 +22,16 @@ pub struct Master {
     pub bytes: Bytes,
 }
 
+/// The content of a photo's files, the largest master first and the original last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PhotoFiles {
+    pub intact: Vec<(PhotoFile, Bytes)>,
+    /// Files that fail their checksum, or that the disk cannot read.
+    pub damaged: Vec<PhotoFile>,
+    /// Those of `intact` that have no checksum.
+    pub unverified: Vec<PhotoFile>,
+}
+
 /// A photo in a listing: its files with their lengths, the largest master first and the original last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPhoto {

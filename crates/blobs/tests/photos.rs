@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use blobs::{Blobs, BucketUrl, Error, Location, Master, PhotoFile, S3Config};
+use blobs::{Blobs, BucketUrl, Error, Location, Master, PhotoFile, PhotoFiles, S3Config};
 use bytes::Bytes;
 use model::{PhotoId, Timestamp};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -137,8 +137,8 @@ async fn a_shard_lists_its_photos_with_files_lengths_and_time() {
         assert!(now.duration_since(stored.since).is_ok_and(|age| age.as_secs() < 3600));
         let files = case.blobs.files(photo(1)).await.unwrap();
         let texts = ["largest", "large", "small", "as sent"].map(|text| Bytes::from_static(text.as_bytes()));
-        assert_eq!(files, names.into_iter().zip(texts).collect::<Vec<_>>());
-        assert!(case.blobs.files(photo(3)).await.unwrap().is_empty());
+        assert_eq!(files.intact, names.into_iter().zip(texts).collect::<Vec<_>>());
+        assert_eq!(case.blobs.files(photo(3)).await.unwrap(), PhotoFiles::default());
         assert!(case.blobs.list_shard(3).await.unwrap().is_empty());
         for seed in [1, 2] {
             case.blobs.delete(photo(seed)).await.unwrap();
@@ -206,6 +206,10 @@ async fn an_object_that_fails_its_checksum_is_damaged() {
         let outcome = reader.read().await;
         assert!(matches!(outcome, Err(Error::Damaged { .. })), "{side} of {seed}: {outcome:?}");
     }
+    let rebuilt = (PhotoFile::Master(512), Bytes::from_static(b"rebuilt"));
+    case.blobs.replace(photo(1), rebuilt.0, rebuilt.1.clone()).await.unwrap();
+    let files = case.blobs.files(photo(1)).await.unwrap();
+    assert_eq!((files.intact, files.damaged), (vec![rebuilt], vec![PhotoFile::Master(256)]));
     for seed in [1, 2] {
         case.blobs.delete(photo(seed)).await.unwrap();
     }

@@ -83,7 +83,7 @@ pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: OutputFormat)
 
 /// Third-party codecs may panic on malformed input. The upload is then rejected instead of the process
 /// aborted.
-fn catch_codec_panic<T>(
+pub(crate) fn catch_codec_panic<T>(
     work: impl FnOnce() -> Result<T, Error> + std::panic::UnwindSafe,
 ) -> Result<T, Error> {
     catch_unwind(work).unwrap_or_else(|panic| Err(Error::damaged(panic_message(&*panic))))
@@ -92,22 +92,27 @@ fn catch_codec_panic<T>(
 fn ingest_inner(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
     let header = formats::header(file, limits)?;
     let (width, height) = probe::oriented_size(&header);
-    let short_side = width.min(height);
-    let mut sides = master_sides(short_side);
-    let largest = sides.next().unwrap_or(short_side);
-
     // The stripped copy is decoded: no decoder sees metadata, and the stored original is known to be
     // decodable.
     let (bytes, removed) = formats::strip(file, header.format)?;
-    let mut square = oriented_square(&bytes, &header, largest)?;
+    let (masters, smallest) = encode_masters(&bytes, &header)?;
+    let placeholder = encode_placeholder(smallest)?;
+    let original = Original { format: header.format, orientation: header.orientation.to_exif(), bytes };
+    Ok(Ingested { width, height, placeholder, masters, original, removed })
+}
+
+/// Encodes all masters of an image, largest first. Also returns the square of the smallest.
+pub(crate) fn encode_masters(file: &[u8], header: &Header) -> Result<(Vec<Master>, Square), Error> {
+    let short_side = header.width.min(header.height);
+    let mut sides = master_sides(short_side);
+    let largest = sides.next().unwrap_or(short_side);
+    let mut square = oriented_square(file, header, largest)?;
     let mut masters = vec![encode_master(&square)?];
     for side in sides {
         square = square.resized(side)?;
         masters.push(encode_master(&square)?);
     }
-    let placeholder = encode_placeholder(square)?;
-    let original = Original { format: header.format, orientation: header.orientation.to_exif(), bytes };
-    Ok(Ingested { width, height, placeholder, masters, original, removed })
+    Ok((masters, square))
 }
 
 /// Colour transform and orientation run after the first resize, because their cost is per pixel.
@@ -133,7 +138,7 @@ fn oriented_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Er
     Ok(square.oriented(header.orientation))
 }
 
-fn encode_master(square: &Square) -> Result<Master, Error> {
+pub(crate) fn encode_master(square: &Square) -> Result<Master, Error> {
     Ok(Master { side: square.side(), bytes: encode::master(square)? })
 }
 

@@ -18,6 +18,7 @@ mod orient;
 mod pixels;
 mod planes;
 mod probe;
+mod rebuild;
 mod render;
 mod resize;
 mod square;
@@ -31,6 +32,7 @@ pub use input_format::InputFormat;
 pub use limits::Limits;
 pub use metadata::{Metadata, RemovedMetadata};
 pub use probe::{Probe, probe};
+pub use rebuild::{master_of_master, masters_of_original};
 pub use render::{render, render_memory};
 
 /// Part of every ETag. Increment it when the same master renders to different bytes.

@@ -24,21 +24,25 @@ pub fn render(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>
     }
 }
 
-/// Peak memory of [`render`] for a master of this side, without the master's file: the decoded square, the
+/// Peak memory of [`render`] at `side`, for a master of `master_side`, without the master's file: the decoded square, the
 /// resized one, an intermediate, and an encoded file that may be larger than its pixels for noise.
-pub fn render_memory(master_side: u32, size: Size) -> u64 {
+pub fn render_memory(master_side: u32, side: u32) -> u64 {
     let pixels = |side: u32| u64::from(side) * u64::from(side);
-    10 * pixels(master_side) + 16 * pixels(size.side()) + (1 << 20)
+    10 * pixels(master_side) + 16 * pixels(side) + (1 << 20)
 }
 
 /// No master is larger than the largest output size.
 const LIMITS: Limits = Limits { max_pixels: (Size::MAX as u64).pow(2) };
 
 fn render_inner(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
+    encode::output(decode_master(master, size.side())?, format)
+}
+
+/// Decodes a master and resizes it to this side.
+pub(crate) fn decode_master(master: &[u8], side: u32) -> Result<Square, Error> {
     let header = formats::header(master, &LIMITS)?;
-    let square = match formats::decode(master, &header, size.side())?.raster {
-        Raster::Planes(planes) => Square::from_planes(&planes, size.side())?,
-        Raster::Pixels(pixels) => Square::Pixels(square::centre_square(pixels, size.side())?.into_rgb()),
-    };
-    encode::output(square, format)
+    match formats::decode(master, &header, side)?.raster {
+        Raster::Planes(planes) => Square::from_planes(&planes, side),
+        Raster::Pixels(pixels) => Ok(Square::Pixels(square::centre_square(pixels, side)?.into_rgb())),
+    }
 }

@@ -1,7 +1,8 @@
 //! Backup: writes an archive of an instance, while its service may be running.
 //!
 //! All rows are spooled from one database snapshot; then the files of their photos are archived, and the rows
-//! after them. A photo that is deleted during the backup is skipped together with its post.
+//! after them. A photo that is deleted during the backup is skipped together with its post; the damaged files of
+//! a photo are rebuilt in the archive.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -15,8 +16,9 @@ use futures_util::{StreamExt, stream};
 use model::{PhotoId, Timestamp};
 use tokio::sync::mpsc;
 
-use crate::archive::{Manifest, RowSpool, SkippedPhotos, SpooledRows, Writer};
+use crate::archive::{Manifest, PhotoChanges, RowSpool, SpooledRows, Writer};
 use crate::error::Error;
+use crate::examined_photo::ExaminedPhoto;
 use crate::instance::Instance;
 use crate::photos::PhotoLookup;
 use crate::progress::Progress;
@@ -36,7 +38,7 @@ pub enum Destination {
 }
 
 impl Instance {
-    /// Photos whose files are missing are an error, or skipped with `skip_missing`.
+    /// Photos without any intact file are an error, or skipped with `skip_missing`.
     pub async fn back_up(
         &self,
         to: Destination,
@@ -52,7 +54,7 @@ impl Instance {
 
         let archive = ArchiveThread::start(partial, now)?;
         match self.copy_photos(&spool, &archive, skip_missing, &*progress).await {
-            Ok(skipped) => archive.finish(spool, skipped).await,
+            Ok(changes) => archive.finish(spool, changes).await,
             Err(error) => {
                 archive.abort().await;
                 Err(error)
@@ -60,51 +62,63 @@ impl Instance {
         }
     }
 
-    /// Returns the photos that were skipped.
+    /// Returns what the archive has differently from the snapshot.
     async fn copy_photos(
         &self,
         spool: &SpooledRows,
         archive: &ArchiveThread,
         skip_missing: bool,
         progress: &dyn Progress,
-    ) -> Result<SkippedPhotos, Error> {
-        let mut skipped = SkippedPhotos::default();
+    ) -> Result<PhotoChanges, Error> {
+        let mut changes = PhotoChanges::default();
         let mut missing = Vec::new();
         let lookups = stream::iter(spool.photos().map_err(Error::Spool)?).map(async |photo| {
             let photo = photo.map_err(Error::Spool)?;
-            Ok::<_, Error>((photo.id, self.read_photo(photo.id, (&photo).into()).await?))
+            let lookup = self.read_photo(photo.id, (&photo).into()).await?;
+            Ok::<_, Error>((photo, lookup))
         });
         let mut lookups = std::pin::pin!(lookups.buffered(CONCURRENT_PHOTOS));
         while let Some(lookup) = lookups.next().await {
-            match lookup? {
-                (id, PhotoLookup::Complete(files)) => {
-                    let length = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-                    if !archive.send(id, files).await {
-                        // The archive thread has failed; `finish` returns its error.
-                        break;
-                    }
-                    progress.advance(1, length);
+            let (photo, lookup) = lookup?;
+            let id = photo.id;
+            let files = match lookup {
+                PhotoLookup::Complete(files) => files.intact,
+                PhotoLookup::Deleted => {
+                    changes.deleted.insert(id);
+                    continue;
                 }
-                (id, PhotoLookup::Deleted) => {
-                    skipped.deleted.insert(id);
+                PhotoLookup::Incomplete(files) => {
+                    let examined = ExaminedPhoto::examine(photo, files).await?;
+                    let Some(rebuilt) = &examined.rebuilt else {
+                        missing.push(id);
+                        continue;
+                    };
+                    changes.damaged.extend(examined.describe().map(|(_, line)| line));
+                    changes.corrected.insert(id, examined.corrected_row(rebuilt));
+                    rebuilt.files.clone()
                 }
-                (id, PhotoLookup::Missing) => missing.push(id),
+            };
+            let length = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+            if !archive.send(id, files).await {
+                // The archive thread has failed; `finish` returns its error.
+                break;
             }
+            progress.advance(1, length);
         }
         // All photos missing means that `blobs_url` is probably wrong, so that is never skipped.
         let photos = spool.totals().0;
         if !missing.is_empty() && (!skip_missing || missing.len() as u64 == photos) {
             return Err(Error::missing(missing, photos, true));
         }
-        skipped.missing.extend(missing);
-        Ok(skipped)
+        changes.missing.extend(missing);
+        Ok(changes)
     }
 }
 
 /// The thread that writes the archive, because its writes block on a disk or a pipe.
 struct ArchiveThread {
     photos: mpsc::Sender<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
-    end: std::sync::mpsc::Sender<(SpooledRows, SkippedPhotos)>,
+    end: std::sync::mpsc::Sender<(SpooledRows, PhotoChanges)>,
     thread: JoinHandle<Result<Option<Manifest>, Error>>,
 }
 
@@ -129,9 +143,9 @@ impl ArchiveThread {
         self.photos.send((id, files)).await.is_ok()
     }
 
-    async fn finish(self, spool: SpooledRows, skipped: SkippedPhotos) -> Result<Manifest, Error> {
+    async fn finish(self, spool: SpooledRows, changes: PhotoChanges) -> Result<Manifest, Error> {
         // If the thread has failed, `join` returns its error.
-        drop(self.end.send((spool, skipped)));
+        drop(self.end.send((spool, changes)));
         let manifest = self.join().await?;
         manifest.ok_or_else(|| Error::ThreadFailed("the archive has no manifest".to_owned()))
     }
@@ -195,14 +209,14 @@ impl PartialArchive {
         &self,
         now: Timestamp,
         photos: &mut mpsc::Receiver<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
-        end: &std::sync::mpsc::Receiver<(SpooledRows, SkippedPhotos)>,
+        end: &std::sync::mpsc::Receiver<(SpooledRows, PhotoChanges)>,
     ) -> Result<Option<Manifest>, Error> {
         let mut writer = Writer::new(self.open()?, now);
         while let Some((id, files)) = photos.blocking_recv() {
             writer.photo(id, files).map_err(self.write_error())?;
         }
-        let Ok((spool, skipped)) = end.recv() else { return Ok(None) };
-        let (to, manifest) = writer.finish(&spool, &skipped).map_err(self.write_error())?;
+        let Ok((spool, changes)) = end.recv() else { return Ok(None) };
+        let (to, manifest) = writer.finish(&spool, changes).map_err(self.write_error())?;
         self.publish(to)?;
         Ok(Some(manifest))
     }

@@ -33,8 +33,8 @@ pub enum Error {
     #[error("cannot write {}: {cause}\nCheck the free disk space, and that this user may write to the folder.", path.display())]
     Write { path: PathBuf, cause: io::Error },
     #[error(
-        "files of {} are missing or incomplete: {}\n\
-         `pinhole doctor` checks all photos. Restore the files from an earlier backup{}",
+        "files of {} are damaged or missing: {}\n\
+         `pinhole doctor --deep` checks all photos. Restore the files from an earlier backup{}",
         count(missing.len() as u64, "photo"),
         names(missing),
         skip_advice(*may_skip)

@@ -7,6 +7,7 @@ mod archive;
 mod backup;
 mod doctor;
 mod error;
+mod examined_photo;
 mod expected_files;
 mod humanize;
 mod instance;

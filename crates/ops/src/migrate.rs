@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use blobs::StoredPhoto;
+use blobs::{PhotoFiles, StoredPhoto};
 use futures_util::{StreamExt, stream};
 use model::{Clock, PhotoId};
 use sha2::{Digest, Sha256};
@@ -225,9 +225,9 @@ impl PhotoCopier<'_> {
             return Ok(CopyOutcome::Same);
         }
         let files = match self.from.read_photo(id, expected).await? {
-            PhotoLookup::Complete(files) => files,
+            PhotoLookup::Complete(files) => files.intact,
             PhotoLookup::Deleted => return Ok(CopyOutcome::Deleted),
-            PhotoLookup::Missing => return Ok(CopyOutcome::Missing),
+            PhotoLookup::Incomplete(_) => return Ok(CopyOutcome::Missing),
         };
         if self.mode != Mode::Verify {
             return Ok(if self.to.put_verified(id, &files).await? {
@@ -237,8 +237,8 @@ impl PhotoCopier<'_> {
             });
         }
         match self.to.blobs.files(id).await? {
-            copy if copy == files => Ok(CopyOutcome::Same),
-            copy if copy.is_empty() => Ok(CopyOutcome::NotCopied),
+            copy if copy.intact == files => Ok(CopyOutcome::Same),
+            copy if copy == PhotoFiles::default() => Ok(CopyOutcome::NotCopied),
             _ => Err(Error::Mismatch { what: format!("photo {id}"), is_finished: self.is_finished }),
         }
     }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;
 
-use blobs::PhotoFile;
-use bytes::Bytes;
+use blobs::PhotoFiles;
 use model::PhotoId;
 use store::{ExportRow, PhotoRow, Sink};
 
@@ -54,11 +53,11 @@ impl Sink for PhotosByShard {
 
 /// The result of reading the files of a photo of the snapshot.
 pub(super) enum PhotoLookup {
-    Complete(Vec<(PhotoFile, Bytes)>),
+    Complete(PhotoFiles),
     /// The row was deleted after the snapshot.
     Deleted,
-    /// The row exists, but files are missing or incomplete.
-    Missing,
+    /// The row exists, but files are damaged, missing or incomplete.
+    Incomplete(PhotoFiles),
 }
 
 impl Instance {
@@ -68,10 +67,12 @@ impl Instance {
         expected: ExpectedFiles,
     ) -> Result<PhotoLookup, Error> {
         let files = self.blobs.files(id).await?;
-        if expected.matches(files.iter().map(|(part, bytes)| (*part, bytes.len() as u64))) {
+        let lengths = files.intact.iter().map(|(file, bytes)| (*file, bytes.len() as u64));
+        if expected.matches(lengths) {
             return Ok(PhotoLookup::Complete(files));
         }
         // A delete removes the row first, then the files.
-        Ok(if self.store.photo(id).await?.is_none() { PhotoLookup::Deleted } else { PhotoLookup::Missing })
+        let is_deleted = self.store.photo(id).await?.is_none();
+        Ok(if is_deleted { PhotoLookup::Deleted } else { PhotoLookup::Incomplete(files) })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use blobs::{Master, PhotoFile};
+use blobs::{Master, PhotoFile, PhotoFiles};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use model::{Clock, PhotoId};
@@ -139,11 +139,11 @@ impl Instance {
         files: &[(PhotoFile, Bytes)],
     ) -> Result<bool, Error> {
         let existing = self.blobs.files(id).await?;
-        if existing == files {
+        if existing.intact == files {
             return Ok(false);
         }
         // Written in part by an interrupted attempt.
-        if !existing.is_empty() {
+        if existing != PhotoFiles::default() {
             self.blobs.delete(id).await?;
         }
         let (mut masters, mut original) = (Vec::new(), None);
@@ -154,7 +154,7 @@ impl Instance {
             }
         }
         self.blobs.put(id, masters, original).await?;
-        if self.blobs.files(id).await? != files {
+        if self.blobs.files(id).await?.intact != files {
             return Err(Error::ReadBackMismatch { location: self.location.blobs.to_string(), photo: id });
         }
         Ok(true)

@@ -142,6 +142,13 @@ fn stats_registry(stats: &Stats) -> Registry {
     let renders = Counter::<u64>::default();
     renders.inc_by(stats.renders);
     registry.register("pinhole_image_renders", "Images rendered because no cache had them", renders);
+    let rebuilt = Counter::<u64>::default();
+    rebuilt.inc_by(stats.rebuilt_files);
+    registry.register(
+        "pinhole_photo_files_rebuilt",
+        "Damaged or lost photo files that were rebuilt",
+        rebuilt,
+    );
 
     for (name, help, value) in [
         ("pinhole_photos", "Stored photos (counted at most once a minute)", stats.photos),

@@ -13,7 +13,7 @@ use crate::changes::Change;
 use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::row::Row;
-use crate::statements::statements;
+use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::table::{TableRow, table};
 use crate::tx::Tx;
@@ -38,6 +38,8 @@ pub(crate) const PROFILE_PHOTO_COLUMNS: &str = "up.id, up.width, up.height, up.p
 
 statements! {
     FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
+    FIND_ROW = sql!("SELECT ", PhotoRow::COLUMN_LIST, " FROM photos WHERE id = $1");
+    SET_BYTES = "UPDATE photos SET bytes = $1 WHERE id = $2";
     DELETE = "DELETE FROM photos WHERE id = $1";
     CLAIM = "INSERT INTO uploads (photo_id, started_at) VALUES ($1, $2)";
     END_CLAIM = "DELETE FROM uploads WHERE photo_id = $1";
@@ -71,6 +73,21 @@ impl Store {
     pub async fn photo(&self, id: PhotoId) -> Result<Option<Photo>, Error> {
         self.read(move |tx| {
             async move { tx.first(FIND, &[(&id).into()], |row| read_photo(row, 0)).await }.boxed()
+        })
+        .await
+    }
+
+    /// All columns of a photo, for checks and repairs of its files.
+    pub async fn photo_row(&self, id: PhotoId) -> Result<Option<PhotoRow>, Error> {
+        self.read(move |tx| async move { tx.first(FIND_ROW, &[(&id).into()], PhotoRow::read).await }.boxed())
+            .await
+    }
+
+    /// Records the size of a photo's files after a repair.
+    pub async fn set_photo_bytes(&self, id: PhotoId, bytes: u64) -> Result<(), Error> {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.write(id.into(), move |tx| {
+            async move { tx.execute(SET_BYTES, &[bytes.into(), (&id).into()]).await.map(drop) }.boxed()
         })
         .await
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use e2e::{Body, FormData, PASSWORD, RawConnection, Service, picture};
 
 /// Generous, for a machine that runs other tests at the same time; the benchmark measures the delay.
-const SERVED_WITHIN: Duration = Duration::from_secs(10);
+const SERVED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Runs `attack` again and again on `attackers` threads, until `serve` ends. An attack gets the number of its
 /// thread and of its round.
@@ -47,11 +47,12 @@ fn renders_of_one_network_do_not_block_those_of_another() {
     };
     let (flooded, wanted) = (photo(&eve), photo(&eve));
     let rejected = AtomicUsize::new(0);
-    let flood = |attacker: usize, round: usize| {
-        let side = 2048 - (round * 40 + attacker) % 1000;
-        let response =
-            service.anonymous().with_source_ip("127.0.1.1").get(&format!("/photos/{flooded}/{side}x{side}"));
-        rejected.fetch_add(usize::from(response.status == 503), Ordering::Relaxed);
+    let attacker = service.anonymous().with_source_ip("127.0.1.1");
+    let flood = |thread: usize, round: usize| {
+        let side = 2048 - (round * 40 + thread) % 1000;
+        let response = attacker.request("GET", &format!("/photos/{flooded}/{side}x{side}")).try_send();
+        let is_rejected = response.is_ok_and(|response| response.status == 503);
+        rejected.fetch_add(usize::from(is_rejected), Ordering::Relaxed);
     };
     let reader = service.anonymous().with_source_ip("127.0.2.1");
     during(40, flood, || {
@@ -141,24 +142,27 @@ fn logins_are_served_while_other_networks_guess() {
         let flags = [&["--hash-threads", "1", "--hash-queue", "16"], flags].concat();
         let service = Service::start(&flags);
         let ada = service.new_user("ada");
-        let log_in = |source: &str, username: &str| {
-            let form = FormData::account(username, PASSWORD);
-            let client = service.anonymous();
-            if source.contains(':') {
-                client.request("POST", "/login/username").header("x-forwarded-for", source).body(form).send()
-            } else {
-                client.with_source_ip(source).post("/login/username", form)
-            }
+        // A client per IPv4 address; an IPv6 address is that of the proxy's header.
+        let client = |source: &str| match source.contains(':') {
+            true => service.anonymous(),
+            false => service.anonymous().with_source_ip(source),
         };
-        let guess = |attacker: usize, round: usize| {
-            let network = attackers[attacker % 2];
+        let log_in = |client: &e2e::Client, source: &str, username: &str| {
+            let request = client.request("POST", "/login/username");
+            request.header("x-forwarded-for", source).body(FormData::account(username, PASSWORD))
+        };
+        let clients = attackers.map(client);
+        let guess = |thread: usize, round: usize| {
+            let network = attackers[thread % 2];
             let source = if network.contains(':') { format!("{network}{round:x}") } else { network.into() };
-            log_in(&source, &format!("guess-{attacker}-{round}"));
+            // The flood goes on after a connection that failed.
+            drop(log_in(&clients[thread % 2], &source, &format!("guess-{thread}-{round}")).try_send());
         };
+        let owner_client = client(owner);
         during(40, guess, || {
             for _ in 0..8 {
                 let began = Instant::now();
-                log_in(owner, ada.username()).expect(200);
+                log_in(&owner_client, owner, ada.username()).send().expect(200);
                 assert!(began.elapsed() < SERVED_WITHIN, "{owner}: after {:?}", began.elapsed());
             }
         });

@@ -11,11 +11,11 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::backup::pinhole_fails;
-use crate::snapshot::{Snapshot, Users, files};
+use crate::snapshot::{Snapshot, Users, files, photo_file};
 use crate::start::{assert_contains, run};
 
 /// Runs `doctor --json`; returns whether the instance is healthy, and the findings. A check may have several.
-fn run_doctor(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
+pub(crate) fn run_doctor(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
     let arguments = [&["doctor", "--json", "--data-dir", data_dir.to_str().unwrap()], flags].concat();
     let output = run(&arguments, &[]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
@@ -29,7 +29,7 @@ fn run_doctor(data_dir: &Path, flags: &[&str]) -> (bool, Vec<Value>) {
     (output.status.success(), report["findings"].as_array().unwrap().clone())
 }
 
-fn finding(findings: &[Value], check: &str) -> Value {
+pub(crate) fn finding(findings: &[Value], check: &str) -> Value {
     let found = findings.iter().find(|finding| finding["check"] == check);
     found.unwrap_or_else(|| panic!("no finding of check {check}: {findings:?}")).clone()
 }
@@ -222,11 +222,12 @@ fn posts_with_missing_blobs_are_reported_and_never_removed() {
     service.terminate();
     service.assert_clean_exit();
     let folder = instance.path().join("photos").join(&photo[34..]).join(&photo);
-    let master = fs::read(folder.join("512")).unwrap();
+    let path = photo_file(instance.path(), &photo, "512");
+    let master = fs::read(&path).unwrap();
 
-    fs::write(folder.join("512"), &master[..master.len() / 2]).unwrap();
+    fs::write(&path, &master[..master.len() / 2]).unwrap();
     instance.assert_problem("photos", &[&photo, "backup"]);
-    fs::remove_file(folder.join("512")).unwrap();
+    fs::remove_file(&path).unwrap();
     instance.assert_problem("photos", &[&photo]);
     fs::rename(&folder, instance.path().join("aside")).unwrap();
     instance.assert_problem("photos", &[&photo]);
@@ -235,7 +236,7 @@ fn posts_with_missing_blobs_are_reported_and_never_removed() {
     assert_eq!(instance.count("SELECT count(*) FROM posts WHERE message = 'lost'"), 1);
 
     fs::rename(instance.path().join("aside"), &folder).unwrap();
-    fs::write(folder.join("512"), master).unwrap();
+    fs::write(&path, master).unwrap();
     assert!(run_doctor(instance.path(), &[]).0, "healthy after the files were put back");
 }
 

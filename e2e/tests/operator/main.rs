@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
 mod backup;
+mod bit_rot;
 mod cache;
 mod decode_timeout;
 mod demo;

@@ -6,13 +6,15 @@ use e2e::{Client, Service, picture};
 use image::ImageFormat;
 
 use crate::metrics::{metric, with_metrics};
+use crate::snapshot::without_checksum;
 
 /// The stored files of a post's photo, with their names.
 fn stored_files(service: &Service, client: &Client, id: i64) -> Vec<(String, PathBuf)> {
     let post = client.get(&format!("/posts/{id}")).expect(200).json();
     let photo = post["photo"]["id"].as_str().unwrap().to_owned();
     let files = service.files("photos").into_iter().filter(|path| path.to_str().unwrap().contains(&photo));
-    files.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
+    let name = |path: &PathBuf| without_checksum(path).file_name().unwrap().to_str().unwrap().to_owned();
+    files.map(|path| (name(&path), path)).collect()
 }
 
 #[test]

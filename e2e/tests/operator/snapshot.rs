@@ -88,7 +88,9 @@ impl Snapshot {
             }
         }
         assert!(!images.is_empty(), "the snapshot contains no image");
-        Self { responses, images, files: files(service.data_dir()) }
+        let files = files(service.data_dir()).into_iter();
+        let files = files.map(|(path, bytes)| (without_checksum(&path), bytes)).collect();
+        Self { responses, images, files }
     }
 
     /// Asserts that `service` serves the same, that every user can log in, that the idempotency key still
@@ -124,6 +126,21 @@ fn photos(response: &Value) -> Vec<String> {
         Value::Array(items) => items.iter().flat_map(photos).collect(),
         _ => Vec::new(),
     }
+}
+
+/// The path of a photo's file, such as `512`: its name carries a checksum as well.
+#[track_caller]
+pub(crate) fn photo_file(data_dir: &Path, photo: &str, name: &str) -> PathBuf {
+    let folder = data_dir.join("photos").join(&photo[34..]).join(photo);
+    let mut paths = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let path = paths.find(|path| without_checksum(path) == folder.join(name));
+    path.unwrap_or_else(|| panic!("{} has no {name}", folder.display()))
+}
+
+/// The path of a stored file with only the name of the file: `512` instead of `512-1a2b3c4d`.
+pub(crate) fn without_checksum(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    path.with_file_name(name.split_once('-').map_or(name, |(name, _)| name))
 }
 
 /// The stored files of every photo.

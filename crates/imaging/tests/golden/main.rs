@@ -9,7 +9,7 @@ mod measure;
 use std::collections::BTreeSet;
 
 use decoded_square::{DecodedSquare, LIMITS, file, files};
-use imaging::{Error, Ingested, OutputFormat, ingest, probe, render};
+use imaging::{Error, Ingested, OutputFormat, ingest, master_of_master, masters_of_original, probe, render};
 use measure::{Difference, ssim};
 use model::{Size, master_for};
 
@@ -117,6 +117,20 @@ fn resized_images_match_those_of_libvips() {
                 assert!(similarity >= min_ssim, "{side} from {from} as {format:?}: SSIM {similarity:.4}");
             }
         }
+    }
+}
+
+#[test]
+fn masters_are_rebuilt_from_the_original_byte_for_byte_and_from_another_master() {
+    for case in ALL_CASES.iter().copied().flatten() {
+        let Ok(Ingested { masters, original, .. }) = ingest(&file(case.file), &LIMITS) else { continue };
+        let rebuilt = masters_of_original(&original.bytes, original.orientation, &LIMITS).unwrap();
+        assert_eq!(rebuilt, masters, "{}", case.file);
+        let [largest, .., smallest] = &masters[..] else { continue };
+        let rebuilt = master_of_master(&largest.bytes, smallest.side).unwrap();
+        let difference =
+            Difference::between(&DecodedSquare::read(&rebuilt.bytes), &DecodedSquare::read(&smallest.bytes));
+        assert!(difference.within(case.render_tolerance), "{}: {difference}", case.file);
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Manifest {
     pub deleted_meanwhile: Vec<String>,
     /// Photos whose files were missing; skipped together with their posts because of `--skip-missing`.
     pub missing: Vec<String>,
+    /// Files that were damaged or lost, and what became of them. Archives of older versions do not say it.
+    #[serde(default)]
+    pub damaged: Vec<String>,
     /// The SHA-256 of all archive bytes before the manifest.
     pub sha256: String,
 }

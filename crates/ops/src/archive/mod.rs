@@ -26,4 +26,4 @@ pub use error::ArchiveError;
 pub use manifest::Manifest;
 pub(super) use reader::{Item, Reader};
 pub(super) use row_spool::{RowSpool, SpooledRows};
-pub(super) use writer::{SkippedPhotos, Writer};
+pub(super) use writer::{PhotoChanges, Writer};

@@ -8,7 +8,7 @@ use model::{PhotoId, PostId, Timestamp, UserId};
 use serde_json::json;
 use store::{ExportRow, LikeRow, SequenceRow, Sink, Table, UserRow};
 
-use super::{ArchiveError, Item, Manifest, Reader, RowSpool, SkippedPhotos, SpooledRows, Writer};
+use super::{ArchiveError, Item, Manifest, PhotoChanges, Reader, RowSpool, SpooledRows, Writer};
 
 const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
 
@@ -69,14 +69,14 @@ fn spool() -> SpooledRows {
     spool.finish().unwrap()
 }
 
-fn archive(skipped: &SkippedPhotos) -> Vec<u8> {
+fn archive(changes: PhotoChanges) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), NOW);
     for number in 1..=3 {
-        if !skipped.deleted.contains(&photo(number)) {
+        if !changes.deleted.contains(&photo(number)) {
             writer.photo(photo(number), files()).unwrap();
         }
     }
-    writer.finish(&spool(), skipped).unwrap().0
+    writer.finish(&spool(), changes).unwrap().0
 }
 
 fn read(archive: &[u8]) -> Result<(Vec<PhotoId>, Vec<ExportRow>, Manifest), ArchiveError> {
@@ -97,7 +97,7 @@ fn read(archive: &[u8]) -> Result<(Vec<PhotoId>, Vec<ExportRow>, Manifest), Arch
 
 #[test]
 fn an_archive_round_trips_and_every_flipped_bit_is_detected() {
-    let intact = archive(&SkippedPhotos::default());
+    let intact = archive(PhotoChanges::default());
     let (photos, read_rows, manifest) = read(&intact).unwrap();
     assert_eq!((photos, read_rows), ([1, 2, 3].map(photo).to_vec(), rows()));
     assert_eq!((manifest.photos, manifest.bytes, manifest.rows["likes"]), (3, 39, 4));
@@ -111,9 +111,9 @@ fn an_archive_round_trips_and_every_flipped_bit_is_detected() {
 
 #[test]
 fn posts_of_skipped_photos_are_skipped_with_their_likes() {
-    let mut skipped = SkippedPhotos::default();
+    let mut skipped = PhotoChanges::default();
     skipped.deleted.extend([photo(1), photo(3)]);
-    let (photos, read_rows, manifest) = read(&archive(&skipped)).unwrap();
+    let (photos, read_rows, manifest) = read(&archive(skipped)).unwrap();
     assert_eq!(photos, [photo(2)]);
     let expected = rows().into_iter().filter_map(|row| match row {
         ExportRow::Photo(row) if row.id != photo(2) => None,
@@ -130,14 +130,14 @@ fn posts_of_skipped_photos_are_skipped_with_their_likes() {
 fn a_photo_row_without_files_and_files_without_a_row_are_damage() {
     let mut writer = Writer::new(Vec::new(), NOW);
     writer.photo(photo(1), files()).unwrap();
-    let (without_files, _) = writer.finish(&spool(), &SkippedPhotos::default()).unwrap();
+    let (without_files, _) = writer.finish(&spool(), PhotoChanges::default()).unwrap();
     assert!(matches!(read(&without_files), Err(ArchiveError::Damaged { .. })));
 
     let mut writer = Writer::new(Vec::new(), NOW);
     for number in 1..=4 {
         writer.photo(photo(number), files()).unwrap();
     }
-    let (without_row, _) = writer.finish(&spool(), &SkippedPhotos::default()).unwrap();
+    let (without_row, _) = writer.finish(&spool(), PhotoChanges::default()).unwrap();
     assert!(
         matches!(read(&without_row), Err(ArchiveError::Damaged { entry, .. }) if entry == "manifest.json")
     );
@@ -154,7 +154,7 @@ fn more_rows_than_fit_one_file_are_split_over_several() {
         assert!(spool.take(Table::IdempotencyKeys.deserialize(row).unwrap()).is_continue());
     }
     let (archive, manifest) =
-        Writer::new(Vec::new(), NOW).finish(&spool.finish().unwrap(), &SkippedPhotos::default()).unwrap();
+        Writer::new(Vec::new(), NOW).finish(&spool.finish().unwrap(), PhotoChanges::default()).unwrap();
     assert_eq!(manifest.rows["idempotency_keys"], 12_345);
     let (_, read_rows, _) = read(&archive).unwrap();
     let order = read_rows.into_iter().skip(1).map(|row| match row {
@@ -183,7 +183,7 @@ fn read_past_damage(archive: &[u8]) -> (Vec<ExportRow>, Vec<String>) {
 
 #[test]
 fn everything_that_does_not_depend_on_the_damage_can_be_read() {
-    let intact = archive(&SkippedPhotos::default());
+    let intact = archive(PhotoChanges::default());
     let find = |text: &str| intact.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
     let count =
         |rows: &[ExportRow]| Table::ALL.map(|table| rows.iter().filter(|row| row.table() == table).count());

@@ -1,12 +1,12 @@
 //! The archive writer: photos, then rows, then the manifest.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 
 use blobs::PhotoFile;
 use bytes::Bytes;
 use model::{PhotoId, PostId, Timestamp};
-use store::{ExportRow, Table};
+use store::{ExportRow, PhotoRow, Table};
 
 use super::manifest::{FORMAT, Manifest};
 use super::row_spool::SpooledRows;
@@ -23,11 +23,16 @@ pub(crate) struct Writer<W> {
     bytes: u64,
 }
 
-/// Photos that the snapshot has and the archive has not.
+/// What the archive has differently from the snapshot.
 #[derive(Debug, Default)]
-pub(crate) struct SkippedPhotos {
+pub(crate) struct PhotoChanges {
+    /// Photos that are left out.
     pub(crate) deleted: HashSet<PhotoId>,
     pub(crate) missing: HashSet<PhotoId>,
+    /// The rows of photos whose files were rebuilt.
+    pub(crate) corrected: HashMap<PhotoId, PhotoRow>,
+    /// The damaged files, and what became of them.
+    pub(crate) damaged: Vec<String>,
 }
 
 impl<W: Write> Writer<W> {
@@ -47,11 +52,11 @@ impl<W: Write> Writer<W> {
     pub(crate) fn finish(
         mut self,
         spooled: &SpooledRows,
-        skipped: &SkippedPhotos,
+        changes: PhotoChanges,
     ) -> io::Result<(W, Manifest)> {
         let mut file = RowFile::default();
         let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
-        let mut filter = SkipFilter { skipped, skipped_posts: HashSet::new() };
+        let mut filter = ChangeFilter { changes: &changes, skipped_posts: HashSet::new() };
         for row in spooled.rows()? {
             let Some(row) = filter.apply(row?) else { continue };
             if file.is_full(row.table()) {
@@ -75,8 +80,9 @@ impl<W: Write> Writer<W> {
             rows,
             photos: self.photos,
             bytes: self.bytes,
-            deleted_meanwhile: names(&skipped.deleted),
-            missing: names(&skipped.missing),
+            deleted_meanwhile: names(&changes.deleted),
+            missing: names(&changes.missing),
+            damaged: changes.damaged,
             sha256: self.tar.digest(),
         };
         let text = serde_json::to_vec_pretty(&manifest)?;
@@ -121,18 +127,23 @@ impl RowFile {
 }
 
 /// Drops the rows of skipped photos, their posts and the likes of these, and unsets such profile photos.
-struct SkipFilter<'a> {
-    skipped: &'a SkippedPhotos,
+/// Replaces the rows of photos that were rebuilt.
+struct ChangeFilter<'a> {
+    changes: &'a PhotoChanges,
     /// The posts of skipped photos.
     skipped_posts: HashSet<PostId>,
 }
 
-impl SkipFilter<'_> {
+impl ChangeFilter<'_> {
     fn apply(&mut self, row: ExportRow) -> Option<ExportRow> {
         let is_skipped =
-            |id: &PhotoId| self.skipped.deleted.contains(id) || self.skipped.missing.contains(id);
+            |id: &PhotoId| self.changes.deleted.contains(id) || self.changes.missing.contains(id);
         match row {
             ExportRow::Photo(photo) if is_skipped(&photo.id) => None,
+            ExportRow::Photo(photo) => {
+                let corrected = self.changes.corrected.get(&photo.id).cloned();
+                Some(ExportRow::Photo(corrected.unwrap_or(photo)))
+            }
             ExportRow::User(mut user) => {
                 user.photo_id = user.photo_id.filter(|id| !is_skipped(id));
                 Some(ExportRow::User(user))

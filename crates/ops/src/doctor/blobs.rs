@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use blobs::StoredPhoto;
+use blobs::{PhotoFiles, StoredPhoto};
 use model::{PhotoId, Timestamp};
 
 use super::{ConsistencyCheck, Finding};
@@ -103,7 +103,8 @@ impl ConsistencyCheck<'_> {
         let mut orphans = Vec::new();
         for photo in unknown {
             // A delete removes the files before its pending row, so the files are checked last.
-            if !store.is_photo_referenced(photo).await? && !self.instance.blobs.files(photo).await?.is_empty()
+            if !store.is_photo_referenced(photo).await?
+                && self.instance.blobs.files(photo).await? != PhotoFiles::default()
             {
                 orphans.push(photo);
             }
@@ -168,5 +169,8 @@ fn missing_files(photos: u64, lost: Vec<PhotoId>) -> Finding {
         format!("{} with missing or incomplete files", count(lost.len() as u64, "photo")),
     )
     .with_names(lost)
-    .advice("Restore a backup, or copy the folders of these photos from one.")
+    .advice(
+        "`pinhole doctor --deep` tells which files can be rebuilt. For the others, restore a backup, or copy the \
+         folders of these photos from one.",
+    )
 }

@@ -3,6 +3,7 @@
 //! The checks only read, so the service may be running. Fixes need the instance opened exclusively.
 
 mod blobs;
+mod checksums;
 mod database;
 mod finding;
 mod host;
@@ -36,6 +37,8 @@ pub struct ConsistencyCheck<'a> {
     pub admins: &'a [Username],
     /// Fix what can be fixed without losing data. The instance must be open for writing.
     pub fix: bool,
+    /// Read and verify every file of every photo.
+    pub deep: bool,
 }
 
 impl ConsistencyCheck<'_> {
@@ -54,6 +57,13 @@ impl ConsistencyCheck<'_> {
         // Before the files are checked: with `fix` these delete the files of abandoned uploads.
         findings.push(check("uploads", self.uploads().boxed()).await);
         findings.push(check("removals", self.removals().boxed()).await);
+        if self.deep {
+            // Before the files are checked: with `fix` it rebuilds missing ones.
+            match self.checksums(progress).boxed().await {
+                Ok(all) => findings.extend(all),
+                Err(error) => findings.push(result("checksum", Err(error))),
+            }
+        }
         match self.files(progress).boxed().await {
             Ok(both) => findings.extend(both),
             Err(error) => findings.push(result("photos", Err(error))),

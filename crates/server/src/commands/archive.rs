@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use ops::{Manifest, count, size};
 
+/// The exit code of a backup or a restore that met damage and went on.
+pub(super) const INCOMPLETE: u8 = 3;
+
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {cause}\nCheck that it exists, and that this user may read it.", path.display())]
 pub(super) struct UnreadableArchive {

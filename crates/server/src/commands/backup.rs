@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use model::Clock;
 use ops::{ArchiveError, Destination, Instance, Progress};
 
-use super::archive::{self, UnreadableArchive, summary};
+use super::archive::{self, INCOMPLETE, UnreadableArchive, summary};
 use super::instance::location;
 use crate::config::Config;
 use crate::process::{run, run_until_signal};
@@ -29,7 +29,7 @@ pub(crate) struct BackupArgs {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Skip photos whose files are missing, with their posts
+    /// Skip photos that have no intact file, with their posts; exit with 3 if there was any damage
     #[arg(long)]
     skip_missing: bool,
     #[command(subcommand)]
@@ -73,7 +73,12 @@ impl BackupArgs {
     }
 }
 
-async fn back_up(config: &Config, file: &Path, force: bool, skip_missing: bool) -> Result<(), BackupError> {
+async fn back_up(
+    config: &Config,
+    file: &Path,
+    force: bool,
+    skip_missing: bool,
+) -> Result<ExitCode, BackupError> {
     let instance = Instance::open_read_only(&location(config)).await?;
     let to = if archive::is_stdio(file) {
         Destination::Stdout
@@ -84,18 +89,23 @@ async fn back_up(config: &Config, file: &Path, force: bool, skip_missing: bool) 
     let manifest = instance.back_up(to, skip_missing, Clock::system().now(), progress.clone()).await?;
     progress.finish();
     for (photos, reason) in [
-        (&manifest.deleted_meanwhile, "was deleted during the backup, and is not in it"),
-        (&manifest.missing, "has missing files, and is not in the backup"),
+        (&manifest.deleted_meanwhile, " was deleted during the backup, and is not in it"),
+        (&manifest.missing, " has no intact file, and is not in the backup"),
+        (&manifest.damaged, ""),
     ] {
         for photo in photos.iter().take(MAX_LISTED) {
-            progress.note(&format!("photo {photo} {reason}"));
+            progress.note(&format!("photo {photo}{reason}"));
         }
         if photos.len() > MAX_LISTED {
             progress.note(&format!("and {} more, listed in `manifest.json`", photos.len() - MAX_LISTED));
         }
     }
     progress.note(&format!("{}: {}", file.display(), summary(&manifest)));
-    Ok(())
+    if manifest.missing.is_empty() && manifest.damaged.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    progress.note("The backup is complete but for the above; `pinhole doctor --deep` lists all damage.");
+    Ok(ExitCode::from(INCOMPLETE))
 }
 
 async fn verify(file: &Path) -> Result<(), BackupError> {

@@ -9,14 +9,11 @@ use clap::Args;
 use model::Clock;
 use ops::{Instance, Progress, RestoreOptions, count};
 
-use super::archive::{self, UnreadableArchive, summary};
+use super::archive::{self, INCOMPLETE, UnreadableArchive, summary};
 use super::instance::location;
 use crate::config::Config;
 use crate::process::run_until_signal;
 use crate::progress::ProgressBar;
-
-/// The exit code of a restore that left out what is damaged.
-const INCOMPLETE: u8 = 3;
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub(crate) struct RestoreArgs {

@@ -19,6 +19,9 @@ pub(crate) struct DoctorArgs {
     /// Fix what can be fixed without losing data; the service must be stopped
     #[arg(long)]
     fix: bool,
+    /// Read every file of every photo and verify its checksum; with --fix, rebuild what is damaged
+    #[arg(long)]
+    deep: bool,
     /// Print the findings as JSON
     #[arg(long)]
     json: bool,
@@ -51,6 +54,7 @@ impl DoctorArgs {
                     cache_disk: config.cache_disk,
                     admins: &config.admins,
                     fix: self.fix,
+                    deep: self.deep,
                 };
                 findings.extend(match self.json {
                     true => check.run(&NoProgress).await,
