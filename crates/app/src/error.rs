@@ -33,6 +33,8 @@ pub enum Error {
 }
 
 impl Error {
+    pub(crate) const NO_SUCH_PHOTO: Self = Self::NotFound("there is no such photo");
+
     pub(crate) fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Internal(Arc::new(cause))
     }

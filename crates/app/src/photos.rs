@@ -11,8 +11,6 @@ use crate::scheduler::SlotPermit;
 use crate::variants::Variant;
 use crate::{App, Client, Error, Image};
 
-pub(crate) const NO_SUCH_PHOTO: Error = Error::NotFound("there is no such photo");
-
 /// A photo that existed at its lookup, with the size that a render needs.
 #[derive(Debug, Clone, Copy)]
 pub struct PhotoHandle {
@@ -24,7 +22,8 @@ impl App {
     /// Looks the photo up. Called before every image, so a deleted photo is not found although its images may
     /// still be cached.
     pub async fn photo(&self, id: PhotoId) -> Result<PhotoHandle, Error> {
-        let fill = async || Ok::<_, Error>(self.0.store.photo(id).await?.ok_or(NO_SUCH_PHOTO)?.short_side());
+        let fill =
+            async || Ok::<_, Error>(self.0.store.photo(id).await?.ok_or(Error::NO_SUCH_PHOTO)?.short_side());
         let short_side = self.0.caches.photos.get_or_fill(id, fill).await?;
         Ok(PhotoHandle { id, short_side })
     }

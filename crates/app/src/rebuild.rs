@@ -8,7 +8,6 @@ use imaging::Limits;
 use model::{PhotoId, master_sides};
 use store::PhotoRow;
 
-use crate::photos::NO_SUCH_PHOTO;
 use crate::{App, Client, Error};
 
 /// The files of a photo after a rebuild.
@@ -134,7 +133,7 @@ impl App {
     ) -> Result<Bytes, Error> {
         // One at a time: damage is rare, and concurrent requests for one photo rebuild it once.
         let _rebuild = self.0.rebuilds.lock().await;
-        let row = self.0.store.photo_row(photo).await?.ok_or(NO_SUCH_PHOTO)?;
+        let row = self.0.store.photo_row(photo).await?.ok_or(Error::NO_SUCH_PHOTO)?;
         let PhotoFiles { mut intact, unverified, .. } = self.0.blobs.files(photo).await?;
         let wanted = PhotoFile::Master(side);
         if damage == Damage::Undecodable {

@@ -59,6 +59,8 @@ struct Queue {
     /// Running jobs that exceeded their time limit.
     stuck: usize,
     memory: u64,
+    /// The memory of the job that needs more than `max_memory`, while one runs.
+    oversized: u64,
     shares: Shares,
     rejected: u64,
 }
@@ -124,6 +126,9 @@ impl Scheduler {
                     share.last_grant = state.sequence;
                 });
                 state.memory += memory;
+                if memory > queue.limits.max_memory {
+                    queue.oversized = memory;
+                }
                 let queue = FairQueue { scheduler: self.clone(), index, limits: queue.limits };
                 granted.push((grant, SlotPermit { queue, client, has_slot: true, memory }));
             }
@@ -140,6 +145,7 @@ impl Scheduler {
             let (network, user) = (queue.shares.network(waiting.client), queue.shares.user(waiting.client));
             (network.running, user.running, network.last_grant, user.last_grant, waiting.id)
         });
+        let oversized = state.queues.iter().map(|queue| queue.oversized).sum::<u64>();
         let mut is_memory_awaited = false;
         order.into_iter().find(|position| {
             let waiting = &queue.waiting[*position];
@@ -148,10 +154,15 @@ impl Scheduler {
             if !queue.may_run(waiting, is_small) || (is_memory_awaited && !is_small) {
                 return false;
             }
-            // A small job may take a little more than the queue's memory, if another queue leaves it.
-            let reserve = if is_small { self.small() } else { 0 };
-            let fits = queue.memory + waiting.memory <= queue.limits.max_memory + reserve
-                && state.memory + waiting.memory <= self.max_memory;
+            let fits = if waiting.memory > queue.limits.max_memory {
+                // It runs beside small jobs only.
+                oversized == 0 && state.memory <= self.small()
+            } else {
+                // A small job may take a little more than the queue's memory, if another queue leaves it.
+                let reserve = if is_small { self.small() } else { 0 };
+                queue.memory - queue.oversized + waiting.memory <= queue.limits.max_memory + reserve
+                    && state.memory + waiting.memory <= self.max_memory.max(oversized + reserve)
+            };
             is_memory_awaited |= !fits;
             fits
         })
@@ -166,7 +177,16 @@ impl Scheduler {
 impl Queue {
     fn new(limits: QueueLimits) -> Self {
         let shares = Shares::default();
-        Self { limits, waiting: Vec::new(), running: 0, stuck: 0, memory: 0, shares, rejected: 0 }
+        Self {
+            limits,
+            waiting: Vec::new(),
+            running: 0,
+            stuck: 0,
+            memory: 0,
+            oversized: 0,
+            shares,
+            rejected: 0,
+        }
     }
 
     /// A stuck job's slot is replaced, but for at most as many as there are: each stuck job still uses a core
@@ -218,10 +238,9 @@ impl Queue {
 }
 
 impl FairQueue {
-    /// Waits for a slot and for `memory` bytes; a job larger than the queue's memory gets all of it. Fails
-    /// with [`Error::Busy`] if the job is shed.
+    /// Waits for a slot and for `memory` bytes; a job that needs more than the queue has runs beside small
+    /// jobs only. Fails with [`Error::Busy`] if the job is shed.
     pub(crate) async fn acquire(&self, client: Client, memory: u64) -> Result<SlotPermit, Error> {
-        let memory = memory.min(self.limits.max_memory);
         let (grant, granted) = oneshot::channel();
         let id = self.scheduler.update(|state| {
             state.sequence += 1;
@@ -289,9 +308,14 @@ impl SlotPermit {
         let (client, reserved) = (self.client, self.memory);
         let slot = slot && std::mem::take(&mut self.has_slot);
         self.memory -= memory;
+        let max_memory = self.queue.limits.max_memory;
+        let fits_now = reserved > max_memory && self.memory <= max_memory;
         self.queue.scheduler.update(|state| {
             state.memory -= memory;
             let queue = &mut state.queues[self.queue.index];
+            if fits_now {
+                queue.oversized = 0;
+            }
             queue.memory -= memory;
             if slot {
                 queue.running -= 1;

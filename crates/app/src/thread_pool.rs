@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use crate::scheduler::{FairQueue, MemoryReservation, SlotPermit};
 use crate::{Client, Error};
 
+/// Counts its thread as idle when its work is done.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A thread without a job ends after this time.
@@ -84,9 +85,12 @@ impl ThreadPool {
         let watchdog = self.limit.map(|limit| {
             Handle::current().spawn(watch(self.queue.clone(), limit, reply.clone(), self.timed_out.clone()))
         });
-        let queue = self.queue.clone();
+        let (queue, threads) = (self.queue.clone(), self.threads.clone());
         let job = move || {
             let outcome = catch_unwind(AssertUnwindSafe(work));
+            // Before the slot is released: the next job takes this thread instead of starting one, whose
+            // allocator arena would keep memory.
+            threads.idle.fetch_add(1, Ordering::AcqRel);
             let sender = take_sender(&reply);
             if let Some(watchdog) = watchdog {
                 watchdog.abort();
@@ -145,7 +149,6 @@ impl Threads {
         lower_priority();
         first();
         loop {
-            self.idle.fetch_add(1, Ordering::AcqRel);
             match self.queue.recv_timeout(IDLE_TIMEOUT) {
                 Ok(job) => job(),
                 Err(_) if self.claim_idle() => return,

@@ -1,8 +1,8 @@
 //! Backup: writes an archive of an instance, while its service may be running.
 //!
 //! All rows are spooled from one database snapshot; then the files of their photos are archived, and the rows
-//! after them. A photo that is deleted during the backup is skipped together with its post; the damaged files of
-//! a photo are rebuilt in the archive.
+//! after them. A photo that is deleted during the backup is skipped together with its post. Damaged files are
+//! rebuilt in the archive.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -164,14 +164,34 @@ async fn queues_share_the_memory_of_their_scheduler() {
     let uploads = scheduler.add_queue(QueueLimits { slots: 2, max_memory: 75, ..LIMITS });
     let renders = scheduler.add_queue(QueueLimits { slots: 2, max_memory: 100, ..LIMITS });
     let (mut uploading, mut rendering) = (Jobs::new(&uploads), Jobs::new(&renders));
-    let upload = running(uploading.start("upload", client(1, 1), 1_000).await);
-    assert_eq!(upload.memory, 75, "a job larger than the queue's memory gets all of it");
+    let upload = running(uploading.start("upload", client(1, 1), 75).await);
     assert!(matches!(rendering.start("render", client(2, 2), 60).await, Job::Queued));
     drop(upload);
     let render = running(rendering.poll("render").await);
     assert!(matches!(uploading.start("next", client(1, 1), 60).await, Job::Queued));
     drop(render);
     running(uploading.poll("next").await);
+}
+
+#[tokio::test]
+async fn a_job_larger_than_the_memory_runs_beside_small_ones_only() {
+    let scheduler = Scheduler::new(100);
+    let uploads = scheduler.add_queue(QueueLimits { slots: 3, max_memory: 75, ..LIMITS });
+    let renders = scheduler.add_queue(QueueLimits { slots: 3, max_memory: 100, ..LIMITS });
+    let (mut uploading, mut rendering) = (Jobs::new(&uploads), Jobs::new(&renders));
+    let render = running(rendering.start("render", client(2, 2), 20).await);
+    assert!(matches!(uploading.start("oversized", client(1, 1), 120).await, Job::Queued));
+    drop(render);
+    let oversized = running(uploading.poll("oversized").await);
+    assert!(matches!(rendering.start("large", client(2, 2), 20).await, Job::Queued));
+    let small = running(rendering.start("small", client(2, 2), 10).await);
+    assert!(matches!(rendering.start("second", client(3, 3), 5).await, Job::Queued), "130 bytes are used");
+    assert!(matches!(uploading.start("another", client(3, 3), 120).await, Job::Queued));
+    let mut memory = oversized.into_memory();
+    memory.shrink_to(15);
+    running(rendering.poll("large").await);
+    drop((memory, small));
+    assert_eq!(scheduler.state.lock().queues[0].oversized, 120, "the next one runs");
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ pub(crate) struct BackupArgs {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Skip photos that have no intact file, with their posts; exit with 3 if there was any damage
+    /// Skip photos without any intact file, with their posts
     #[arg(long)]
     skip_missing: bool,
     #[command(subcommand)]
