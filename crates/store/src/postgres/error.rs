@@ -33,7 +33,8 @@ impl From<tokio_postgres::Error> for Error {
             "0A000" | "26000" => Self::Unavailable(chain.into()),
             // Read-only transaction: the server has become a standby, and another one accepts writes.
             "25006" => Self::Unavailable(chain.into()),
-            // Connection exception, or insufficient resources: connections, memory or disk.
+            "53100" => Self::Full(chain.into()),
+            // Connection exception, or insufficient resources: connections or memory.
             code if code.starts_with("08") || code.starts_with("53") => Self::Unavailable(chain.into()),
             _ => Self::Database(chain.into()),
         }
@@ -44,4 +45,24 @@ impl From<tokio_postgres::Error> for Error {
 /// not: the commit may have succeeded before it.
 pub(super) fn confirms_rollback(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|error| error.parsed_severity() == Some(Severity::Error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postgres::test_database;
+
+    #[tokio::test]
+    async fn a_full_disk_of_the_server_is_no_outage() {
+        let mut tx = test_database::connect(&test_database::create().await).await;
+        for (state, is_expected) in [
+            ("53100", (|error| matches!(error, Error::Full(_))) as fn(&Error) -> bool),
+            ("53200", |error| matches!(error, Error::Unavailable(_))),
+            ("40001", |error| matches!(error, Error::Conflict(_))),
+        ] {
+            let raise = format!("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{state}'; END $$");
+            let error = Error::from(tx.client().batch_execute(&raise).await.unwrap_err());
+            assert!(is_expected(&error), "{state}: {error:?}");
+        }
+    }
 }
