@@ -7,6 +7,7 @@ pub(crate) mod compare;
 mod docs;
 mod feed;
 mod fill;
+mod floods;
 mod growth;
 mod histogram;
 mod images;
@@ -77,6 +78,7 @@ enum Question {
     Images,
     Likes,
     Mixed,
+    Floods,
     Growth,
     Postgres,
     Builds,
@@ -161,6 +163,7 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
         Question::Images => images::sections(bench),
         Question::Likes => likes::sections(bench),
         Question::Mixed => mixed::sections(bench),
+        Question::Floods => Ok(vec![floods::section(bench)?]),
         Question::Growth => growth::sections(bench),
         Question::Postgres => postgres::sections(bench),
         Question::Builds => builds::sections(bench),

@@ -46,7 +46,7 @@ impl Requests {
         })
     }
 
-    fn next(&self, out: &mut Vec<u8>) {
+    pub(super) fn next(&self, out: &mut Vec<u8>) {
         out.clear();
         (self.write)(self.asked.fetch_add(1, Ordering::Relaxed), out);
     }

@@ -134,6 +134,6 @@ pub(super) fn token(user: u64) -> Token {
     Token::new(bytes)
 }
 
-fn bearer(user: u64) -> String {
+pub(super) fn bearer(user: u64) -> String {
     format!("Bearer {}", token(user).reveal())
 }

@@ -1,0 +1,263 @@
+//! The goodput of one client while others flood the service from other networks: addresses 127.0.x.y stand for
+//! them.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use super::fill::{Filled, LIKERS, READER};
+use super::load::Requests;
+use super::pinhole::{Pinhole, bearer};
+use super::wire::{form, head, request};
+use super::{Bench, SMALL};
+use crate::error::{Error, read};
+use crate::photos::NAMES;
+use crate::report::{Cell, Section, Table, Target};
+
+/// Requests of the good client, alone and during each flood.
+const REQUESTS: u32 = 40;
+const TIMEOUT: Duration = Duration::from_secs(20);
+const GOOD_CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 2, 1));
+
+struct Flood {
+    name: &'static str,
+    attack: Attack,
+    /// The n-th request of the good client.
+    good: Box<dyn Fn(u32) -> Vec<u8> + Sync>,
+    /// How many times longer than alone 95 of 100 may take.
+    limit: f64,
+}
+
+struct Attack {
+    networks: u8,
+    connections: usize,
+    requests: Arc<Requests>,
+    /// Connections that stay open after the request, instead of sending the next one.
+    is_held: bool,
+}
+
+/// What the good client got.
+struct Goodput {
+    served: f64,
+    p50: Duration,
+    p95: Duration,
+}
+
+pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
+    let this = ("this build".to_owned(), bench.binary.clone());
+    let (mut rows, mut targets) = (Vec::new(), Vec::new());
+    for (name, binary) in std::iter::once(this).chain(bench.against.iter().cloned()) {
+        let bench = Bench { binary, ..bench.clone() };
+        let filled = Filled::with(&bench, SMALL)?.copy(&bench, "floods")?;
+        let pinhole = Pinhole::start_as("floods", &bench, &filled.folder, None, &[])?;
+        for flood in floods(&bench, &pinhole)? {
+            let (alone, during) = flood.measure(pinhole.server.address)?;
+            let ratio = during.p95.as_secs_f64() / alone.p95.as_secs_f64();
+            let millis = |time: Duration| Cell::Text(format!("{:.1}", time.as_secs_f64() * 1e3));
+            rows.push([
+                Cell::Text(format!("{}, {name}", flood.name)),
+                Cell::Text(format!("{:.0} %", during.served * 100.0)),
+                millis(alone.p50),
+                millis(during.p50),
+                millis(alone.p95),
+                millis(during.p95),
+                Cell::Text(format!("{ratio:.2}×")),
+            ]);
+            if name == "this build" {
+                let what = |figure: &str| format!("{}: {figure} of a good client", flood.name);
+                targets.push(Target::at_least(&what("share served"), during.served, 0.95));
+                targets.push(Target::at_most(&what("p95 ÷ alone"), ratio, flood.limit));
+            }
+        }
+    }
+    let head = ["flood", "served", "p50 ms alone", "during", "p95 ms alone", "during", "p95 ÷ alone"];
+    let section = Section::new("Goodput of a good client during floods").note(format!(
+        "{REQUESTS} requests of one address, one after another, while others flood the service; all on all cores, the \
+         load as well. Rejected requests of the flood are sent again at once."
+    ));
+    Ok(Section { tables: vec![Table::new(head, rows)], targets, ..section })
+}
+
+fn floods(bench: &Bench, pinhole: &Pinhole) -> Result<Vec<Flood>, Error> {
+    let address = pinhole.server.address;
+    let photo = bench.photo(NAMES[0]);
+    let (flooded, good_photo) = (pinhole.photo(READER, &photo)?, pinhole.photo(READER, &photo)?);
+    let image = move |photo: &str, side: u64| {
+        let path = format!("/photos/{photo}/{side}x{side}");
+        request("GET", address, &path, &[("connection", "close")], None)
+    };
+    let login = move |username: &str| {
+        let form = format!("username={username}&password=correct+horse+battery");
+        let body = Some(("application/x-www-form-urlencoded", form.as_bytes()));
+        request("POST", address, "/login/username", &[("connection", "close")], body)
+    };
+    let upload = move |user: u64, file: &[u8]| {
+        let (kind, form) = form("photo", file);
+        let headers = [("authorization", &*bearer(user)), ("connection", "close")];
+        request("POST", address, "/posts", &headers, Some((&kind, &form)))
+    };
+    pinhole.login("flooded")?;
+    let file = read(&photo)?;
+    let small = pinhole.server.client()?.ask(&image(&good_photo, 64))?.success()?.body;
+    let small_upload = move |turn: u32| upload(LIKERS.start + 1_000 + u64::from(turn), &small);
+    let attack = |networks, connections, requests| Attack { networks, connections, requests, is_held: false };
+    let trickled = {
+        let headers = |user| {
+            [("authorization", bearer(user)), ("content-type", "multipart/form-data; boundary=b".into())]
+        };
+        move |turn: u64| {
+            let headers = headers(LIKERS.start + turn / 16 % 8);
+            let headers: Vec<(&str, &str)> =
+                headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let whole = request("POST", address, "/posts", &headers, None);
+            let text =
+                String::from_utf8_lossy(&whole).replace("content-length: 0", "content-length: 1000000");
+            (text + "--b\r\n").into_bytes()
+        }
+    };
+    Ok(vec![
+        Flood {
+            name: "80 connections for large images",
+            attack: attack(1, 80, {
+                let photo = flooded;
+                Requests::new(move |turn, out| out.extend(image(&photo, 2048 - turn * 7 % 800)))
+            }),
+            good: Box::new(move |turn| image(&good_photo, 300 + u64::from(turn))),
+            limit: 2.0,
+        },
+        Flood {
+            name: "90 connections that guess passwords",
+            attack: attack(
+                2,
+                90,
+                Requests::new(move |turn, out| out.extend(login(&format!("guess-{turn}")))),
+            ),
+            good: Box::new(move |_| login("flooded")),
+            limit: 20.0,
+        },
+        Flood {
+            name: "16 uploads of 12 MP",
+            attack: attack(1, 16, Requests::new(move |_, out| out.extend(upload(LIKERS.start, &file)))),
+            good: Box::new(small_upload.clone()),
+            limit: 3.0,
+        },
+        Flood {
+            name: "128 trickled uploads",
+            attack: Attack {
+                is_held: true,
+                ..attack(1, 128, Requests::new(move |turn, out| out.extend(trickled(turn))))
+            },
+            good: Box::new(small_upload),
+            limit: 3.0,
+        },
+        Flood {
+            name: "4,096 idle connections",
+            attack: Attack {
+                is_held: true,
+                ..attack(4, 4_096, Requests::same(request("GET", address, "/livez", &[], None)))
+            },
+            good: Box::new(move |_| request("GET", address, "/feed", &[("connection", "close")], None)),
+            limit: 3.0,
+        },
+    ])
+}
+
+impl Flood {
+    /// Alone, then during the flood.
+    fn measure(&self, address: SocketAddr) -> Result<(Goodput, Goodput), Error> {
+        let runtime = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.map_err(Error::system("the load"))
+        };
+        let (good, attack) = (runtime()?, runtime()?);
+        // The first requests meet cold caches.
+        self.serve(&good, address, 0..5);
+        let alone = self.serve(&good, address, 5..5 + REQUESTS);
+        let (is_over, sent) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let during = std::thread::scope(|scope| {
+            scope.spawn(|| attack.block_on(self.attack.run(address, &is_over, &sent)));
+            while sent.load(Ordering::Relaxed) < self.attack.connections {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let during = self.serve(&good, address, 5 + REQUESTS..5 + 2 * REQUESTS);
+            is_over.store(true, Ordering::Relaxed);
+            during
+        });
+        Ok((alone, during))
+    }
+
+    fn serve(&self, runtime: &Runtime, address: SocketAddr, turns: std::ops::Range<u32>) -> Goodput {
+        let asked = turns.len() as f64;
+        let mut times: Vec<Duration> = turns
+            .filter_map(|turn| {
+                let began = Instant::now();
+                let status = runtime.block_on(exchange(GOOD_CLIENT, address, &(self.good)(turn)));
+                status.filter(|status| (200..300).contains(status)).map(|_| began.elapsed())
+            })
+            .collect();
+        times.sort();
+        let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(TIMEOUT);
+        Goodput { served: times.len() as f64 / asked, p50: at(0.5), p95: at(0.95) }
+    }
+}
+
+impl Attack {
+    /// Ends soon after `is_over`; `sent` counts requests.
+    async fn run(&self, address: SocketAddr, is_over: &AtomicBool, sent: &AtomicUsize) {
+        let mut connections = JoinSet::new();
+        let over = Arc::new(AtomicBool::new(false));
+        let count = Arc::new(AtomicUsize::new(0));
+        for number in 0..self.connections {
+            let source =
+                IpAddr::V4(Ipv4Addr::new(127, 0, 1, 1 + (number % usize::from(self.networks)) as u8));
+            let (requests, is_held) = (self.requests.clone(), self.is_held);
+            let (over, count) = (over.clone(), count.clone());
+            connections.spawn(async move {
+                let mut request = Vec::new();
+                while !over.load(Ordering::Relaxed) {
+                    requests.next(&mut request);
+                    count.fetch_add(1, Ordering::Relaxed);
+                    if is_held {
+                        let connection = open(source, address, &request).await;
+                        while connection.is_some() && !over.load(Ordering::Relaxed) {
+                            tokio::time::sleep(Duration::from_millis(50)).await;
+                        }
+                    } else {
+                        exchange(source, address, &request).await;
+                    }
+                }
+            });
+        }
+        while !is_over.load(Ordering::Relaxed) {
+            sent.store(count.load(Ordering::Relaxed), Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        over.store(true, Ordering::Relaxed);
+        connections.join_all().await;
+    }
+}
+
+/// The status of a request on a connection of its own, which the server closes; `None` if it failed.
+async fn exchange(source: IpAddr, address: SocketAddr, request: &[u8]) -> Option<u16> {
+    let exchange = async {
+        let mut stream = open(source, address, request).await?;
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).await.ok()?;
+        Some(head(&response).ok()??.status)
+    };
+    tokio::time::timeout(TIMEOUT, exchange).await.ok()?
+}
+
+async fn open(source: IpAddr, address: SocketAddr, request: &[u8]) -> Option<TcpStream> {
+    let socket = TcpSocket::new_v4().ok()?;
+    socket.bind((source, 0).into()).ok()?;
+    let mut stream = socket.connect(address).await.ok()?;
+    stream.write_all(request).await.ok()?;
+    Some(stream)
+}
