@@ -165,6 +165,15 @@ impl Service {
         self.nodes.iter().flat_map(|node| node.process.log().lines()).collect()
     }
 
+    /// Waits until the last log lines contain all of `texts`: the log is read while the service writes it.
+    #[track_caller]
+    pub fn assert_logged(&self, texts: &[&str]) {
+        crate::eventually(&format!("the log has {texts:?}"), std::time::Duration::from_secs(30), || {
+            let log = self.log().join("\n");
+            texts.iter().all(|text| log.contains(text)).then_some(())
+        });
+    }
+
     /// Asserts that no file, database row or object of the service contains `secret`.
     #[track_caller]
     pub fn assert_nowhere_on_disk(&self, secret: &[u8], what: &str) {

@@ -63,8 +63,7 @@ fn a_damaged_or_lost_master_is_rebuilt_from_the_original_byte_for_byte() {
         }
     }
     assert_eq!(metric(&admin, "pinhole_photo_files_rebuilt_total"), 12.0);
-    let log = service.log().join("\n");
-    assert_contains(&log, &["photo file damaged or lost", &photo, "photo file rebuilt"]);
+    service.assert_logged(&["photo file damaged or lost", &photo, "photo file rebuilt"]);
 }
 
 #[test]
@@ -82,7 +81,7 @@ fn without_an_original_a_master_is_rebuilt_from_a_larger_one() {
     // Nothing has the detail of the largest master.
     DAMAGES[0](&path("2048"));
     service.anonymous().get(&format!("/photos/{photo}/1999x1999")).expect(500);
-    assert_contains(&service.log().join("\n"), &["with 2048 pixels is lost", "doctor --deep --fix"]);
+    service.assert_logged(&["with 2048 pixels is lost", "doctor --deep --fix"]);
     assert_same_picture(&service, &photo, [999, 500]);
 }
 

@@ -30,7 +30,7 @@ fn an_upload_that_exceeds_the_decode_time_is_rejected() {
     });
     assert!(service.files("photos").is_empty(), "{:?}", service.files("photos"));
     assert_eq!(ada.get("/feed").expect(200).json()["data"].as_array().unwrap().len(), 0);
-    assert!(service.log().iter().any(|line| line.contains("job timed out")), "{:?}", service.log());
+    service.assert_logged(&["job timed out"]);
 }
 
 #[test]

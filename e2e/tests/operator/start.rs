@@ -107,7 +107,7 @@ fn a_missing_database_is_a_new_instance_only_on_request() {
     stop(service);
     std::fs::rename(&lost, &database).unwrap();
     let service = Service::start_in(&data, &["--init"]);
-    assert!(service.log().iter().any(|line| line.contains("--init has no effect")), "{:?}", service.log());
+    service.assert_logged(&["--init has no effect"]);
 }
 
 #[test]
