@@ -19,7 +19,7 @@ pub(crate) struct DoctorArgs {
     /// Fix what can be fixed without losing data; the service must be stopped
     #[arg(long)]
     fix: bool,
-    /// Read every file of every photo and verify its checksum; with --fix, rebuild what is damaged
+    /// Verify the checksum of every photo file; with --fix, rebuild what is damaged
     #[arg(long)]
     deep: bool,
     /// Print the findings as JSON
