@@ -22,7 +22,7 @@ pub enum Error {
     #[error("a job of the {0} threads timed out")]
     TimedOut(&'static str),
     /// The database or the blob store is unavailable. The operation may have succeeded.
-    #[error("{0} cannot be reached: {1}")]
+    #[error("{0} is unavailable: {1}")]
     Unavailable(&'static str, Arc<str>),
     /// The disk is full, or too full for what was to be stored. Nothing was changed.
     #[error("no space left for {0}: {1}")]

@@ -14,12 +14,13 @@ pub enum Error {
     #[error("conflict with another write: {0}")]
     Conflict(Arc<str>),
     /// A write that fails with this was not acknowledged, but may have been committed: a retry must be
-    /// idempotent.
-    #[error("the database is unreachable: {0}")]
+    /// idempotent. The server is unreachable, or an fsync of SQLite's log failed.
+    #[error("the database is unavailable: {0}")]
     Unavailable(Arc<str>),
     #[error("database error: {0}")]
     Database(Arc<str>),
-    #[error("the database is damaged: {0}")]
+    /// SQLite reports an I/O error of a read as damage, too.
+    #[error("the database is damaged, or its disk fails: {0}")]
     Damaged(Arc<str>),
     #[error("no disk space left for the database: {0}")]
     Full(Arc<str>),
@@ -38,26 +39,43 @@ pub enum Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        let message = error.to_string().into();
-        // The index of the write-ahead log could not grow: SQLite has no code of its own for that.
-        let extended = error.sqlite_error().map(|error| error.extended_code);
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(message),
-            Some(ErrorCode::DiskFull) => Self::Full(message),
-            _ if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::Full(message),
+        let message = described(&error).into();
+        match (error.sqlite_error_code(), extended_code(&error)) {
+            (Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase), _) => Self::Damaged(message),
+            (Some(ErrorCode::DiskFull), _) => Self::Full(message),
+            // The transaction is in the write-ahead log already: after a crash it may be found complete.
+            (_, Some(ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_SHMSIZE)) => Self::Unavailable(message),
             _ => Self::Database(message),
         }
     }
 }
 
+pub(crate) fn extended_code(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|failure| failure.extended_code)
+}
+
+/// The message, with what has failed in an I/O error: SQLite's own is always "disk I/O error".
+fn described(error: &rusqlite::Error) -> String {
+    let operation = match extended_code(error) {
+        Some(ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS) => "read",
+        Some(ffi::SQLITE_IOERR_WRITE) => "write",
+        Some(ffi::SQLITE_IOERR_FSYNC) => "fsync",
+        Some(ffi::SQLITE_IOERR_TRUNCATE) => "truncate",
+        Some(ffi::SQLITE_IOERR_SHMSIZE) => "the index of the write-ahead log cannot grow",
+        Some(code) if code & 0xff == ffi::SQLITE_IOERR => return format!("{error} (SQLite error {code})"),
+        _ => return error.to_string(),
+    };
+    format!("{error} ({operation})")
+}
+
 /// Why a database could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("cannot open the database {}: {cause}", path.display())]
+    #[error("cannot open the database {}: {}", path.display(), described(cause))]
     Open { path: PathBuf, cause: rusqlite::Error },
     #[error("the database {} cannot be read: {cause}", path.display())]
     Denied { path: PathBuf, cause: Box<dyn std::error::Error + Send + Sync> },
-    #[error("the database {} is damaged: {cause}", path.display())]
+    #[error("the database {} is damaged, or its disk fails: {cause}", path.display())]
     Damaged { path: PathBuf, cause: rusqlite::Error },
     #[error(
         "the database {database} has schema version {found}, made by a newer Pinhole; this one knows up to {known}"
@@ -107,7 +125,9 @@ mod tests {
         assert!(matches!(opened(failure(ffi::SQLITE_NOTADB)), OpenError::Damaged { .. }));
         assert!(matches!(opened(failure(ffi::SQLITE_IOERR)), OpenError::Open { .. }));
         assert!(matches!(Error::from(failure(ffi::SQLITE_FULL)), Error::Full(_)));
-        assert!(matches!(Error::from(failure(ffi::SQLITE_IOERR_SHMSIZE)), Error::Full(_)));
+        assert!(matches!(Error::from(failure(ffi::SQLITE_IOERR_WRITE)), Error::Database(_)));
+        assert!(matches!(Error::from(failure(ffi::SQLITE_IOERR_FSYNC)), Error::Unavailable(_)));
+        assert!(matches!(Error::from(failure(ffi::SQLITE_IOERR_SHMSIZE)), Error::Unavailable(_)));
         assert!(matches!(Error::from(failure(ffi::SQLITE_CORRUPT)), Error::Damaged(_)));
     }
 }

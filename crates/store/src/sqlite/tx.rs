@@ -34,6 +34,11 @@ impl SqliteTx {
         self.execute((sql, &[])).map(drop)
     }
 
+    /// The error is SQLite's own, for its extended code.
+    pub(super) fn commit(&self) -> rusqlite::Result<()> {
+        self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+
     /// Whether a transaction is open. SQLite rolls it back by itself when the disk fails or is full.
     pub(super) fn is_open(&self) -> bool {
         !self.conn.is_autocommit()

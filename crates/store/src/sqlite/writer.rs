@@ -7,14 +7,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError};
-use rusqlite::Connection;
+use rusqlite::{Connection, ffi};
 use tokio::sync::oneshot;
 
 use super::pool::Pool;
 use super::reserve::Reserve;
 use super::tx::SqliteTx;
 use crate::changes::{Change, ChangeListener};
-use crate::error::Error;
+use crate::error::{Error, extended_code};
 use crate::work::{ResultSlot, Work, run_on_sqlite};
 
 /// Writes that may be queued; more are rejected.
@@ -194,7 +194,7 @@ fn commit_batch(
             break;
         }
     }
-    let committed = full.map_or_else(|| tx.control("COMMIT"), Err);
+    let committed = full.map_or_else(|| commit(tx), Err);
     if let Err(error) = &committed {
         tracing::error!(%error, writes = replies.len(), "commit failed; its writes were not acknowledged");
         if let Err(error) = tx.rollback_if_open() {
@@ -222,6 +222,25 @@ fn begin(tx: &SqliteTx) -> Result<(), Error> {
     // Does nothing unless the last rollback failed; nothing in that transaction was acknowledged.
     tx.rollback_if_open()?;
     tx.control("BEGIN IMMEDIATE")
+}
+
+/// An error is `Full` only if the transaction is certain not to be found after a crash.
+fn commit(tx: &SqliteTx) -> Result<(), Error> {
+    let Err(error) = tx.commit() else { return Ok(()) };
+    let is_full = match extended_code(&error) {
+        // The transaction is in the log, whose index could not grow. A checkpoint empties both.
+        Some(ffi::SQLITE_IOERR_SHMSIZE) => {
+            tx.rollback_if_open().and_then(|()| tx.checkpoint()).unwrap_or_else(|error| {
+                tracing::warn!(%error, "checkpoint on a full disk failed");
+                false
+            })
+        }
+        _ => false,
+    };
+    Err(match Error::from(error) {
+        Error::Database(cause) | Error::Unavailable(cause) if is_full => Error::Full(cause),
+        error => error,
+    })
 }
 
 /// Releases the reserve file, and truncates the write-ahead log: its pages occupy space twice once they are
