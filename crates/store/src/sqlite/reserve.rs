@@ -5,11 +5,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::io::Errno;
 
 /// The pages of some hundred deletes, or of the delete of a post with thousands of likes.
 const MAX_BYTES: u64 = 16 << 20;
@@ -19,6 +20,9 @@ const DISK_SHARE: u64 = 16;
 
 /// The space that must remain beside the file, as a divisor of its size: a start needs some.
 const MARGIN: u64 = 16;
+
+/// More than a commit that failed would have needed for its next page.
+const PROBE_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) struct Reserve {
@@ -63,6 +67,17 @@ impl Reserve {
         self.file.sync_all()
     }
 
+    /// Whether the disk is full or a quota used up: appends to the file, and cuts that off again.
+    pub(super) fn is_no_space(&self) -> bool {
+        let end = if self.is_released() { 0 } else { self.bytes };
+        let appended = self.file.write_all_at(&[0; PROBE_BYTES], end);
+        if let Err(error) = self.file.set_len(end) {
+            tracing::warn!(%error, "reserve file not truncated");
+        }
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        appended.is_err_and(|error| matches!(error.kind(), QuotaExceeded | StorageFull))
+    }
+
     /// Allocates the file again, if enough space is free.
     pub(super) fn restore(&self) -> io::Result<()> {
         let disk = fstatvfs(&self.file)?;
@@ -73,8 +88,8 @@ impl Reserve {
         }
         match fallocate(&self.file, FallocateFlags::empty(), 0, self.bytes) {
             Ok(()) => self.is_released.store(false, Ordering::Relaxed),
-            // Another process was faster; what was allocated is given back.
-            Err(rustix::io::Errno::NOSPC) => self.file.set_len(0)?,
+            // Another process was faster, or a quota is less than the disk; what was allocated is given back.
+            Err(Errno::NOSPC | Errno::DQUOT) => self.file.set_len(0)?,
             Err(error) => return Err(error.into()),
         }
         Ok(())
@@ -91,6 +106,8 @@ mod tests {
         let reserve = Reserve::open(&folder.path().join("pinhole.db")).unwrap();
         let allocated = || folder.path().join("reserve").metadata().unwrap().blocks() * 512;
         assert!(!reserve.is_released() && allocated() >= reserve.bytes);
+        assert!(!reserve.is_no_space());
+        assert_eq!(reserve.file.metadata().unwrap().len(), reserve.bytes, "the probe must be cut off again");
         reserve.release().unwrap();
         assert!(reserve.is_released() && allocated() == 0);
         reserve.restore().unwrap();

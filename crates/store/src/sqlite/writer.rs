@@ -194,7 +194,7 @@ fn commit_batch(
             break;
         }
     }
-    let committed = full.map_or_else(|| commit(tx), Err);
+    let committed = full.map_or_else(|| commit(tx, reserve), Err);
     if let Err(error) = &committed {
         tracing::error!(%error, writes = replies.len(), "commit failed; its writes were not acknowledged");
         if let Err(error) = tx.rollback_if_open() {
@@ -225,9 +225,11 @@ fn begin(tx: &SqliteTx) -> Result<(), Error> {
 }
 
 /// An error is `Full` only if the transaction is certain not to be found after a crash.
-fn commit(tx: &SqliteTx) -> Result<(), Error> {
+fn commit(tx: &SqliteTx, reserve: Option<&Reserve>) -> Result<(), Error> {
     let Err(error) = tx.commit() else { return Ok(()) };
     let is_full = match extended_code(&error) {
+        // SQLite does not tell an exceeded quota from other errors.
+        Some(ffi::SQLITE_IOERR_WRITE) => reserve.is_some_and(Reserve::is_no_space),
         // The transaction is in the log, whose index could not grow. A checkpoint empties both.
         Some(ffi::SQLITE_IOERR_SHMSIZE) => {
             tx.rollback_if_open().and_then(|()| tx.checkpoint()).unwrap_or_else(|error| {
