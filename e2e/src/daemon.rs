@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -42,6 +43,8 @@ pub struct Daemon {
     watchdog: Child,
     pid: Pid,
     log: Log,
+    /// Ends when the process has closed its output.
+    log_reader: JoinHandle<()>,
 }
 
 impl Daemon {
@@ -72,15 +75,25 @@ impl Daemon {
             .spawn()
             .expect("sh runs the watchdog");
         let log = Log::default();
-        log.collect(watchdog.stdout.take().unwrap());
+        let log_reader = log.collect(watchdog.stdout.take().unwrap());
         let number = |line: &str| line.strip_prefix("pid ")?.parse().ok();
         let pid = Pid::from_raw(log.wait_for_line("the watchdog prints the process id", number));
-        Self { name: name.to_owned(), watchdog, pid: pid.expect("a process id is not 0"), log }
+        let pid = pid.expect("a process id is not 0");
+        Self { name: name.to_owned(), watchdog, pid, log, log_reader }
     }
 
-    /// Waits for a log line for which `find` returns `Some`.
-    pub(crate) fn wait_for_line<T>(&self, find: impl Fn(&str) -> Option<T>) -> T {
-        self.log.wait_for_line(&format!("{} logs that it is ready", self.name), find)
+    /// Waits for a log line for which `find` returns `Some`. The error is the log of a process that exits
+    /// without one.
+    pub(crate) fn wait_for_line_or_exit<T>(&self, find: impl Fn(&str) -> Option<T>) -> Result<T, String> {
+        let what = format!("{} logs that it is ready", self.name);
+        eventually(&what, START_TIMEOUT, || {
+            // Before the lines are searched, so that none is missed.
+            let is_complete = self.log_reader.is_finished();
+            if let Some(value) = self.log.lines().iter().find_map(|line| find(line)) {
+                return Some(Ok(value));
+            }
+            is_complete.then(|| Err(self.log.tail(&format!("{} has exited", self.name), LOG_LINES)))
+        })
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -152,7 +165,7 @@ impl Log {
         eventually(what, START_TIMEOUT, || self.lines().iter().find_map(|line| find(line)))
     }
 
-    fn collect(&self, pipe: impl std::io::Read + Send + 'static) {
+    fn collect(&self, pipe: impl std::io::Read + Send + 'static) -> JoinHandle<()> {
         let log = self.0.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
@@ -162,6 +175,6 @@ impl Log {
                 }
                 log.push_back(line);
             }
-        });
+        })
     }
 }

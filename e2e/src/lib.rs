@@ -9,6 +9,7 @@ mod client;
 pub mod cluster;
 mod concurrent;
 mod daemon;
+pub mod faults;
 mod form;
 pub mod oracle;
 pub mod picture;

@@ -69,9 +69,18 @@ impl Service {
 
     /// One node with environment variables of its own, such as the endpoint of a proxy.
     pub fn with_environment(data_dir: &Path, flags: &[&str], variables: &[(String, String)]) -> Service {
+        Self::try_with_environment(data_dir, flags, variables).unwrap_or_else(|log| panic!("{log}"))
+    }
+
+    /// Like `with_environment`; the error is the log of a service that exits instead of becoming ready.
+    pub fn try_with_environment(
+        data_dir: &Path,
+        flags: &[&str],
+        variables: &[(String, String)],
+    ) -> Result<Service, String> {
         let mut command = serve_in(data_dir, flags);
         command.envs(variables.iter().cloned());
-        Node::start(&command, data_dir, "").into()
+        Node::try_start(&command, data_dir, "").map(Service::from)
     }
 
     /// `pinhole demo`, which creates its data folder in `temporary`.
@@ -265,9 +274,14 @@ impl From<Node> for Service {
 
 impl Node {
     fn start(command: &Command, data_dir: &Path, cleanup: &str) -> Self {
+        Self::try_start(command, data_dir, cleanup).unwrap_or_else(|log| panic!("{log}"))
+    }
+
+    /// The error is the log of a process that exits instead of becoming ready.
+    fn try_start(command: &Command, data_dir: &Path, cleanup: &str) -> Result<Self, String> {
         let process = Daemon::start_with_cleanup("the service", command, cleanup);
-        let base = process.wait_for_line(|line| ready_field(line, "address"));
-        Self { base, process, data_dir: data_dir.to_owned() }
+        let base = process.wait_for_line_or_exit(|line| ready_field(line, "address"))?;
+        Ok(Self { base, process, data_dir: data_dir.to_owned() })
     }
 
     fn address(&self) -> SocketAddr {

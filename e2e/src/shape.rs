@@ -126,7 +126,8 @@ impl Response {
             413 => &["payload_too_large"],
             415 => &["unsupported_media_type"],
             429 => &["rate_limited"],
-            503 => &["busy"],
+            500 => &["internal"],
+            503 => &["busy", "unavailable"],
             507 => &["no_space"],
             _ => panic!("no error code is documented for this status: {self}"),
         };

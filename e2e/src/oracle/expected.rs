@@ -22,6 +22,13 @@ impl<T: Clone + PartialEq + std::fmt::Debug> Expected<T> {
         }
     }
 
+    /// Called when the service has rejected the write and says that nothing was changed.
+    pub fn reject(&mut self) {
+        if let Expected::Indeterminate(old, _) = self {
+            *self = Expected::Known(old.clone());
+        }
+    }
+
     /// Asserts that the value read after the fault is a correct one, and records it as known.
     #[track_caller]
     pub fn resolve(&mut self, read: T, what: &str) {

@@ -7,4 +7,4 @@ mod worker;
 
 pub use expected::{Expected, PostState};
 pub use verifier::Verifier;
-pub use worker::{UnknownOutcome, Worker, WriteKind};
+pub use worker::{UnknownOutcome, Worker, WriteKind, WriteResult};

@@ -46,12 +46,14 @@ pub enum UnknownOutcome {
     /// The connection failed before the response was complete.
     ConnectionLost(String),
     /// 503 with `Retry-After`: the service does not know the outcome, or has not begun.
-    Unavailable(String),
+    Unavailable(Box<Response>),
     /// 502 or 504 of the balancer, which lost the node.
     BadGateway(String),
+    /// 500 or 507: a failed disk. Only a test that makes it fail may accept this.
+    Failed(Box<Response>),
 }
 
-type WriteResult = Result<WriteKind, UnknownOutcome>;
+pub type WriteResult = Result<WriteKind, UnknownOutcome>;
 
 impl Worker {
     pub fn new(client: Client, seed: u64) -> Self {
@@ -86,12 +88,28 @@ impl Worker {
         match (self.rng.u8(..100), own, liked) {
             (0..30, ..) | (_, None, _) | (.., None) => self.upload(),
             (30..52, _, Some(id)) => self.like_or_unlike(id),
-            (52..60, ..) => self.change_profile_photo(),
+            (52..60, ..) if self.profile_photo.is_known() => match self.rng.u8(..4) {
+                0 => self.delete_profile_photo(),
+                _ => self.set_profile_photo(),
+            },
+            (52..60, ..) => self.upload(),
             (60..76, Some(id), _) => self.edit(id),
             (76..88, Some(id), _) => self.delete(id),
             (88..92, ..) => self.join(),
             (92..96, ..) => self.login(),
             _ => self.logout(),
+        }
+    }
+
+    /// The service has rejected the last write and says that nothing was changed.
+    pub fn reject_last(&mut self) {
+        self.pending_upload = None;
+        self.profile_photo.reject();
+        self.likes.values_mut().for_each(Expected::reject);
+        self.sessions.iter_mut().for_each(|(_, is_open)| is_open.reject());
+        for post in self.posts.values_mut() {
+            post.message.reject();
+            post.exists.reject();
         }
     }
 
@@ -133,7 +151,7 @@ impl Worker {
         id
     }
 
-    fn edit(&mut self, id: i64) -> WriteResult {
+    pub fn edit(&mut self, id: i64) -> WriteResult {
         let text = if self.rng.u8(..5) == 0 { String::new() } else { unique("edited") };
         let state = self.posts.get_mut(&id).unwrap();
         state.message.begin_write(Some(text.clone()).filter(|text| !text.is_empty()));
@@ -142,7 +160,7 @@ impl Worker {
         Ok(WriteKind::Rows)
     }
 
-    fn delete(&mut self, id: i64) -> WriteResult {
+    pub fn delete(&mut self, id: i64) -> WriteResult {
         let state = self.posts.get_mut(&id).unwrap();
         state.exists.begin_write(false);
         let response = send(self.client.request("DELETE", &format!("/posts/{id}")))?;
@@ -153,27 +171,23 @@ impl Worker {
         Ok(WriteKind::Rows)
     }
 
-    /// Uploads a new profile photo, or deletes the one there is.
-    fn change_profile_photo(&mut self) -> WriteResult {
-        if !self.profile_photo.is_known() {
-            return self.upload();
-        }
-        let kind = if self.rng.u8(..4) == 0 {
-            self.profile_photo.begin_write(None);
-            send(self.client.request("DELETE", "/me/photo"))?.expect(200);
-            WriteKind::Rows
-        } else {
-            self.last_width += 1;
-            self.profile_photo.begin_write(Some(self.last_width));
-            let file = picture::png(&picture::plain(self.last_width, 8, picture::BLUE));
-            send(self.client.request("PUT", "/me/photo").body(FormData::photo(&file)))?.expect(200);
-            WriteKind::Upload
-        };
+    pub fn set_profile_photo(&mut self) -> WriteResult {
+        self.last_width += 1;
+        self.profile_photo.begin_write(Some(self.last_width));
+        let file = picture::png(&picture::plain(self.last_width, 8, picture::BLUE));
+        send(self.client.request("PUT", "/me/photo").body(FormData::photo(&file)))?.expect(200);
         self.profile_photo.acknowledge();
-        Ok(kind)
+        Ok(WriteKind::Upload)
     }
 
-    fn like_or_unlike(&mut self, id: i64) -> WriteResult {
+    pub fn delete_profile_photo(&mut self) -> WriteResult {
+        self.profile_photo.begin_write(None);
+        send(self.client.request("DELETE", "/me/photo"))?.expect(200);
+        self.profile_photo.acknowledge();
+        Ok(WriteKind::Rows)
+    }
+
+    pub fn like_or_unlike(&mut self, id: i64) -> WriteResult {
         let like = self.likes.entry(id).or_insert(Expected::Known(false));
         let liked = *like.value();
         let (method, status) = if liked { ("DELETE", 200) } else { ("POST", 201) };
@@ -191,7 +205,7 @@ impl Worker {
         Ok(WriteKind::Rows)
     }
 
-    fn join(&mut self) -> WriteResult {
+    pub fn join(&mut self) -> WriteResult {
         let name = unique("joined");
         self.pending_joins.push(name.clone());
         let response =
@@ -202,7 +216,7 @@ impl Worker {
         Ok(WriteKind::Rows)
     }
 
-    fn login(&mut self) -> WriteResult {
+    pub fn login(&mut self) -> WriteResult {
         let name = self.client.username().to_owned();
         let form = FormData::account(&name, PASSWORD);
         let response = send(self.client.request("POST", "/login/username").body(form))?;
@@ -215,7 +229,7 @@ impl Worker {
         self.sessions.push((session, Expected::Known(true)));
     }
 
-    fn logout(&mut self) -> WriteResult {
+    pub fn logout(&mut self) -> WriteResult {
         let open = self.sessions.iter_mut().filter(|(_, is_open)| *is_open == Expected::Known(true));
         let Some((session, is_open)) = self.rng.choice(open.collect::<Vec<_>>()) else {
             return self.login();
@@ -228,16 +242,17 @@ impl Worker {
     }
 }
 
-/// A missing or incomplete response leaves the outcome unknown, and so does a 503. A 500 is always a failure.
+/// A missing or incomplete response leaves the outcome unknown, and so does a 503, or a 500 of a failed disk.
 fn send(request: Request) -> Result<Response, UnknownOutcome> {
     let response =
         request.try_send().map_err(|error| UnknownOutcome::ConnectionLost(format!("{error:?}")))?;
     match response.status {
         503 => {
             assert!(response.header("retry-after").is_some(), "{response}");
-            Err(UnknownOutcome::Unavailable(response.to_string()))
+            Err(UnknownOutcome::Unavailable(response.into()))
         }
         502 | 504 if is_balanced(&response) => Err(UnknownOutcome::BadGateway(response.to_string())),
+        500 | 507 => Err(UnknownOutcome::Failed(response.into())),
         _ => Ok(response),
     }
 }

@@ -89,6 +89,7 @@ impl LoadMonitor {
                 }
                 Err(UnknownOutcome::Unavailable(_)) => &self.rejected,
                 Err(UnknownOutcome::ConnectionLost(_) | UnknownOutcome::BadGateway(_)) => &self.unanswered,
+                Err(UnknownOutcome::Failed(response)) => panic!("{response}"),
             };
             count.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(RETRY_DELAY);
