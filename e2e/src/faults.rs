@@ -105,6 +105,8 @@ impl FileCall {
             // A photo's id, or an unlinked file.
             _ if part.len() == 36 || part.ends_with(" (deleted)") => "*".to_owned(),
             _ if part.starts_with(|first: char| first.is_ascii_digit()) => "N".to_owned(),
+            // With a checksum of its content.
+            Some(("original", _)) => "original".to_owned(),
             _ => part.to_owned(),
         };
         let mut parts: Vec<String> = self.path.split('/').map(generic).collect();

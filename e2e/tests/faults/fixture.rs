@@ -1,6 +1,6 @@
 //! A service whose file operations fail on request, and a worker that records what was acknowledged.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -135,7 +135,8 @@ pub(crate) fn names_cause(line: &str) -> bool {
 
 /// The number of stored photos, which have one such file each.
 fn originals(service: &Service) -> usize {
-    service.files("photos").iter().filter(|path| path.ends_with("original")).count()
+    let is_original = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("original");
+    service.files("photos").iter().filter(|path| is_original(path)).count()
 }
 
 fn assert_healthy(data_dir: &Path) {
