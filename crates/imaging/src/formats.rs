@@ -8,6 +8,8 @@ mod jpeg;
 mod png;
 mod webp;
 
+#[cfg(any(test, fuzzing))]
+pub use self::heif::fuzzing::check_isobmff;
 use crate::decoded_image::{DecodedImage, Header};
 use crate::error::Error;
 use crate::input_format::InputFormat;

@@ -26,6 +26,9 @@ mod ycbcr;
 
 pub use encode::OutputFormat;
 pub use error::Error;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub use formats::check_isobmff;
 pub use formats::strip;
 pub use ingest::{Ingested, Master, Original, ingest, thumbnail};
 pub use input_format::InputFormat;

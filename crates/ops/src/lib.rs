@@ -19,6 +19,9 @@ mod progress;
 mod restore;
 mod row_rules;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub use archive::fuzzing::check_restore;
 pub use archive::{ArchiveError, Manifest};
 pub use backup::Destination;
 pub use doctor::{ConsistencyCheck, Finding, Level};

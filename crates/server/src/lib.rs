@@ -21,4 +21,7 @@ mod telemetry;
 
 pub use cli::run;
 pub use http::openapi_document;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub use http::{check_forms, check_multipart};
 pub use service::{Service, StartError};

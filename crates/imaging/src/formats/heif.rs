@@ -1,5 +1,7 @@
 //! HEIF: the primary image of an AVIF or HEIC file, with its alpha auxiliary image.
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 pub(super) mod image_item;
 pub(super) mod strip;
 mod transform;

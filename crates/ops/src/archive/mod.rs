@@ -13,6 +13,8 @@
 
 mod checksummed_folder;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod manifest;
 mod reader;
 mod row_spool;

@@ -5,6 +5,8 @@ mod error;
 mod extract;
 mod fast_path;
 mod form;
+#[cfg(any(test, fuzzing))]
+mod fuzzing;
 mod handlers;
 mod json;
 mod middleware;
@@ -25,6 +27,10 @@ use utoipa::openapi::OpenApi;
 use crate::config::Config;
 use crate::metrics::Metrics;
 pub(crate) use fast_path::Dispatcher;
+#[cfg(any(test, fuzzing))]
+pub use form::fuzzing::check_multipart;
+#[cfg(any(test, fuzzing))]
+pub use fuzzing::check_forms;
 pub(crate) use response_cache::ResponseCache;
 use state::Http;
 

@@ -94,7 +94,7 @@ const COMMENT_WIDTH: usize = 110;
 fn comments_are_no_wider_than_code() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["bench", "crates", "e2e"] {
+    for folder in ["bench", "crates", "e2e", "fuzz"] {
         rust_files(&workspace.join(folder), &mut files);
     }
     assert!(files.len() > 100, "found only {} files", files.len());

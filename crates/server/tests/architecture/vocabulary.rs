@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const FOLDERS: [&str; 5] = ["bench", "crates", "docs", "e2e", "web"];
+const FOLDERS: [&str; 6] = ["bench", "crates", "docs", "e2e", "fuzz", "web"];
 const EXTENSIONS: [&str; 9] = ["rs", "js", "css", "html", "md", "json", "toml", "sql", "py"];
 
 const PAGES: [&str; 5] = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];

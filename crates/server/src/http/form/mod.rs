@@ -2,6 +2,8 @@
 
 mod body_reader;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod multipart;
 
 use axum::body::Body;

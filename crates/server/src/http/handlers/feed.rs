@@ -93,7 +93,7 @@ impl FeedQuery {
     }
 
     /// A page with the URL of the next page.
-    fn encode(&self, page: &model::FeedPage, base_url: &str, path: &str) -> PostJson {
+    pub(crate) fn encode(&self, page: &model::FeedPage, base_url: &str, path: &str) -> PostJson {
         let next = page.next.map(|cursor| {
             let offset = self.offset.saturating_add(page.posts.len() as u64);
             let default_limit = self.limit.get().to_string();
