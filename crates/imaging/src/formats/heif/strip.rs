@@ -19,7 +19,7 @@ use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 /// Removes EXIF, XMP and every other item that the pixels do not need from a HEIC or AVIF file.
 pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
     let Container { boxes, meta, movie, mini, trailing } = Container::read(file)?;
-    if has_data(file.get(trailing).unwrap_or_default()) {
+    if has_data(file.get(trailing.clone()).unwrap_or_default()) {
         removed.add(Metadata::Other);
     }
     if let Some(mini) = mini {
@@ -49,6 +49,10 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
         }
     }
     ranges.normalize();
+    // The bytes after the last box are removed: no image may need them.
+    if ranges.retained.overlaps(&trailing) {
+        return Err(Error::damaged("the data of a HEIF item is not in the content of a box"));
+    }
 
     let mut has_other_data = false;
     let mut end = 0;
