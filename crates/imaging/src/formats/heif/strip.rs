@@ -49,8 +49,10 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
         }
     }
     ranges.normalize();
-    // The bytes after the last box are removed: no image may need them.
-    if ranges.retained.overlaps(&trailing) {
+    // Headers and the movie are rewritten, and the bytes after the last box removed: no image may need them.
+    let headers = boxes.iter().map(|top_level| top_level.start..top_level.body.start);
+    let mut rewritten = headers.chain(movie.iter().map(|movie| movie.body.clone())).chain([trailing]);
+    if rewritten.any(|range| ranges.retained.overlaps(&range)) {
         return Err(Error::damaged("the data of a HEIF item is not in the content of a box"));
     }
 
