@@ -125,7 +125,8 @@ impl Multipart {
         loop {
             match memmem::find(&self.buffer, pattern) {
                 Some(offset) if offset <= MAX_HEADER_BYTES => return Ok(offset),
-                None if self.buffer.len() <= MAX_HEADER_BYTES => self.read_more().await?,
+                // The pattern may have arrived in part, so its length counts in addition.
+                None if self.buffer.len() < MAX_HEADER_BYTES + pattern.len() => self.read_more().await?,
                 _ => {
                     return Err(FormError::Malformed(format!(
                         "the preamble or the headers of a part are longer than {MAX_HEADER_BYTES} bytes"
