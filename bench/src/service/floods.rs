@@ -1,5 +1,5 @@
-//! The goodput of one client while others flood the service from other networks: addresses 127.0.x.y stand for
-//! them.
+//! The goodput of one client while others flood the service from other networks. Addresses 127.0.x.y stand
+//! for these.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -52,8 +52,8 @@ impl Passwords {
 }
 
 thread_local! {
-    /// The memory of the hashes of this thread. Allocated for each hash, it fragments the heap of glibc, which
-    /// then grows to a dozen times of it.
+    /// The memory of the hashes of this thread. Allocated for each hash, it fragments the heap of glibc,
+    /// which then grows to a dozen times of it.
     static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -25,7 +25,8 @@ pub fn render(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>
 }
 
 /// Peak memory of [`render`] at `side` for a master of `master_side`, without the master's file: the decoded
-/// square, the resized one, an intermediate, and an encoded file that may be larger than its pixels for noise.
+/// square, the resized one, an intermediate, and an encoded file, which may be larger than its pixels for
+/// noise.
 pub fn render_memory(master_side: u32, side: u32) -> u64 {
     let pixels = |side: u32| u64::from(side) * u64::from(side);
     10 * pixels(master_side) + 16 * pixels(side) + (1 << 20)
