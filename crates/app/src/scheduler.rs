@@ -79,6 +79,8 @@ pub(crate) struct SlotPermit {
     queue: FairQueue,
     client: Client,
     has_slot: bool,
+    /// Whether its network ran no other job when it was granted.
+    is_first: bool,
     memory: u64,
 }
 
@@ -118,6 +120,7 @@ impl Scheduler {
                 state.sequence += 1;
                 let queue = &mut state.queues[index];
                 let QueuedJob { client, memory, grant, .. } = queue.waiting.remove(position);
+                let is_first = queue.shares.network(client).running == 0;
                 queue.running += 1;
                 queue.memory += memory;
                 queue.shares.update(client, |share| {
@@ -130,7 +133,7 @@ impl Scheduler {
                     queue.oversized = memory;
                 }
                 let queue = FairQueue { scheduler: self.clone(), index, limits: queue.limits };
-                granted.push((grant, SlotPermit { queue, client, has_slot: true, memory }));
+                granted.push((grant, SlotPermit { queue, client, has_slot: true, is_first, memory }));
             }
         }
         granted
@@ -298,6 +301,10 @@ impl Drop for CancelOnDrop<'_> {
 }
 
 impl SlotPermit {
+    pub(crate) fn is_first(&self) -> bool {
+        self.is_first
+    }
+
     /// Releases the slot and keeps the memory.
     pub(crate) fn into_memory(mut self) -> MemoryReservation {
         self.release(true, 0);

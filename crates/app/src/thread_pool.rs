@@ -27,6 +27,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct ThreadPool {
     queue: FairQueue,
     threads: Arc<Threads>,
+    /// For the jobs of networks that run no other one, so that they get a core before the second and further
+    /// jobs of another network.
+    first_threads: Arc<Threads>,
     /// The time limit of a job, from its start.
     limit: Option<Duration>,
     timed_out: Arc<AtomicU64>,
@@ -36,6 +39,7 @@ pub(crate) struct ThreadPool {
 #[derive(Debug)]
 struct Threads {
     name: &'static str,
+    nice: i32,
     /// Threads that wait for a job and are not yet claimed by one.
     idle: AtomicUsize,
     jobs: Sender<Job>,
@@ -51,9 +55,9 @@ struct TimedOut;
 impl ThreadPool {
     /// A job that runs longer than `limit` fails.
     pub(crate) fn new(queue: FairQueue, limit: Option<Duration>) -> Self {
-        let (jobs, receiver) = crossbeam_channel::unbounded();
-        let threads = Threads { name: queue.name(), idle: AtomicUsize::new(0), jobs, queue: receiver };
-        Self { queue, threads: Arc::new(threads), limit, timed_out: Arc::default() }
+        let (threads, first_threads) =
+            (Threads::new(queue.name(), NICE), Threads::new(queue.name(), FIRST_NICE));
+        Self { queue, threads, first_threads, limit, timed_out: Arc::default() }
     }
 
     /// Waits for a slot and for `memory` bytes, and runs `work` on one of the threads. Returns its result
@@ -85,12 +89,13 @@ impl ThreadPool {
         let watchdog = self.limit.map(|limit| {
             Handle::current().spawn(watch(self.queue.clone(), limit, reply.clone(), self.timed_out.clone()))
         });
-        let (queue, threads) = (self.queue.clone(), self.threads.clone());
+        let threads = if permit.is_first() { &self.first_threads } else { &self.threads };
+        let (queue, own_threads) = (self.queue.clone(), threads.clone());
         let job = move || {
             let outcome = catch_unwind(AssertUnwindSafe(work));
             // Before the slot is released: the next job takes this thread instead of starting one, whose
             // allocator arena would keep memory.
-            threads.idle.fetch_add(1, Ordering::AcqRel);
+            own_threads.idle.fetch_add(1, Ordering::AcqRel);
             let sender = take_sender(&reply);
             if let Some(watchdog) = watchdog {
                 watchdog.abort();
@@ -102,7 +107,7 @@ impl ThreadPool {
                 None => queue.set_stuck(false),
             }
         };
-        self.threads.run(Box::new(job)).map_err(Error::internal)?;
+        threads.run(Box::new(job)).map_err(Error::internal)?;
         let result = result.await.map_err(|_| Error::internal(Panicked(self.threads.name)))?;
         let (memory, outcome) = result.map_err(|TimedOut| Error::TimedOut(self.threads.name))?;
         let value = outcome.map_err(|_| Error::internal(Panicked(self.threads.name)))?;
@@ -122,19 +127,27 @@ impl ThreadPool {
 /// High enough that a runtime thread preempts a pool thread when it wakes, instead of waiting milliseconds
 /// for the end of its time slice; low enough that on a saturated machine a pool thread still gets about a
 /// thirtieth of a core.
-#[cfg(target_os = "linux")]
 const NICE: i32 = 15;
 
+/// Nine times the share of a core.
+const FIRST_NICE: i32 = 5;
+
 /// Requests take microseconds and jobs take long, so the threads of the runtime get a core first.
-fn lower_priority() {
+fn lower_priority(nice: i32) {
     // On other systems the priority belongs to the process, not to the thread.
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
+    if cfg!(target_os = "linux")
+        && let Err(error) = rustix::process::setpriority_process(None, nice)
+    {
         tracing::debug!(%error, "thread priority not lowered");
     }
 }
 
 impl Threads {
+    fn new(name: &'static str, nice: i32) -> Arc<Self> {
+        let (jobs, queue) = crossbeam_channel::unbounded();
+        Arc::new(Self { name, nice, idle: AtomicUsize::new(0), jobs, queue })
+    }
+
     /// Runs the job on an idle thread, or on a new one.
     fn run(self: &Arc<Self>, job: Job) -> io::Result<()> {
         if self.claim_idle() {
@@ -146,7 +159,7 @@ impl Threads {
     }
 
     fn run_jobs(&self, first: Job) {
-        lower_priority();
+        lower_priority(self.nice);
         first();
         loop {
             match self.queue.recv_timeout(IDLE_TIMEOUT) {
