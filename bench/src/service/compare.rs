@@ -80,6 +80,20 @@ impl<'a> Candidate<'a> {
         self
     }
 
+    /// The same on another server, at a rate.
+    pub(super) fn beside_on(
+        mut self,
+        server: &'a Server,
+        connections: usize,
+        rate: f64,
+        requests: Arc<Requests>,
+    ) -> Self {
+        let addresses = vec![server.address];
+        self.beside = Some(Load { addresses, connections, rate: Some(rate), core: None, requests });
+        self.servers.push(server);
+        self
+    }
+
     fn cpu(&self) -> Result<Duration, Error> {
         self.servers.iter().map(|server| server.cpu()).sum()
     }
@@ -154,6 +168,12 @@ impl Entry {
     pub(super) fn against(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Ratio {
         let rounds = self.samples.iter().zip(&other.samples);
         spread(rounds.map(|(own, other)| figure(own) / figure(other)).collect())
+    }
+
+    /// Round by round, like [`Entry::against`].
+    pub(super) fn difference(&self, other: &Self, figure: impl Fn(&Sample) -> f64) -> Ratio {
+        let rounds = self.samples.iter().zip(&other.samples);
+        spread(rounds.map(|(own, other)| figure(own) - figure(other)).collect())
     }
 }
 

@@ -108,17 +108,21 @@ fn take_indexes(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(rows.into_iter().map(|(_, sql)| sql).collect())
 }
 
+/// In the format of every hash, which imports check; no password has it.
+const PASSWORD_HASH: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$YSBzYWx0IG9mIDE2IGIuLg$bm8gcGFzc3dvcmQgaGFzIGdvdCB0aGlzIGhhc2ggMzI";
+
 fn users(conn: &mut Connection, now: i64) -> rusqlite::Result<()> {
     let tx = conn.transaction()?;
     {
         let mut user = tx.prepare(
-            "INSERT INTO users (id, username, username_key, password_hash, created_at) VALUES (?1, ?2, ?2, '', ?3)",
+            "INSERT INTO users (id, username, username_key, password_hash, created_at) VALUES (?1, ?2, ?2, ?3, ?4)",
         )?;
         let mut session = tx.prepare(
             "INSERT INTO sessions (token_hash, user_id, created_at, last_used_at) VALUES (?1, ?2, ?3, ?3)",
         )?;
         for id in 1..LIKERS.end {
-            user.execute(params![id as i64, format!("user-{id:06}"), now])?;
+            user.execute(params![id as i64, format!("user-{id:06}"), PASSWORD_HASH, now])?;
             if id > AUTHORS {
                 session.execute(params![token(id).hash().0, id as i64, now])?;
             }

@@ -127,9 +127,14 @@ fn by_writer<'a>(name: &str, writer: &'a Writer) -> Candidate<'a> {
 
 /// Never the same pair, and posts far from each other.
 pub(super) fn spread_over(pinhole: &Arc<Pinhole>, posts: u64) -> Arc<Requests> {
+    spread_from(0, pinhole, posts)
+}
+
+/// The same pairs, beginning with another one.
+pub(super) fn spread_from(first: u64, pinhole: &Arc<Pinhole>, posts: u64) -> Arc<Requests> {
     let pinhole = pinhole.clone();
     Requests::new(move |number, out| {
-        let (user, post) = spread(number, posts);
+        let (user, post) = spread(first + number, posts);
         out.extend(pinhole.like(user, post));
     })
 }

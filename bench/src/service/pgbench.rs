@@ -13,7 +13,6 @@ use store::sql;
 use super::fill::{AUTHORS, READER};
 use super::histogram::Histogram;
 use super::load::{Answers, Running, Window};
-use super::pinhole::token;
 use super::{Bench, SMALL};
 use crate::error::{Error, create_folder, read, write};
 use crate::measure::cpu_of;
@@ -103,22 +102,10 @@ impl Script {
     }
 }
 
-/// The statements of one page: session, posts, the caller's likes among them, authors.
-/// `before` is an expression of pgbench.
+/// The statement of one page: posts, and which of them the caller likes. `before` is an expression of pgbench.
 fn page(before: &str) -> String {
-    let session: String = token(READER).hash().0.iter().map(|byte| format!("{byte:02x}")).collect();
-    // `fill` derives a post's author from its id.
-    let authors: String = (1..=20)
-        .map(|turn| format!("\\set author{turn} 1 + (:before - {turn} - 1) * 2654435761 % {AUTHORS}\n"))
-        .collect();
-    let list: Vec<String> = (1..=20).map(|turn| format!(":author{turn}")).collect();
-    let statements = [
-        bound(sql::SESSION, &[format!("'\\x{session}'")]),
-        bound(sql::FEED_PAGE, &[":before".into(), "21".into()]),
-        bound(sql::LIKES_BETWEEN, &[READER.to_string(), ":before - 20".into(), ":before - 1".into()]),
-        bound(sql::AUTHORS, &list),
-    ];
-    format!("\\set before {before}\n{authors}{}", statements.concat())
+    let page = bound(sql::FEED_PAGE, &[READER.to_string(), ":before".into(), "21".into()]);
+    format!("\\set before {before}\n{page}")
 }
 
 /// A statement of the service with values or variables of pgbench for its parameters. The last come first,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
-use store::sql::{FEED_PAGE, LIKES_BETWEEN};
+use store::sql::FEED_PAGE;
 
 use super::SMALL;
 use super::fill::spread;
@@ -37,21 +37,16 @@ fn read_pages(database: &Path, user: u64) -> rusqlite::Result<f64> {
     // As the service does: a statement stays prepared.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     let newest: i64 = conn.query_row("SELECT max(id) FROM posts", [], |row| row.get(0))?;
-    let (mut page, mut likes) = (conn.prepare(FEED_PAGE)?, conn.prepare(LIKES_BETWEEN)?);
+    let mut page = conn.prepare(FEED_PAGE)?;
     let columns = page.column_count();
     let (started, mut count, mut bytes) = (Instant::now(), 0_i64, 0);
     while started.elapsed() < LENGTH {
         let before = newest - count * 7919 % (newest / 2);
-        let (mut rows, mut oldest) = (page.query(params![before, LIMIT])?, before);
+        let mut rows = page.query(params![user as i64, before, LIMIT])?;
         while let Some(row) = rows.next()? {
-            oldest = row.get(0)?;
             for column in 0..columns {
                 bytes += row.get_ref(column)?.as_bytes_or_null().ok().flatten().map_or(8, <[u8]>::len);
             }
-        }
-        let mut rows = likes.query(params![user as i64, oldest, before])?;
-        while rows.next()?.is_some() {
-            bytes += 8;
         }
         count += 1;
     }
