@@ -28,5 +28,4 @@ pub use poll::eventually;
 pub use raw_connection::{RawConnection, RawResponse};
 pub use service::{Service, program};
 pub use small_disk::SmallDisk;
-pub use stores::staleness_window;
 pub use unique::unique;

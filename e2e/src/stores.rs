@@ -7,7 +7,6 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -69,11 +68,6 @@ impl Stores {
         }
         contents
     }
-}
-
-/// How long a deleted photo's images may still be served: not at all on one node, five seconds on several.
-pub fn staleness_window() -> Duration {
-    Duration::from_secs(if Stores::node_count() > 1 { 5 } else { 0 })
 }
 
 /// The schema and prefix of a data folder: the same on every call, and different for every folder.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Timestamp, Token, TokenHash, User, Username};
-use store::{NewSession, NewUser};
+use store::{LoginAttempt, NewSession, NewUser};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
@@ -70,6 +70,13 @@ impl App {
         let (token, session) = self.new_session()?;
         inner.store.start_session(user.id, session).await?;
         Ok(NewLogin { user, token })
+    }
+
+    /// Tells the other nodes of a login attempt. The response does not depend on it, so an error is only logged.
+    pub async fn publish_login(&self, attempt: LoginAttempt) {
+        if let Err(error) = self.0.store.publish_login(attempt).await {
+            tracing::warn!(%error, "login attempt is counted by this node only");
+        }
     }
 
     /// Deletes the session of the request.

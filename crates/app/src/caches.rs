@@ -1,12 +1,11 @@
 //! The object caches, and the invalidations that keep them exact.
 //!
-//! The store publishes every change that this process commits. Where other nodes write to the same database
-//! as well, the caches are disabled, since no response may be older than the last acknowledged write. Only
-//! the existence of photos is cached there, with a TTL.
+//! The store publishes every change: on SQLite before its write is acknowledged, on PostgreSQL, where other
+//! nodes write as well, by the read barrier that each request waits for. So no response is older than the last
+//! write that was acknowledged before its request.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use model::{CacheStats, PhotoId, PostId, TokenHash, User, UserId};
 use parking_lot::RwLock;
@@ -25,7 +24,6 @@ pub(crate) struct Caches {
     subscribers: RwLock<Vec<Subscriber>>,
 }
 
-/// Called with the changes of every commit, before the commit is acknowledged.
 struct Subscriber(store::ChangeListener);
 
 impl fmt::Debug for Subscriber {
@@ -33,10 +31,6 @@ impl fmt::Debug for Subscriber {
         f.write_str("Subscriber")
     }
 }
-
-/// How long photo existence is cached on PostgreSQL: another node may serve an image of a deleted photo for
-/// this long, plus the time of the response.
-const PHOTO_TTL: Duration = Duration::from_secs(3);
 
 const SESSIONS_BYTES: u64 = 24 << 20;
 const PHOTOS_BYTES: u64 = 8 << 20;
@@ -57,17 +51,6 @@ impl Caches {
         }
     }
 
-    /// For a database that other nodes write to as well.
-    pub(crate) fn for_shared_database() -> Self {
-        Self {
-            sessions: InvalidatingCache::disabled("sessions"),
-            photos: InvalidatingCache::with_ttl("photos", PHOTOS_BYTES, |_| 0, PHOTO_TTL),
-            users: InvalidatingCache::disabled("users"),
-            likes: InvalidatingCache::disabled("likes"),
-            subscribers: RwLock::default(),
-        }
-    }
-
     pub(crate) fn subscribe(&self, subscriber: impl Fn(&[Change]) + Send + Sync + 'static) {
         let mut subscribers = self.subscribers.write();
         subscribers.push(Subscriber(Box::new(subscriber)));
@@ -77,6 +60,7 @@ impl Caches {
     pub(crate) fn invalidate(&self, changes: &[Change]) {
         for change in changes {
             match change {
+                Change::Everything => self.invalidate_all(),
                 Change::Session(token) => self.sessions.invalidate(token),
                 Change::User(user) => {
                     self.users.invalidate(user);
@@ -85,12 +69,20 @@ impl Caches {
                 }
                 Change::Like(user, _) => self.likes.invalidate(user),
                 Change::Photo(photo) => self.photos.invalidate(photo),
-                Change::Post(_) => {}
+                Change::Post(_) | Change::Login(_) => {}
             }
         }
         for subscriber in &*self.subscribers.read() {
             (subscriber.0)(changes);
         }
+    }
+
+    fn invalidate_all(&self) {
+        let Self { sessions, photos, users, likes, subscribers: _ } = self;
+        sessions.invalidate_all();
+        photos.invalidate_all();
+        users.invalidate_all();
+        likes.invalidate_all();
     }
 
     pub(crate) fn stats(&self) -> Vec<CacheStats> {

@@ -49,7 +49,7 @@ pub use rebuild::{RebuiltMaster, RebuiltPhoto, is_decodable, rebuild_masters};
 pub use sendfile_cache::ImageFile;
 pub use settings::Settings;
 pub use stats::{DiskStats, QueueStats, Stats};
-pub use store::{Change, DatabaseUrl};
+pub use store::{Change, DatabaseUrl, LoginAttempt, LoginOutcome};
 pub use stored_hash::{InvalidPasswordHash, check_password_hash};
 pub use upload::{UPLOAD_BUSY, Upload};
 pub use variants::Image;

@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use model::Timestamp;
+use store::Change;
+use tokio::sync::mpsc;
 
 use crate::{App, Error, Settings};
 
@@ -26,6 +28,7 @@ impl App {
     pub async fn run_maintenance(self) {
         tokio::join!(
             self.remove_orphaned_images_periodically(),
+            self.remove_images_of_deleted_photos(),
             self.sweep_periodically(),
             self.watch_disk_periodically()
         );
@@ -50,8 +53,26 @@ impl App {
         if self.0.store.is_shared() { old } else { old.max(self.0.opened_at) }
     }
 
-    /// A delete through another node leaves the photo's images in this node's cache. They are never served
+    /// A delete through another node leaves the photo's images in this node's caches. They are never served
     /// again, but deleted data must not stay on the disk.
+    async fn remove_images_of_deleted_photos(&self) {
+        let (sender, mut deleted) = mpsc::unbounded_channel();
+        self.subscribe(move |changes| {
+            for change in changes {
+                if let Change::Photo(photo) = change {
+                    // The send fails only when the service stops.
+                    _ = sender.send(*photo);
+                }
+            }
+        });
+        while let Some(photo) = deleted.recv().await {
+            if let Err(error) = self.remove_images(photo).await {
+                tracing::warn!(%photo, %error, "images of a deleted photo stay on the disk; retry in an hour");
+            }
+        }
+    }
+
+    /// On a shared database also for deletes that this node has not heard of, because it was cut off.
     async fn remove_orphaned_images_periodically(&self) {
         self.remove_orphaned_images().await;
         while self.0.store.is_shared() {

@@ -92,15 +92,16 @@ impl OpenError {
 }
 
 impl App {
-    /// Calls `subscriber` with the changes of every commit of this process, before the commit is
-    /// acknowledged. It runs on the writer, so it must be quick.
+    /// Calls `subscriber` with every change that the object caches get. It runs on the writer or the read
+    /// barrier, so it must be quick.
     pub fn subscribe(&self, subscriber: impl Fn(&[store::Change]) + Send + Sync + 'static) {
         self.0.caches.subscribe(subscriber);
     }
 
-    /// Whether subscribers receive every change. They do not where other nodes write to the same database.
-    pub fn has_exact_caches(&self) -> bool {
-        !self.0.store.is_shared()
+    /// A request waits for this before it reads from a cache: then all caches reflect every write that was
+    /// acknowledged before, on any node.
+    pub async fn read_barrier(&self) -> Result<(), crate::Error> {
+        Ok(self.0.store.read_barrier().await?)
     }
 
     /// Opens the service on its data folder, which is created if missing. Blocks on file I/O, so it must not
@@ -111,10 +112,7 @@ impl App {
             new_instance::check_folder(&settings.data_dir, &database)?;
         }
         let lock = lock_folder(&settings.data_dir)?;
-        let caches = Arc::new(match database {
-            store::Database::File(_) => Caches::new(),
-            store::Database::Server { .. } => Caches::for_shared_database(),
-        });
+        let caches = Arc::new(Caches::new());
         let published = caches.clone();
         let listener = Box::new(move |changes: &[store::Change]| published.invalidate(changes));
         let store = store::Store::open(&database, settings.read_connections, listener).await;

@@ -28,10 +28,9 @@ impl App {
         Ok(PhotoHandle { id, short_side })
     }
 
-    /// The same without a cached entry that is valid only by its TTL.
-    async fn photo_uncached(&self, id: PhotoId) -> Result<PhotoHandle, Error> {
-        self.0.caches.photos.invalidate_if_ttl(&id);
-        self.photo(id).await
+    /// Fails if the photo has been deleted since its lookup.
+    async fn check_photo(&self, id: PhotoId) -> Result<(), Error> {
+        self.0.store.photo(id).await?.map(drop).ok_or(Error::NO_SUCH_PHOTO)
     }
 
     /// The photo as a square image.
@@ -59,9 +58,8 @@ impl App {
     /// Deletes the files and cached images of a photo whose delete is pending. An error is logged and not
     /// returned: the delete stays pending, and maintenance tries again.
     pub(crate) async fn delete_photo_files(&self, photo: PhotoId) {
-        self.0.variants.invalidate(photo);
         // An error of the cache does not keep the photo's files.
-        let (images, files) = (self.0.cache.remove(photo).await, self.0.blobs.delete(photo).await);
+        let (images, files) = (self.remove_images(photo).await, self.0.blobs.delete(photo).await);
         let removed = match images.and(files) {
             Ok(()) => self.0.store.finish_delete(photo).await.map_err(Error::from),
             Err(error) => Err(error.into()),
@@ -69,6 +67,12 @@ impl App {
         if let Err(error) = removed {
             tracing::warn!(%photo, %error, "photo file deletion failed; maintenance retries");
         }
+    }
+
+    /// Removes the images of a deleted photo from the caches of this node.
+    pub(crate) async fn remove_images(&self, photo: PhotoId) -> Result<(), blobs::Error> {
+        self.0.variants.invalidate(photo);
+        self.0.cache.remove(photo).await
     }
 
     /// Reads the image from the disk cache, or renders it and inserts it there.
@@ -90,7 +94,7 @@ impl App {
         // A delete removes the row before it invalidates the images. If the row still exists here, the
         // invalidation comes later: it discards this fill of the memory cache and cancels the insert into the
         // disk cache.
-        self.photo_uncached(photo).await?;
+        self.check_photo(photo).await?;
         if let Some(insert) = insert {
             self.0.cache.insert(insert, bytes.clone());
         }
@@ -112,14 +116,13 @@ impl App {
                     },
                     Err(blobs::Error::Damaged { .. }) => Damage::Checksum,
                     Err(error) => {
-                        self.photo_uncached(photo).await?;
+                        self.check_photo(photo).await?;
                         return Err(error.into());
                     }
                 }
             }
         };
-        // Not found if the photo was deleted since its lookup.
-        self.photo_uncached(photo).await?;
+        self.check_photo(photo).await?;
         let master = self.rebuild_master(client, photo, side, damage).await?;
         let permit = self.render_permit(client, side, size, master.len() as u64).await?;
         self.render_master(permit, master, variant).await?.map_err(Error::internal)

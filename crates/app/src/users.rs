@@ -1,6 +1,6 @@
 //! Users, and the authors of posts.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use model::{Post, User, UserId, Username};
@@ -15,30 +15,35 @@ impl App {
         self.0.store.user(username).await?.ok_or(NO_SUCH_USER)
     }
 
-    /// Posts with their authors. Where users are not cached, one query reads all of them.
+    /// Posts with their authors. One query reads all that are not cached.
     pub(crate) async fn with_authors(&self, posts: Vec<Post<UserId>>) -> Result<Vec<Post>, Error> {
-        if self.has_exact_caches() {
-            let mut with_authors = Vec::with_capacity(posts.len());
-            for post in posts {
-                with_authors.push(match self.0.caches.users.get(&post.user) {
-                    Some(user) => post.with_author(user),
-                    None => self.with_author(post).await?,
-                });
+        let cache = &self.0.caches.users;
+        let mut missing = BTreeMap::new();
+        let mut authors: Vec<Option<Arc<User>>> = Vec::with_capacity(posts.len());
+        for post in &posts {
+            authors.push(match cache.get_or_begin(&post.user) {
+                Ok(user) => Some(user),
+                Err(fill) => {
+                    missing.insert(post.user, fill);
+                    None
+                }
+            });
+        }
+        if !missing.is_empty() {
+            let read = self.0.store.authors(missing.keys().copied().collect()).await?;
+            let read: HashMap<UserId, Arc<User>> =
+                read.into_iter().map(|user| (user.id, Arc::new(user))).collect();
+            for (id, fill) in missing {
+                if let Some(user) = read.get(&id) {
+                    cache.complete(fill, id, user.clone());
+                }
             }
-            return Ok(with_authors);
+            for (post, author) in posts.iter().zip(&mut authors).filter(|(_, author)| author.is_none()) {
+                *author = read.get(&post.user).cloned();
+            }
         }
-        let ids: BTreeSet<UserId> = posts.iter().map(|post| post.user).collect();
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let users = self.0.store.authors(ids.into_iter().collect()).await?;
-        let users: HashMap<UserId, Arc<User>> =
-            users.into_iter().map(|user| (user.id, Arc::new(user))).collect();
-        let with_author = |post: Post<UserId>| {
-            let user = users.get(&post.user).cloned().ok_or(NO_SUCH_USER)?;
-            Ok(post.with_author(user))
-        };
-        posts.into_iter().map(with_author).collect()
+        let with_author = |(post, author): (Post<UserId>, Option<Arc<User>>)| Some(post.with_author(author?));
+        posts.into_iter().zip(authors).map(with_author).collect::<Option<_>>().ok_or(NO_SUCH_USER)
     }
 
     /// A post with its author.

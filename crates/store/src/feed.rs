@@ -5,10 +5,9 @@
 //! offset is a long read.
 
 use futures_util::FutureExt;
-use model::{AuthorFilter, Cursor, FeedPage, FeedStart, Limit, Post, PostId, UserId};
+use model::{AuthorFilter, Cursor, FeedPage, FeedStart, Limit, PostId, UserId};
 
 use crate::error::Error;
-use crate::likes;
 use crate::posts::{PostRow, SELECT_LIKED, read_liked_post, read_post};
 use crate::statements::{sql, statements};
 use crate::store::Store;
@@ -17,9 +16,13 @@ use crate::tx::Tx;
 use crate::users::ANONYMOUS;
 
 statements! {
-    pub PAGE = sql!(
+    PAGE = sql!(
         "SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2"
     );
+    // One range scan finds the likes of a page: as many as there are posts reach down to its oldest one.
+    pub PAGE_LIKED = sql!("SELECT ", PostRow::COLUMN_LIST, ", p.id IN (
+            SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
+        ) FROM posts p WHERE p.id < $2 ORDER BY p.id DESC LIMIT $3");
     PAGE_BY_USER = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     ID_AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
@@ -77,12 +80,9 @@ async fn page(
     let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let (before, fetched) = (before.into(), fetched.into());
     let (posts, more) = match (authors, viewer) {
-        (AuthorFilter::Any, viewer) => {
-            let (mut posts, more) = tx.page(limit, (PAGE, &[before, fetched]), read_post).await?;
-            if let Some(viewer) = viewer {
-                mark_liked(tx, &mut posts, viewer).await?;
-            }
-            (posts, more)
+        (AuthorFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
+        (AuthorFilter::Any, Some(viewer)) => {
+            tx.page(limit, (PAGE_LIKED, &[viewer.into(), before, fetched]), read_liked_post).await?
         }
         (AuthorFilter::Only(user), viewer) => {
             let viewer = viewer.unwrap_or(ANONYMOUS).into();
@@ -91,16 +91,6 @@ async fn page(
     };
     let next = posts.last().filter(|_| more).map(|post| Cursor(post.id));
     Ok(FeedPage { posts, next })
-}
-
-/// Sets `is_liked` by one range scan of the viewer's likes, instead of a lookup for each post.
-async fn mark_liked(tx: &mut Tx<'_>, posts: &mut [Post<UserId>], viewer: UserId) -> Result<(), Error> {
-    let (Some(newest), Some(oldest)) = (posts.first(), posts.last()) else { return Ok(()) };
-    let liked = likes::between(tx, viewer, oldest.id, newest.id).await?;
-    for post in posts {
-        post.is_liked = liked.binary_search(&post.id).is_ok();
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ mod users;
 mod value;
 mod work;
 
-pub use changes::{Change, ChangeListener};
+pub use changes::{Change, ChangeListener, LoginAttempt, LoginOutcome};
 pub use error::{Error, OpenError};
 pub use export::Sink;
 pub use idempotency_keys::IdempotencyKeyRow;
@@ -51,8 +51,6 @@ pub use users::{Credentials, NewUser, UserRow};
 
 /// Statements of the most frequent requests, for a benchmark that runs them without the service.
 pub mod sql {
-    pub use crate::feed::PAGE as FEED_PAGE;
-    pub use crate::likes::{ADD_TO_COUNT as COUNT_LIKE, BETWEEN as LIKES_BETWEEN, INSERT as INSERT_LIKE};
-    pub use crate::sessions::FIND as SESSION;
-    pub use crate::users::AUTHORS;
+    pub use crate::feed::PAGE_LIKED as FEED_PAGE;
+    pub use crate::likes::{ADD_TO_COUNT as COUNT_LIKE, INSERT as INSERT_LIKE};
 }

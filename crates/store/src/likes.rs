@@ -26,7 +26,7 @@ statements! {
         ON CONFLICT (user_id, post_id) DO NOTHING";
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
     pub ADD_TO_COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
-    pub BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
+    BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
     NEWEST = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT $2";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }

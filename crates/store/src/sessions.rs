@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use model::{Timestamp, TokenHash, User, UserId};
 
-use crate::changes::Change;
+use crate::changes::{Change, LoginAttempt};
 use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::statements::{sql, statements};
@@ -25,7 +25,7 @@ table! {
 }
 
 statements! {
-    pub FIND = sql!("SELECT ", USER_COLUMN_LIST, ", s.last_used_at
+    FIND = sql!("SELECT ", USER_COLUMN_LIST, ", s.last_used_at
         FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN photos up ON up.id = u.photo_id
         WHERE s.token_hash = $1");
     TOUCH = "UPDATE sessions SET last_used_at = $1 WHERE token_hash = $2 AND last_used_at < $1";
@@ -63,6 +63,18 @@ impl Store {
 
     pub async fn start_session(&self, user: UserId, session: NewSession) -> Result<(), Error> {
         self.write(LockKey::Unshared, move |tx| async move { insert(tx, user, &session).await }.boxed()).await
+    }
+
+    /// Tells the other nodes of a login attempt.
+    pub async fn publish_login(&self, attempt: LoginAttempt) -> Result<(), Error> {
+        if !self.is_shared() {
+            return Ok(());
+        }
+        self.write(LockKey::Unshared, move |tx| {
+            tx.record_change(Change::Login(attempt));
+            async { Ok(()) }.boxed()
+        })
+        .await
     }
 
     pub async fn session(&self, token: TokenHash) -> Result<Option<Session>, Error> {

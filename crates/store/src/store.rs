@@ -35,7 +35,7 @@ enum Backend {
 
 impl Store {
     /// Opens the database, creating or upgrading its schema where needed. `listener` is called with every
-    /// change committed through this handle. Opening a SQLite file blocks the calling thread.
+    /// change that is committed, see [`Store::read_barrier`]. Opening a SQLite file blocks the calling thread.
     pub async fn open(
         database: &Database,
         read_connections: usize,
@@ -71,7 +71,7 @@ impl Store {
         }
     }
 
-    /// Whether other nodes write to the same database. The listener is not called for their commits.
+    /// Whether other nodes may write to the same database.
     pub fn is_shared(&self) -> bool {
         matches!(self.backend, Backend::Postgres(_))
     }
@@ -100,6 +100,16 @@ impl Store {
     }
 
     // PostgreSQL's futures are boxed, which keeps SQLite's small.
+
+    /// When this returns, the listener has been called with every change that was committed before the call, on
+    /// any node: what it has not invalidated is up to date.
+    pub async fn read_barrier(&self) -> Result<(), Error> {
+        match &self.backend {
+            // The listener is called before a commit is acknowledged.
+            Backend::Sqlite(_) => Ok(()),
+            Backend::Postgres(postgres) => Box::pin(postgres.read_barrier()).await,
+        }
+    }
 
     /// Runs `work` in a write transaction, which is committed when this returns `Ok`.
     pub(crate) async fn write<T: Send + 'static>(

@@ -15,11 +15,11 @@ use crate::value::{BoundStatement, Value};
 #[derive(Debug)]
 pub(crate) enum Tx<'c> {
     Sqlite(&'c mut SqliteTx),
-    Postgres(&'c mut PostgresTx),
+    Postgres(&'c PostgresTx),
 }
 
 impl Tx<'_> {
-    /// Records a change, which the listener gets when the transaction is committed.
+    /// Records a change, which the listener gets once the transaction is committed.
     pub(crate) fn record_change(&mut self, change: Change) {
         match self {
             Self::Sqlite(tx) => tx.record_change(change),
@@ -99,7 +99,7 @@ impl Tx<'_> {
         &mut self,
         limit: usize,
         query: BoundStatement<'_>,
-        mut read: impl FnMut(&Row<'_, '_>) -> Result<T, Error>,
+        read: impl Fn(&Row<'_, '_>) -> Result<T, Error>,
     ) -> Result<(Vec<T>, bool), Error> {
         match self {
             Self::Sqlite(tx) => tx.page(limit, query, read),

@@ -37,7 +37,7 @@ statements! {
     FIND = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.username_key = $1");
     BY_ID = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.id = $1");
     // `AUTHORS_AT_ONCE` parameters: one statement covers the authors of a default page of the feed.
-    pub AUTHORS = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.id IN
+    AUTHORS = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.id IN
         ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)");
     CREDENTIALS =
         sql!("SELECT ", USER_COLUMN_LIST, ", u.password_hash", FROM_USERS, "WHERE u.username_key = $1");

@@ -1,4 +1,4 @@
-//! The oracle of the crash and cluster tests: workers record what they wrote, and a verifier compares the
+//! The oracle of the crash and cluster tests: workers record what they wrote, and `verify` compares the
 //! service with their records after the fault.
 
 mod expected;
@@ -6,5 +6,5 @@ mod verifier;
 mod worker;
 
 pub use expected::{Expected, PostState};
-pub use verifier::Verifier;
+pub use verifier::verify;
 pub use worker::{UnknownOutcome, Worker, WriteKind, WriteResult};

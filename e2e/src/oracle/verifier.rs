@@ -1,49 +1,28 @@
 //! Compares the service after a fault with what every worker has recorded.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Client, FormData, PASSWORD, eventually, picture};
+use crate::{Client, FormData, PASSWORD, picture};
 
 use super::{Expected, Worker};
 
-/// Checks a service that runs again after a fault.
-pub struct Verifier<'s> {
-    base: &'s str,
-    /// How long a deleted post's images may still be served: not at all on one node, five seconds on several.
-    staleness_window: Duration,
-}
-
-impl<'s> Verifier<'s> {
-    pub fn single_node(base: &'s str) -> Self {
-        Self { base, staleness_window: Duration::ZERO }
-    }
-
-    pub fn cluster(base: &'s str) -> Self {
-        Self { base, staleness_window: Duration::from_secs(5) }
-    }
-
-    /// Asserts that every acknowledged write is visible, and resolves the unacknowledged ones. Returns the
-    /// number of photos that exist.
-    pub fn verify(&self, workers: &mut [Worker]) -> usize {
-        verify(&Client::anonymous(self.base), self, workers)
-    }
-}
-
-fn verify(anonymous: &Client, verifier: &Verifier<'_>, workers: &mut [Worker]) -> usize {
+/// Asserts of a service that runs again after a fault that every acknowledged write is visible, and resolves the
+/// unacknowledged ones. Returns the number of photos that exist.
+pub fn verify(base: &str, workers: &mut [Worker]) -> usize {
+    let anonymous = &Client::anonymous(base);
     for worker in workers.iter_mut() {
-        worker.client = worker.client.with_base(verifier.base);
+        worker.client = worker.client.with_base(base);
         worker.client.get("/me").expect(200);
         resolve_upload(anonymous, worker);
         resolve_joins(anonymous, worker);
-        resolve_sessions(verifier.base, worker);
+        resolve_sessions(base, worker);
         resolve_profile_photo(worker);
     }
     let feed = read_feed(anonymous);
     for worker in workers.iter_mut() {
-        resolve_posts(anonymous, verifier.staleness_window, worker, &feed);
+        resolve_posts(anonymous, worker, &feed);
     }
     let posts: usize = workers.iter().map(|worker| worker.writable_posts().len()).sum();
     assert_eq!(feed.len(), posts, "the feed lists exactly the recorded posts");
@@ -96,12 +75,7 @@ fn resolve_profile_photo(worker: &mut Worker) {
     }
 }
 
-fn resolve_posts(
-    anonymous: &Client,
-    staleness_window: Duration,
-    worker: &mut Worker,
-    feed: &BTreeMap<i64, Value>,
-) {
+fn resolve_posts(anonymous: &Client, worker: &mut Worker, feed: &BTreeMap<i64, Value>) {
     for (id, state) in &mut worker.posts {
         let (path, image) = (format!("/posts/{id}"), format!("/photos/{}/16x16", state.photo));
         let listed = feed.get(id);
@@ -121,9 +95,7 @@ fn resolve_posts(
             }
             None => {
                 anonymous.get(&path).expect_error(404);
-                eventually(&format!("the photo of post {id} is deleted"), staleness_window, || {
-                    Some(anonymous.get(&image)).filter(|response| response.status == 404)
-                });
+                anonymous.get(&image).expect_error(404);
             }
         }
     }

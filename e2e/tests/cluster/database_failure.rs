@@ -1,7 +1,7 @@
 //! Database outages and failover under load. No node is restarted.
 
 use e2e::cluster::{Balancer, Bucket, Postgres, PostgresPair};
-use e2e::oracle::Verifier;
+use e2e::oracle::verify;
 
 use crate::fixture::{Fixture, addresses};
 use crate::load::{start_workers, under_load};
@@ -38,7 +38,7 @@ fn no_acknowledged_write_is_lost_when_postgresql_restarts_or_crashes() {
         monitor.wait_for_writes(80);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
-        Verifier::cluster(base).verify(&mut workers);
+        verify(base, &mut workers);
     }
 }
 
@@ -57,7 +57,7 @@ fn no_acknowledged_write_is_lost_when_a_standby_is_promoted() {
         monitor.wait_for_writes(150);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
-        Verifier::cluster(base).verify(&mut workers);
+        verify(base, &mut workers);
     }
 }
 
@@ -83,6 +83,6 @@ fn writes_are_rejected_while_the_synchronous_standby_is_down_and_succeed_afterwa
         monitor.wait_for_writes(40);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
-        Verifier::cluster(base).verify(&mut workers);
+        verify(base, &mut workers);
     }
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use e2e::cluster::{Bucket, NetworkCondition, Postgres, Proxy};
-use e2e::oracle::Verifier;
+use e2e::oracle::verify;
 use e2e::{FormData, Response, Service, eventually, picture};
 
 use crate::fixture::Fixture;
@@ -60,7 +60,7 @@ fn no_acknowledged_write_is_lost_when_the_network_to_postgresql_fails() {
         });
     }
     for base in [node.base(), other.base()] {
-        Verifier::cluster(base).verify(&mut workers);
+        verify(base, &mut workers);
     }
 }
 
@@ -105,7 +105,7 @@ fn no_acknowledged_upload_is_lost_when_the_network_to_the_photo_store_fails() {
         });
     }
     for base in [node.base(), other.base()] {
-        Verifier::cluster(base).verify(&mut workers);
+        verify(base, &mut workers);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A node crashes under load.
 
 use e2e::cluster::{Balancer, Bucket, Postgres};
-use e2e::oracle::Verifier;
+use e2e::oracle::verify;
 
 use crate::fixture::{Fixture, addresses};
 use crate::load::{start_workers, under_load};
@@ -19,11 +19,11 @@ fn no_acknowledged_write_is_lost_when_one_of_three_nodes_is_killed() {
         nodes.pop().unwrap().kill();
         monitor.wait_for_writes(300);
     });
-    Verifier::cluster(balancer.base()).verify(&mut workers);
+    verify(balancer.base(), &mut workers);
 
     // The restarted node sees the writes of the others, and finishes or rolls back its own.
     nodes.push(fixture.node("node2"));
     for node in &nodes {
-        Verifier::cluster(node.base()).verify(&mut workers);
+        verify(node.base(), &mut workers);
     }
 }

@@ -1,7 +1,7 @@
 //! A machine of the photo store crashes under load.
 
 use e2e::cluster::{Balancer, Postgres, SeaweedCluster};
-use e2e::oracle::Verifier;
+use e2e::oracle::verify;
 
 use crate::fixture::{Fixture, addresses};
 use crate::load::{start_workers, under_upload_load};
@@ -23,7 +23,7 @@ fn no_acknowledged_upload_is_lost_when_the_leader_of_three_photo_stores_is_kille
         stores.kill(leader);
         monitor.wait_for_writes(40);
     });
-    Verifier::cluster(balancer.base()).verify(&mut workers);
+    verify(balancer.base(), &mut workers);
 
     under_upload_load("the restart of that photo store", &mut workers, |monitor| {
         monitor.wait_for_writes(20);
@@ -31,6 +31,6 @@ fn no_acknowledged_upload_is_lost_when_the_leader_of_three_photo_stores_is_kille
         monitor.wait_for_writes(20);
     });
     for base in [balancer.base(), nodes[0].base(), nodes[1].base()] {
-        Verifier::cluster(base).verify(&mut workers);
+        verify(base, &mut workers);
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use e2e::oracle::{UnknownOutcome, Verifier, Worker};
+use e2e::oracle::{UnknownOutcome, Worker, verify};
 use e2e::{Service, eventually};
 
 /// Enough to queue behind each other; few, because each join costs a password hash.
@@ -32,11 +32,11 @@ fn acknowledged_writes_survive_kill_9() {
     let mut acknowledged = 0;
     for round in 1..=rounds {
         let service = restart(dir.path(), &format!("round {round}"));
-        Verifier::single_node(service.base()).verify(&mut workers);
+        verify(service.base(), &mut workers);
         acknowledged += write_until_killed(service, &mut workers, rng.usize(..80));
     }
     let service = restart(dir.path(), "the end");
-    let photos = Verifier::single_node(service.base()).verify(&mut workers);
+    let photos = verify(service.base(), &mut workers);
     println!("{acknowledged} acknowledged writes, {photos} photos exist");
     assert!(acknowledged > rounds, "too few acknowledged writes: {acknowledged}");
     assert_no_orphans(dir.path(), photos);

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use e2e::faults::{Faults, FileCall, FileOperation, Rule, Trace};
-use e2e::oracle::{UnknownOutcome, Verifier, Worker};
+use e2e::oracle::{UnknownOutcome, Worker, verify};
 use e2e::{Response, Service, eventually, program};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ impl Fixture {
     /// photos.
     pub(crate) fn verify(&mut self) -> usize {
         let base = self.service().base().to_owned();
-        Verifier::single_node(&base).verify(&mut self.workers)
+        verify(&base, &mut self.workers)
     }
 
     /// The number of files that no photo needs: of failed uploads and deletes, until maintenance removes
@@ -110,7 +110,7 @@ impl Fixture {
         let Self { faults, service, mut workers, .. } = self;
         drop(service);
         let service = Service::start_in(&faults.data_dir(), &[]);
-        let photos = Verifier::single_node(service.base()).verify(&mut workers);
+        let photos = verify(service.base(), &mut workers);
         eventually("unfinished uploads and deletes are cleaned up", TIMEOUT, || {
             (originals(&service) == photos && service.files("tmp").is_empty()).then_some(())
         });

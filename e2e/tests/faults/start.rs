@@ -5,7 +5,7 @@ use std::fs;
 
 use e2e::Service;
 use e2e::faults::{Action, Faults, FileCall, FileOperation, Rule};
-use e2e::oracle::{Verifier, Worker};
+use e2e::oracle::{Worker, verify};
 use rustix::io::Errno;
 
 use FileOperation::{Create, MakeFolder, Open, Read, Remove, Rename, Sync, Truncate, Write};
@@ -36,7 +36,7 @@ fn a_start_that_fails_says_why_and_loses_nothing() {
     service.kill();
     inject_everywhere(&faults, |started| {
         let service = started.unwrap_or_else(|| faults.start(&[]));
-        Verifier::single_node(service.base()).verify(&mut workers);
+        verify(service.base(), &mut workers);
         // Leaves something in the log for the next start.
         workers[0].upload().unwrap();
         service.kill();

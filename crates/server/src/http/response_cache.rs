@@ -1,8 +1,8 @@
 //! The response cache: encoded first pages of the feed, and encoded posts.
 //!
 //! Entries are encoded with `is_liked` false; each request patches in the likes of its caller. The app
-//! publishes the changes of every commit before the commit is acknowledged, and they invalidate entries here,
-//! so no entry is older than the last acknowledged write.
+//! publishes every change, and changes invalidate entries here, so that no entry is older than the last
+//! acknowledged write.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use super::post_json::PostJson;
 pub(crate) struct ResponseCache {
     pub(crate) posts: InvalidatingCache<PostId, Arc<PostJson>>,
     pub(crate) first_pages: InvalidatingCache<FirstPageKey, Arc<PostJson>>,
-    is_enabled: bool,
 }
 
 /// The parts of a request that the bytes of a first page depend on.
@@ -30,36 +29,22 @@ const POSTS_BYTES: u64 = 64 << 20;
 const FIRST_PAGES_BYTES: u64 = 4 << 20;
 
 impl ResponseCache {
-    /// A cache that `app` invalidates. It is disabled where other nodes write to the same database, since
-    /// their writes do not invalidate it.
+    /// A cache that `app` invalidates.
     pub(crate) fn new(app: &App) -> Arc<Self> {
-        let cache = Arc::new(if app.has_exact_caches() { Self::enabled() } else { Self::disabled() });
+        let cache = Arc::new(Self::empty());
         let subscriber = cache.clone();
         app.subscribe(move |changes| subscriber.invalidate(changes));
         cache
     }
 
-    fn enabled() -> Self {
+    fn empty() -> Self {
         Self {
             posts: InvalidatingCache::new("posts", POSTS_BYTES, |json| json.len()),
             // One shard: a change of any post may invalidate all of them.
             first_pages: InvalidatingCache::with_shards("first_pages", 1, FIRST_PAGES_BYTES, |json| {
                 json.len()
             }),
-            is_enabled: true,
         }
-    }
-
-    fn disabled() -> Self {
-        Self {
-            posts: InvalidatingCache::disabled("posts"),
-            first_pages: InvalidatingCache::disabled("first_pages"),
-            is_enabled: false,
-        }
-    }
-
-    pub(crate) fn is_enabled(&self) -> bool {
-        self.is_enabled
     }
 
     fn invalidate(&self, changes: &[Change]) {
@@ -77,12 +62,12 @@ impl ResponseCache {
                     self.posts.invalidate(post);
                     newest_liked = newest_liked.max(Some(*post));
                 }
-                Change::User(_) => {
-                    // The cache has no index of posts by user.
+                // The cache has no index of posts by user.
+                Change::User(_) | Change::Everything => {
                     self.posts.invalidate_all();
                     all_pages = true;
                 }
-                Change::Session(_) | Change::Photo(_) => {}
+                Change::Session(_) | Change::Photo(_) | Change::Login(_) => {}
             }
         }
         if all_pages {
@@ -134,8 +119,9 @@ mod tests {
             (vec![Change::Post(PostId(1))], [false, false, false, true]),
             (vec![like(20), Change::Post(PostId(101))], [false, false, false, true]),
             (vec![Change::User(user)], [false, false, false, false]),
+            (vec![Change::Everything], [false, false, false, false]),
         ] {
-            let cache = ResponseCache::enabled();
+            let cache = ResponseCache::empty();
             fill(&cache).await;
             cache.invalidate(&changes);
             let [three, five, none] = ["3", "5", "9"].map(|limit| cache.first_pages.get(&first_page(limit)));

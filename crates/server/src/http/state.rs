@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(super) clock: Clock,
     pub(super) addresses: Addresses,
     pub(super) session_cookie: SessionCookie,
-    pub(super) rate_limits: RateLimits,
+    pub(super) rate_limits: Arc<RateLimits>,
     pub(super) request_ids: RequestIds,
     pub(super) metrics: Arc<Metrics>,
     pub(super) response_budget: ResponseBudget,
@@ -70,13 +70,16 @@ impl Http {
             total_timeout: config.body_timeout,
         };
         let responses = ResponseCache::new(&app);
+        let rate_limits = Arc::new(RateLimits::new(config));
+        let (subscriber, subscriber_clock) = (rate_limits.clone(), clock.clone());
+        app.subscribe(move |changes| subscriber.apply(changes, &subscriber_clock));
         Self(Arc::new(Shared {
             responses,
             app,
             clock,
             addresses: Addresses::new(config),
             session_cookie: SessionCookie::new(config),
-            rate_limits: RateLimits::new(config),
+            rate_limits,
             request_ids: RequestIds::new(),
             metrics,
             response_budget: ResponseBudget::new(),

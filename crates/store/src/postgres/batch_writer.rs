@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -16,7 +17,6 @@ use tokio::time::{Instant, timeout};
 use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
 use super::job::Job;
 use super::tx::{CommitOutcome, LockMode, PostgresTx};
-use crate::changes::ChangeListener;
 use crate::error::Error;
 use crate::lock_key::LockKey;
 
@@ -27,10 +27,10 @@ const MAX_BATCH: usize = 256;
 const MAX_ATTEMPTS: usize = 4;
 
 /// For retrying the writes of a batch one by one; those that remain then fail as busy.
-const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
+const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// For one write. Longer than the statement timeout, so that normally the server cancels it first.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct BatchWriter {
     reconnector: Reconnector,
@@ -39,13 +39,12 @@ pub(super) struct BatchWriter {
     /// No batch starts until it is answered: a new connection for each would exhaust the server's
     /// connections.
     unresolved_commit: Option<JoinHandle<()>>,
-    listener: Arc<ChangeListener>,
 }
 
 impl BatchWriter {
-    pub(super) fn new(connector: Arc<Connector>, listener: Arc<ChangeListener>) -> Self {
+    pub(super) fn new(connector: Arc<Connector>) -> Self {
         let reconnector = Reconnector::new(connector, RECONNECT_TIMEOUT);
-        Self { reconnector, tx: None, unresolved_commit: None, listener }
+        Self { reconnector, tx: None, unresolved_commit: None }
     }
 
     pub(super) async fn run(mut self, mut queue: Receiver<Job>) {
@@ -69,11 +68,12 @@ impl BatchWriter {
             let error = Error::Unavailable("the server has not answered an earlier commit".into());
             return complete(batch, &Err(error));
         }
-        let mut outcome = self.attempt(&mut batch).await;
+        let began = Instant::now();
+        let mut outcome = self.attempt(&mut batch, began).await;
         // COMMIT was not sent, so the batch can be retried on a new connection.
         if let CommitOutcome::RolledBack(Error::Unavailable(cause)) = &outcome {
             tracing::warn!(%cause, writes = batch.len(), "write batch failed before commit; retried");
-            outcome = self.attempt(&mut batch).await;
+            outcome = self.attempt(&mut batch, began).await;
         }
         match outcome {
             CommitOutcome::Committed => complete(batch, &Ok(())),
@@ -121,9 +121,9 @@ impl BatchWriter {
     }
 
     async fn attempt_with_retries(&mut self, job: &mut Job) -> Result<(), Error> {
-        let mut attempt = 1;
+        let (mut attempt, began) = (1, Instant::now());
         loop {
-            match self.attempt(std::slice::from_mut(job)).await {
+            match self.attempt(std::slice::from_mut(job), began).await {
                 CommitOutcome::Committed => return Ok(()),
                 CommitOutcome::RolledBack(Error::Conflict(_) | Error::Unavailable(_))
                     if attempt < MAX_ATTEMPTS =>
@@ -135,17 +135,17 @@ impl BatchWriter {
         }
     }
 
-    /// Runs and commits all writes in one transaction; replies are sent by the caller.
-    async fn attempt(&mut self, batch: &mut [Job]) -> CommitOutcome {
-        let mut tx = match self.tx.take() {
+    /// Runs and commits all writes in one transaction; replies are sent by the caller. `began` is the time of the
+    /// first attempt, so that a second one does not wait for a server again.
+    async fn attempt(&mut self, batch: &mut [Job], began: Instant) -> CommitOutcome {
+        let tx = match self.tx.take() {
             Some(tx) if !tx.is_closed() => tx,
-            _ => match self.reconnector.connect(Instant::now()).await {
+            _ => match self.reconnector.connect(began).await {
                 Ok(tx) => tx,
                 Err(error) => return CommitOutcome::RolledBack(error),
             },
         };
-        if let Err(error) = run(&mut tx, batch).await {
-            drop(tx.take_changes());
+        if let Err(error) = run(&tx, batch).await {
             // Dropping a connection that cannot roll back makes the server roll back.
             if !matches!(error, Error::Unavailable(_)) && tx.rollback().await {
                 self.tx = Some(tx);
@@ -153,11 +153,6 @@ impl BatchWriter {
             return CommitOutcome::RolledBack(error);
         }
         let outcome = tx.commit().await;
-        let changes = tx.take_changes();
-        // Also after an unanswered commit, which may have succeeded: a needless invalidation costs one read.
-        if !matches!(outcome, CommitOutcome::RolledBack(_)) && !changes.is_empty() {
-            (self.listener)(&changes);
-        }
         let is_reusable = match outcome {
             CommitOutcome::Committed => true,
             CommitOutcome::RolledBack(_) => tx.rollback().await,
@@ -173,7 +168,7 @@ impl BatchWriter {
 }
 
 /// Begins the transaction, takes the locks and runs all writes; does not commit.
-async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
+async fn run(tx: &PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
     let timed_out = |_| Error::Unavailable("the server did not answer a write in time".into());
     timeout(WRITE_TIMEOUT, tx.begin()).await.map_err(timed_out)??;
     let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
@@ -181,10 +176,16 @@ async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
     let has_likes = batch.iter().any(|job| job.lock_key().is_like());
     let mode = if has_likes { LockMode::Shared } else { LockMode::Exclusive };
     timeout(WRITE_TIMEOUT, tx.lock_posts(&posts, mode)).await.map_err(timed_out)??;
-    for job in batch {
-        timeout(WRITE_TIMEOUT, job.run(tx)).await.map_err(timed_out)??;
+    if has_likes {
+        // A like depends on no other write of its batch, so all are sent in one round trip.
+        let likes = try_join_all(batch.iter_mut().map(|job| job.run(tx)));
+        timeout(WRITE_TIMEOUT, likes).await.map_err(timed_out)??;
+    } else {
+        for job in batch {
+            timeout(WRITE_TIMEOUT, job.run(tx)).await.map_err(timed_out)??;
+        }
     }
-    timeout(WRITE_TIMEOUT, tx.flush_deltas()).await.map_err(timed_out)?
+    timeout(WRITE_TIMEOUT, tx.flush()).await.map_err(timed_out)?
 }
 
 fn complete(batch: Vec<Job>, committed: &Result<(), Error>) {

@@ -20,10 +20,10 @@ use super::url::{DatabaseUrl, Server};
 use crate::error::{Error, OpenError};
 
 /// For one statement of a short read or a write. The slowest, a sweep of expired rows, takes a second.
-pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// For one server: to resolve its name, connect, authenticate and apply `SETTINGS`.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A restart of the server or a failover usually takes less than this: requests wait that long instead of
 /// failing.
@@ -40,8 +40,8 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 /// * No parallel workers and no JIT: with a `LIMIT` parameter the planner expects a tenth of the table and
 ///   would use them for a page of posts, which takes 30 ms instead of 1 ms.
 /// * `synchronous_commit = off` would lose acknowledged writes.
-const SETTINGS: &str = "SET lock_timeout = '5s';
-    SET idle_in_transaction_session_timeout = '10s';
+const SETTINGS: &str = "SET lock_timeout = '3s';
+    SET idle_in_transaction_session_timeout = '5s';
     SET max_parallel_workers_per_gather = 0;
     SET jit = off;
     SET default_transaction_isolation = 'read committed';

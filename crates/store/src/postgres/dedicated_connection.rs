@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::connector::Connector;
 use super::tx::{CommitOutcome, PostgresTx};
+use crate::changes::Change;
 use crate::error::Error;
 use crate::work::{ErasedWork, run_on_postgres};
 
@@ -23,13 +24,16 @@ impl DedicatedConnector {
 
     /// All statements of `work` see one snapshot.
     pub(super) async fn snapshot(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
-        let mut tx = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        run_on_postgres(&mut tx, work).await
+        let tx = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        run_on_postgres(&tx, work).await
     }
 
     pub(super) async fn write(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
-        let mut tx = self.begin("BEGIN").await?;
-        run_on_postgres(&mut tx, work).await?;
+        let tx = self.begin("BEGIN").await?;
+        run_on_postgres(&tx, work).await?;
+        // An import changes more than is worth listing.
+        tx.record_change(Change::Everything);
+        tx.flush().await?;
         match tx.commit().await {
             CommitOutcome::Committed => Ok(()),
             CommitOutcome::RolledBack(error) | CommitOutcome::Unknown(error) => Err(error),

@@ -15,7 +15,7 @@ use tokio_postgres::config::Host;
 const DEFAULT_PORT: u16 = 5432;
 
 /// A connection to a server that no longer responds is closed after about this time.
-const KEEPALIVE: Duration = Duration::from_secs(20);
+const KEEPALIVE: Duration = Duration::from_secs(8);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Endpoint {

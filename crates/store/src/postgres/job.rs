@@ -28,7 +28,7 @@ impl Job {
     }
 
     /// Runs the write in the open transaction.
-    pub(super) async fn run(&mut self, tx: &mut PostgresTx) -> Result<(), Error> {
+    pub(super) async fn run(&mut self, tx: &PostgresTx) -> Result<(), Error> {
         run_on_postgres(tx, &mut *self.work).await
     }
 

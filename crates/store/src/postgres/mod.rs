@@ -1,7 +1,7 @@
 //! The PostgreSQL backend: several nodes write concurrently, and each may lose its connections at any moment.
 //!
 //! `batch_writer.rs` decides which writes are retried after a lost connection; `connector.rs` has the
-//! timeouts. Nothing is cached here, so every read sees all writes that any node acknowledged before it.
+//! timeouts; `read_barrier.rs` keeps the caches above exact.
 
 mod authentication;
 mod batch_writer;
@@ -14,10 +14,12 @@ mod endpoint;
 mod error;
 mod job;
 mod pool;
+mod read_barrier;
 mod replica;
 mod replication_lag;
 pub(crate) mod row;
 pub(crate) mod schema;
+mod snapshot;
 mod ssl_mode;
 #[cfg(test)]
 pub(crate) mod test_database;
@@ -41,6 +43,7 @@ use crate::work::ErasedWork;
 use connector::{Connector, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT, ServerRole};
 use dedicated_connection::DedicatedConnector;
 use pool::{Pool, PoolLimits};
+use read_barrier::ReadBarrier;
 use replica::Replica;
 use writer::Writer;
 
@@ -65,6 +68,8 @@ pub(crate) struct Postgres {
     /// Absent when the database was opened read-only.
     writer: Option<Writer>,
     readers: Arc<Pool>,
+    /// Absent when the database was opened read-only.
+    barrier: Option<Arc<ReadBarrier>>,
     /// For long reads, so that they delay only each other.
     long_readers: Arc<Pool>,
     replica: Option<Replica>,
@@ -86,22 +91,27 @@ impl Postgres {
             max_queued: usize::MAX,
             queue_timeout: RECONNECT_TIMEOUT,
             reconnect_timeout: RECONNECT_TIMEOUT,
-            read_timeout: 2 * STATEMENT_TIMEOUT,
+            read_timeout: STATEMENT_TIMEOUT + Duration::from_secs(1),
         };
         let connector = Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?;
         // Reads use the primary too: a standby may lag.
         let readers = Arc::new(Pool::new(connector.clone(), limits));
+        let barrier = Arc::new(ReadBarrier::start(connector.clone(), readers.clone(), listener));
+        // From now on the listener gets every change.
+        let first = barrier.wait().await;
+        first
+            .map_err(|error| OpenError::Server { database: primary.to_string(), cause: error.to_string() })?;
         let replica = match replica {
             Some(url) => {
                 let connector = Connector::new(url, ServerRole::Any, STATEMENT_TIMEOUT)?;
                 // Reads fall back to the primary, so none waits for an unreachable replica.
                 let pool = Pool::new(connector, PoolLimits { reconnect_timeout: Duration::ZERO, ..limits });
-                Some(Replica::new(pool, readers.clone()))
+                Some(Replica::new(pool, readers.clone(), barrier.clone()))
             }
             None => None,
         };
-        let writer = Some(Writer::start(&connector, listener));
-        Self::with(primary, writer, readers, replica)
+        let writer = Some(Writer::start(&connector));
+        Ok(Self { writer, replica, barrier: Some(barrier), ..Self::with(primary, readers)? })
     }
 
     /// Reads from the primary, because a standby may lag.
@@ -114,23 +124,20 @@ impl Postgres {
             queue_timeout: LONG_READS.read_timeout,
             ..LONG_READS
         };
-        Self::with(primary, None, Arc::new(Pool::new(connector, limits)), None)
+        Self::with(primary, Arc::new(Pool::new(connector, limits)))
     }
 
-    fn with(
-        primary: &DatabaseUrl,
-        writer: Option<Writer>,
-        readers: Arc<Pool>,
-        replica: Option<Replica>,
-    ) -> Result<Self, OpenError> {
+    /// Without a writer, a read barrier and a replica.
+    fn with(primary: &DatabaseUrl, readers: Arc<Pool>) -> Result<Self, OpenError> {
         let long = Connector::new(primary, ServerRole::Primary, LONG_STATEMENT_TIMEOUT)?;
         let dedicated =
             Connector::new(primary, ServerRole::Primary, dedicated_connection::STATEMENT_TIMEOUT)?;
         Ok(Self {
-            writer,
+            writer: None,
             readers,
+            barrier: None,
             long_readers: Arc::new(Pool::new(long, LONG_READS)),
-            replica,
+            replica: None,
             dedicated: DedicatedConnector::new(dedicated),
         })
     }
@@ -141,6 +148,14 @@ impl Postgres {
 
     pub(crate) fn rejected_writes(&self) -> u64 {
         self.writer.as_ref().map_or(0, Writer::rejected)
+    }
+
+    /// When this returns, the listener has been called with every change that any node committed before.
+    pub(crate) async fn read_barrier(&self) -> Result<(), Error> {
+        match &self.barrier {
+            Some(barrier) => barrier.wait().await.map(drop),
+            None => Ok(()),
+        }
     }
 
     pub(crate) async fn write(&self, lock_key: LockKey, work: Box<dyn ErasedWork>) -> Result<(), Error> {

@@ -1,8 +1,8 @@
 //! Reads from a standby that see every acknowledged write of every node.
 //!
-//! Before each read the primary returns its flush LSN (log sequence number), which is cheap, and the read
-//! runs on the standby only if that has replayed the WAL up to there. If it has not within a few
-//! milliseconds, or is unreachable, the read runs on the primary.
+//! Before each read the read barrier returns the primary's timeline and flush LSN (log sequence number), and
+//! the read runs on the standby only if that has replayed the WAL of this timeline up to there. If it has not
+//! within a few milliseconds, or is unreachable, the read runs on the primary.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep};
 
 use super::pool::Pool;
-use super::replication_lag::{FLUSH_LSN, REPLAY_LSN};
+use super::read_barrier::{Position, ReadBarrier};
+use super::replication_lag::REPLAY_LSN_AND_TIMELINE;
 use crate::error::Error;
 use crate::tx::Tx;
-use crate::work::{ErasedWork, erase_retryable};
+use crate::work::ErasedWork;
 
 /// How often a read checks the standby's replay position before it falls back to the primary: a nearby
 /// standby lags by 1 to 2 ms.
@@ -29,21 +30,21 @@ const COOLDOWN: Duration = Duration::from_secs(5);
 pub(super) struct Replica {
     pool: Pool,
     primary: Arc<Pool>,
+    barrier: Arc<ReadBarrier>,
     unused_until: Mutex<Option<Instant>>,
 }
 
 impl Replica {
-    pub(super) fn new(pool: Pool, primary: Arc<Pool>) -> Self {
-        Self { pool, primary, unused_until: Mutex::default() }
+    pub(super) fn new(pool: Pool, primary: Arc<Pool>, barrier: Arc<ReadBarrier>) -> Self {
+        Self { pool, primary, barrier, unused_until: Mutex::default() }
     }
 
     pub(super) async fn run(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
         if self.is_cooling_down() {
             return self.primary.run(work).await;
         }
-        let (mut query, flush_lsn) = erase_retryable(|tx| select_lsn(tx, FLUSH_LSN).boxed());
-        self.primary.run(&mut *query).await?;
-        let mut guarded = ReplayGuardedWork { flush_lsn: flush_lsn.take()?, work, has_run: false };
+        let position = self.barrier.wait().await?;
+        let mut guarded = ReplayGuardedWork { position, work, has_run: false };
         let outcome = self.pool.run(&mut guarded).await;
         let ReplayGuardedWork { work, has_run, .. } = guarded;
         match outcome {
@@ -67,9 +68,9 @@ impl Replica {
     }
 }
 
-/// Runs the work only if the standby has replayed the WAL up to `flush_lsn`.
+/// Runs the work only if the standby has replayed the WAL up to `position`.
 struct ReplayGuardedWork<'w> {
-    flush_lsn: i64,
+    position: Position,
     work: &'w mut dyn ErasedWork,
     has_run: bool,
 }
@@ -77,26 +78,26 @@ struct ReplayGuardedWork<'w> {
 impl ErasedWork for ReplayGuardedWork<'_> {
     fn run<'t>(&'t mut self, tx: &'t mut Tx<'t>) -> BoxFuture<'t, Result<(), Error>> {
         async move {
-            self.has_run = has_replayed(tx, self.flush_lsn).await?;
+            self.has_run = has_replayed(tx, self.position).await?;
             if self.has_run { self.work.run(tx).await } else { Ok(()) }
         }
         .boxed()
     }
 }
 
-async fn has_replayed(tx: &mut Tx<'_>, flush_lsn: i64) -> Result<bool, Error> {
+async fn has_replayed(tx: &mut Tx<'_>, position: Position) -> Result<bool, Error> {
     for _ in 0..REPLAY_CHECKS {
-        match select_lsn(tx, REPLAY_LSN).await? {
-            replayed if replayed >= flush_lsn => return Ok(true),
-            // Not a standby.
-            replayed if replayed < 0 => return Ok(false),
-            _ => sleep(CHECK_INTERVAL).await,
+        let row = tx.first(REPLAY_LSN_AND_TIMELINE, &[], |row| Ok((row.int(0)?, row.int(1)?))).await?;
+        let Some((replayed, timeline)) = row else { return Ok(false) };
+        // The standby of an earlier primary may be at a larger LSN without any newer commit.
+        if replayed >= position.flush_lsn && timeline == position.timeline {
+            return Ok(true);
         }
+        // Not a standby.
+        if replayed < 0 {
+            return Ok(false);
+        }
+        sleep(CHECK_INTERVAL).await;
     }
     Ok(false)
-}
-
-async fn select_lsn(tx: &mut Tx<'_>, sql: &'static str) -> Result<i64, Error> {
-    let lsn = tx.first(sql, &[], |row| row.int(0)).await?;
-    lsn.ok_or_else(|| Error::Corrupt("the query for an LSN returned no row".into()))
 }

@@ -11,7 +11,7 @@ use crate::error::OpenError;
 
 /// The primary's flush LSN; every acknowledged write is before it. It is selected as a number, because the
 /// client has no type for `pg_lsn`.
-pub(super) const FLUSH_LSN: &str = "SELECT CAST(pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS BIGINT)";
+const FLUSH_LSN: &str = "SELECT CAST(pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS BIGINT)";
 
 /// The replay LSN of a standby; -1 on any other server, because a promoted standby may lack commits of the
 /// old primary.
@@ -25,7 +25,8 @@ macro_rules! replay_lsn {
     };
 }
 
-pub(super) const REPLAY_LSN: &str = replay_lsn!();
+/// Also selects the timeline that the read barrier has written on the primary.
+pub(super) const REPLAY_LSN_AND_TIMELINE: &str = replay_lsn!(", timeline FROM change_log");
 
 /// Also selects the age of the last replayed commit in seconds, which is the lag in time only while newer
 /// commits exist.

@@ -21,7 +21,7 @@ pub(crate) async fn create() -> DatabaseUrl {
     drop(client);
     task.await.unwrap().unwrap();
     let separator = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{separator}options=-csearch_path%3D{name}").parse().unwrap()
+    format!("{url}{separator}options=-csearch_path%3D{name}&application_name={name}").parse().unwrap()
 }
 
 /// Connects to the database directly, without a store.

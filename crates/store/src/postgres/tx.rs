@@ -3,39 +3,46 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
 use model::{Timestamp, error_chain};
+use parking_lot::Mutex;
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::error::confirms_rollback;
 use super::row;
-use crate::changes::Change;
+use crate::changes::{Change, encode};
 use crate::error::Error;
 use crate::value::{BoundStatement, Value};
 
 /// For the response to COMMIT. It waits for the server's disk and for a synchronous standby, without a limit
 /// on the server's side.
-const COMMIT_TIMEOUT: Duration = Duration::from_secs(15);
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// For a rollback, which waits for nothing on the server.
-const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(5);
+const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The id of the transaction is the column's default.
+const INSERT_CHANGES: &str = "INSERT INTO changes (encoded) VALUES ($1)";
 
 pub(crate) struct PostgresTx {
     client: Client,
     /// The task that drives the connection; aborted when this is dropped.
     connection_task: AbortHandle,
-    prepared: HashMap<&'static str, Statement>,
+    /// Locked while a statement is prepared, so that concurrent jobs prepare it once.
+    prepared: AsyncMutex<HashMap<&'static str, Statement>>,
     /// A statement of the transaction failed, so the server rejects all further ones.
-    failed: bool,
-    /// The sums of `Tx::add` by statement and row, executed right before the commit.
-    deltas: BTreeMap<(&'static str, i64), i64>,
-    /// The changes of the open transaction, for the listener.
-    changes: Vec<Change>,
+    failed: AtomicBool,
+    /// The sums of `Tx::add` by statement and row, written right before the commit.
+    deltas: Mutex<BTreeMap<(&'static str, i64), i64>>,
+    /// The changes of the open transaction, written right before the commit.
+    changes: Mutex<Vec<Change>>,
 }
 
 #[derive(Debug)]
@@ -76,10 +83,10 @@ impl PostgresTx {
         Self {
             client,
             connection_task,
-            prepared: HashMap::new(),
-            failed: false,
-            deltas: BTreeMap::new(),
-            changes: Vec::new(),
+            prepared: AsyncMutex::default(),
+            failed: AtomicBool::new(false),
+            deltas: Mutex::default(),
+            changes: Mutex::default(),
         }
     }
 
@@ -92,16 +99,17 @@ impl PostgresTx {
     }
 
     /// Not pipelined with the first statement, which would be committed by itself if BEGIN failed.
-    pub(super) async fn begin(&mut self) -> Result<(), Error> {
-        self.failed = false;
-        self.deltas.clear();
+    pub(super) async fn begin(&self) -> Result<(), Error> {
+        self.failed.store(false, Ordering::Relaxed);
+        self.deltas.lock().clear();
+        self.changes.lock().clear();
         let begun = self.client.batch_execute("BEGIN").await;
         self.track_error(begun)
     }
 
     /// Takes the advisory locks of these posts until the end of the transaction. Row locks are not fair:
     /// concurrent likes of a post could starve a delete of it.
-    pub(super) async fn lock_posts(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
+    pub(super) async fn lock_posts(&self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
         if posts.is_empty() {
             return Ok(());
         }
@@ -110,24 +118,29 @@ impl PostgresTx {
         self.track_error(locked).map(drop)
     }
 
-    /// Executes the recorded deltas in one round trip, in the same order on every node.
-    pub(super) async fn flush_deltas(&mut self) -> Result<(), Error> {
-        let mut updates = Vec::new();
-        for ((sql, row), delta) in std::mem::take(&mut self.deltas) {
+    /// Writes the recorded deltas, in the same order on every node, and the changes; all in one round trip.
+    pub(super) async fn flush(&self) -> Result<(), Error> {
+        let changes = encode(&std::mem::take(&mut *self.changes.lock()));
+        let mut statements = Vec::new();
+        let deltas = std::mem::take(&mut *self.deltas.lock());
+        for ((sql, row), delta) in deltas {
             if delta != 0 {
-                updates.push((self.prepare(sql).await?, [Value::Int(delta), Value::Int(row)]));
+                statements.push((self.prepare(sql).await?, vec![Value::Int(delta), Value::Int(row)]));
             }
         }
-        let sent = updates
+        if !changes.is_empty() {
+            statements.push((self.prepare(INSERT_CHANGES).await?, vec![Value::Bytes(&changes)]));
+        }
+        let sent = statements
             .iter()
             .map(|(statement, values)| self.client.execute_raw(statement, values.iter().copied()));
-        let updated: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
-        self.track_error(updated).map(drop)
+        let written: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
+        self.track_error(written).map(drop)
     }
 
-    pub(super) async fn commit(&mut self) -> CommitOutcome {
+    pub(super) async fn commit(&self) -> CommitOutcome {
         // The server would answer COMMIT with ROLLBACK, which the client reports as success.
-        if self.failed {
+        if self.failed.load(Ordering::Relaxed) {
             return CommitOutcome::RolledBack(Error::Database("commit after a failed statement".into()));
         }
         match timeout(COMMIT_TIMEOUT, self.client.batch_execute("COMMIT")).await {
@@ -141,33 +154,29 @@ impl PostgresTx {
     }
 
     /// Waits without a limit for the response to an unanswered commit.
-    pub(super) async fn await_commit(&mut self) {
+    pub(super) async fn await_commit(&self) {
         // The server answers this after the commit. Its outcome is not used: the callers were answered
         // already.
         drop(self.client.simple_query("").await);
     }
 
     /// Returns whether the connection can be used again. If not, it must be dropped, which rolls back too.
-    pub(super) async fn rollback(&mut self) -> bool {
+    pub(super) async fn rollback(&self) -> bool {
         matches!(timeout(ROLLBACK_TIMEOUT, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
-    }
-
-    pub(super) fn take_changes(&mut self) -> Vec<Change> {
-        std::mem::take(&mut self.changes)
     }
 }
 
-/// Queries; each statement is prepared once.
+/// Queries; each statement is prepared once. Concurrent ones are pipelined.
 impl PostgresTx {
-    pub(crate) fn record_change(&mut self, change: Change) {
-        self.changes.push(change);
+    pub(crate) fn record_change(&self, change: Change) {
+        self.changes.lock().push(change);
     }
 
-    pub(crate) fn record_delta(&mut self, sql: &'static str, delta: i64, row: i64) {
-        *self.deltas.entry((sql, row)).or_default() += delta;
+    pub(crate) fn record_delta(&self, sql: &'static str, delta: i64, row: i64) {
+        *self.deltas.lock().entry((sql, row)).or_default() += delta;
     }
 
-    pub(crate) async fn execute(&mut self, (sql, params): BoundStatement<'_>) -> Result<usize, Error> {
+    pub(crate) async fn execute(&self, (sql, params): BoundStatement<'_>) -> Result<usize, Error> {
         let statement = self.prepare(sql).await?;
         let affected = self.client.execute_raw(&statement, params.iter().copied()).await;
         let affected = self.track_error(affected)?;
@@ -176,7 +185,7 @@ impl PostgresTx {
 
     /// Pipelines all executions instead of awaiting each response.
     pub(crate) async fn execute_each(
-        &mut self,
+        &self,
         sql: &'static str,
         rows: &[Vec<Value<'_>>],
     ) -> Result<usize, Error> {
@@ -187,7 +196,7 @@ impl PostgresTx {
         usize::try_from(affected).map_err(|_| Error::Corrupt(format!("{affected} rows at once")))
     }
 
-    pub(crate) async fn rows(&mut self, (sql, params): BoundStatement<'_>) -> Result<Vec<Row>, Error> {
+    pub(crate) async fn rows(&self, (sql, params): BoundStatement<'_>) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
         let rows = async {
             let rows = pin!(self.client.query_raw(&statement, params.iter().copied()).await?);
@@ -197,7 +206,7 @@ impl PostgresTx {
         self.track_error(rows)
     }
 
-    pub(crate) async fn last_id(&mut self, table: &str) -> Result<Option<i64>, Error> {
+    pub(crate) async fn last_id(&self, table: &str) -> Result<Option<i64>, Error> {
         const LAST: &str =
             "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(CAST($1 AS TEXT), 'id') AS regclass))";
         let rows = self.rows((LAST, &[table.into()])).await?;
@@ -208,31 +217,34 @@ impl PostgresTx {
     }
 
     /// Takes effect at once, even if the transaction is rolled back, like `setval` does.
-    pub(crate) async fn set_sequence(&mut self, table: &str, last: i64) -> Result<(), Error> {
+    pub(crate) async fn set_sequence(&self, table: &str, last: i64) -> Result<(), Error> {
         const SET: &str = "SELECT setval(CAST(pg_get_serial_sequence(CAST($1 AS TEXT), 'id') AS regclass),
             greatest(CAST($2 AS BIGINT), 1), CAST($2 AS BIGINT) > 0)";
         self.rows((SET, &[table.into(), last.into()])).await.map(drop)
     }
 
-    pub(crate) async fn clock(&mut self) -> Result<Timestamp, Error> {
+    pub(crate) async fn clock(&self) -> Result<Timestamp, Error> {
         let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";
         let rows = self.rows((now, &[])).await?;
         let row = rows.first().ok_or_else(|| Error::Corrupt("the clock returned no row".into()))?;
         row::int(row, 0).map(Timestamp::from_micros)
     }
 
-    async fn prepare(&mut self, sql: &'static str) -> Result<Statement, Error> {
-        if let Some(statement) = self.prepared.get(sql) {
+    async fn prepare(&self, sql: &'static str) -> Result<Statement, Error> {
+        let mut prepared = self.prepared.lock().await;
+        if let Some(statement) = prepared.get(sql) {
             return Ok(statement.clone());
         }
-        let prepared = self.client.prepare(sql).await;
-        let statement = self.track_error(prepared)?;
-        self.prepared.insert(sql, statement.clone());
+        let statement = self.client.prepare(sql).await;
+        let statement = self.track_error(statement)?;
+        prepared.insert(sql, statement.clone());
         Ok(statement)
     }
 
-    fn track_error<T>(&mut self, outcome: Result<T, tokio_postgres::Error>) -> Result<T, Error> {
-        self.failed |= outcome.is_err();
+    fn track_error<T>(&self, outcome: Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+        if outcome.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
         Ok(outcome?)
     }
 }

@@ -11,7 +11,6 @@ use tokio::sync::{mpsc, oneshot};
 use super::batch_writer::BatchWriter;
 use super::connector::Connector;
 use super::job::Job;
-use crate::changes::ChangeListener;
 use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::work::ErasedWork;
@@ -32,11 +31,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connector: &Arc<Connector>, listener: ChangeListener) -> Self {
-        let listener = Arc::new(listener);
+    pub(super) fn start(connector: &Arc<Connector>) -> Self {
         let start = |_| {
             let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
-            tokio::spawn(BatchWriter::new(connector.clone(), listener.clone()).run(queue));
+            tokio::spawn(BatchWriter::new(connector.clone()).run(queue));
             jobs
         };
         let queues = (0..BATCH_WRITERS).map(start).collect();

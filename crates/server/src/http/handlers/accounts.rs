@@ -88,15 +88,18 @@ async fn start_session(
     };
     // A join counts towards its rate limit if it created an account, a login if the username or the password
     // was wrong; any other result is refunded when `attempt` is dropped.
-    let counts = match operation {
-        AuthOperation::Join => session.is_ok(),
-        AuthOperation::Login => matches!(session, Err(app::Error::WrongCredentials)),
+    let counted = match (operation, &session) {
+        (AuthOperation::Join, Ok(_)) | (AuthOperation::Login, Err(app::Error::WrongCredentials)) => {
+            attempt.count()
+        }
+        _ => None,
     };
-    if counts {
-        attempt.count();
+    let succeeded = || http.rate_limits.remember_network(&username, client);
+    let publication = if session.is_ok() { succeeded() } else { counted };
+    if let Some(publication) = publication {
+        http.app.publish_login(publication).await;
     }
     let session = session?;
-    http.rate_limits.remember_network(&username, client);
     let headers = http.session_cookie.set_cookie(&session.token);
     Ok((headers, json(status, &User::from(&session.user))).into_response())
 }

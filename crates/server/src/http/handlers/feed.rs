@@ -33,7 +33,7 @@ pub(crate) async fn read(
     caller: Option<&app::Caller>,
 ) -> Result<Bytes, ApiError> {
     let query = FeedQuery::parse(head.uri.query().unwrap_or_default())?;
-    if query.is_first_page() && http.responses.is_enabled() {
+    if query.is_first_page() {
         return first_page(http, head, caller, query).await;
     }
     // Boxed, so that this future does not enlarge that of a first page, which is the more frequent request.

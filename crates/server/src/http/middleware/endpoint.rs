@@ -11,13 +11,25 @@ pub(crate) struct Endpoint {
     pub(crate) csrf: CsrfCheck,
     /// Whether a browser gets errors as HTML pages.
     pub(crate) has_error_pages: bool,
+    /// Whether the handler may read from a cache of rows, which the read barrier brings up to date first.
+    pub(crate) has_read_barrier: bool,
 }
 
 impl Endpoint {
     /// For requests that match no route.
-    pub(crate) const NONE: Self = Self { has_error_pages: true, ..Self::api("(none)") };
+    pub(crate) const NONE: Self = Self { has_error_pages: true, ..Self::file("(none)") };
+
+    pub(crate) const fn file(label: &'static str) -> Self {
+        Self {
+            label,
+            is_probe: false,
+            csrf: CsrfCheck::CookieWrites,
+            has_error_pages: false,
+            has_read_barrier: false,
+        }
+    }
 
     pub(crate) const fn api(label: &'static str) -> Self {
-        Self { label, is_probe: false, csrf: CsrfCheck::CookieWrites, has_error_pages: false }
+        Self { has_read_barrier: true, ..Self::file(label) }
     }
 }

@@ -1,13 +1,14 @@
 //! Rate limits for each client network: requests, failed logins, and created accounts; of failed logins also
-//! for each username.
+//! for each username. Failed logins of an account count on all nodes, everything else on one.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use app::client_network;
+use app::{Change, LoginAttempt, LoginOutcome, client_network};
 use model::Clock;
 use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
 
 use crate::config::Config;
 use crate::http::middleware::limiter::{Debit, Limiter, RateLimited};
@@ -22,10 +23,27 @@ pub(crate) struct RateLimits {
     logins_per_address: Limiter,
     /// The networks from which a username has logged in. The wider limits do not apply to them, so that
     /// guesses from elsewhere cannot lock the owner of an account out.
-    known_networks: Cache<(String, IpAddr), ()>,
+    known_networks: Cache<LoginKey, ()>,
     joins: Limiter,
     requests: Limiter,
     is_enabled: bool,
+    /// A random number, by which this node knows the attempts that it has counted.
+    node: u64,
+}
+
+/// Whose login, and from where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct LoginKey {
+    /// The SHA-256 of the username in lower case.
+    name: [u8; 32],
+    network: IpAddr,
+}
+
+impl LoginKey {
+    fn new(username: &str, client: IpAddr) -> Self {
+        let name = Sha256::digest(username.to_ascii_lowercase()).into();
+        Self { name, network: client_network(client) }
+    }
 }
 
 impl RateLimits {
@@ -40,6 +58,7 @@ impl RateLimits {
             joins: Limiter::new("join", config.join_burst, config.join_interval),
             requests: Limiter::new("requests", config.request_burst, per_request),
             is_enabled: config.rate_limits,
+            node: RandomState::new().hash_one("node"),
         }
     }
 
@@ -53,7 +72,7 @@ impl RateLimits {
 
     /// Counts the creation of an account in advance.
     pub(crate) fn join<'a>(&'a self, client: IpAddr, clock: &'a Clock) -> Result<Attempt<'a>, RateLimited> {
-        let mut attempt = Attempt { clock, taken: Vec::new() };
+        let mut attempt = Attempt::new(clock);
         if self.is_enabled {
             attempt.take(&self.joins, client_network(client))?;
         }
@@ -67,27 +86,53 @@ impl RateLimits {
         client: IpAddr,
         clock: &'a Clock,
     ) -> Result<Attempt<'a>, RateLimited> {
-        let mut attempt = Attempt { clock, taken: Vec::new() };
+        let mut attempt = Attempt::new(clock);
         if !self.is_enabled {
             return Ok(attempt);
         }
-        let pair = login_pair(username, client);
-        if self.known_networks.get(&pair).is_none() {
-            attempt.take(&self.logins_per_address, pair.1)?;
-            attempt.take(&self.logins_per_name, &pair.0)?;
+        let key = LoginKey::new(username, client);
+        let is_known = self.known_networks.get(&key).is_some();
+        if !is_known {
+            attempt.take(&self.logins_per_address, key.network)?;
+            attempt.take(&self.logins_per_name, key.name)?;
         }
-        attempt.take(&self.logins, &pair)?;
+        attempt.take(&self.logins, key)?;
+        let failed = if is_known { LoginOutcome::FailedFromKnownNetwork } else { LoginOutcome::Failed };
+        attempt.failed_login = Some(self.publication(key, failed));
         Ok(attempt)
     }
 
-    /// Remembers that this username has logged in from this client's network.
-    pub(crate) fn remember_network(&self, username: &str, client: IpAddr) {
-        self.known_networks.insert(login_pair(username, client), ());
+    /// Remembers that this username has logged in from this client's network. Returns what the other nodes must
+    /// be told.
+    pub(crate) fn remember_network(&self, username: &str, client: IpAddr) -> Option<LoginAttempt> {
+        let key = LoginKey::new(username, client);
+        self.known_networks.insert(key, ());
+        self.is_enabled.then(|| self.publication(key, LoginOutcome::Succeeded))
     }
-}
 
-fn login_pair(username: &str, client: IpAddr) -> (String, IpAddr) {
-    (username.to_ascii_lowercase(), client_network(client))
+    fn publication(&self, key: LoginKey, outcome: LoginOutcome) -> LoginAttempt {
+        LoginAttempt { node: self.node, name: key.name, network: key.network, outcome }
+    }
+
+    /// Counts the login attempts on other nodes.
+    pub(crate) fn apply(&self, changes: &[Change], clock: &Clock) {
+        for change in changes {
+            let Change::Login(LoginAttempt { node, name, network, outcome }) = *change else { continue };
+            if node == self.node {
+                continue;
+            }
+            let key = LoginKey { name, network };
+            if outcome == LoginOutcome::Succeeded {
+                self.known_networks.insert(key, ());
+                continue;
+            }
+            // An exceeded limit stays exceeded.
+            drop(self.logins.take(key, clock.now()));
+            if outcome == LoginOutcome::Failed {
+                drop(self.logins_per_name.take(name, clock.now()));
+            }
+        }
+    }
 }
 
 /// What an attempt took from its limits in advance. Dropping it gives that back, so that an early return, a
@@ -95,16 +140,24 @@ fn login_pair(username: &str, client: IpAddr) -> (String, IpAddr) {
 pub(crate) struct Attempt<'a> {
     clock: &'a Clock,
     taken: Vec<(&'a Limiter, Debit)>,
+    /// What the other nodes must be told if this is a failed login.
+    failed_login: Option<LoginAttempt>,
 }
 
 impl<'a> Attempt<'a> {
+    fn new(clock: &'a Clock) -> Self {
+        Self { clock, taken: Vec::new(), failed_login: None }
+    }
+
     fn take(&mut self, limiter: &'a Limiter, key: impl Hash) -> Result<(), RateLimited> {
         self.taken.push((limiter, limiter.take(key, self.clock.now())?));
         Ok(())
     }
 
-    pub(crate) fn count(mut self) {
+    /// Returns what the other nodes must be told.
+    pub(crate) fn count(mut self) -> Option<LoginAttempt> {
         self.taken.clear();
+        self.failed_login
     }
 }
 

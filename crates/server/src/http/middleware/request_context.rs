@@ -130,6 +130,14 @@ impl RequestContext {
         let span = tracing::info_span!("request", id = id.as_str());
         let response = match response {
             Ok(response) => {
+                let response = async {
+                    if endpoint.has_read_barrier
+                        && let Err(error) = http.app.read_barrier().await
+                    {
+                        return ApiError::from(error).into_response();
+                    }
+                    response.await
+                };
                 let caught = AssertUnwindSafe(response).catch_unwind().instrument(span.clone());
                 match caught.await {
                     Ok(response) => response,

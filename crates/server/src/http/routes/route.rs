@@ -32,7 +32,8 @@ where
     A: Arguments + 'static,
     H: Handler<A, Http>,
 {
-    Route { entry: Some(Entry::of::<A>(&method)), ..file(method, path, handler) }
+    let entry = Some(Entry::of::<A>(&method));
+    Route { entry, endpoint: Endpoint::api(path), ..file(method, path, handler) }
 }
 
 /// A page of the web client.
@@ -49,7 +50,7 @@ pub(crate) fn file<A: 'static>(method: Method, path: &'static str, handler: impl
         path,
         documented_path: None,
         entry: None,
-        endpoint: Endpoint::api(path),
+        endpoint: Endpoint::file(path),
         fast: None,
         handler: on(filter, handler),
     }
@@ -101,6 +102,7 @@ impl Route {
     /// Marks a health probe.
     pub(crate) fn probe(mut self) -> Self {
         self.endpoint.is_probe = true;
+        self.endpoint.has_read_barrier = false;
         self.entry(Entry::no_rate_limit)
     }
 
