@@ -188,7 +188,29 @@ impl Postgres {
 impl PostgresPair {
     pub fn start() -> Self {
         let primary = Postgres::standalone();
-        let mut standby = Postgres::new("two", primary.home.clone());
+        let standby = Postgres::new("two", primary.home.clone());
+        let mut pair = Self { primary, standby };
+        pair.ensure_standby();
+        pair
+    }
+
+    /// `kill -9` of the primary, and promotion of its standby. The new primary has no standby until
+    /// `ensure_standby`.
+    pub fn fail_over(&mut self) {
+        self.primary.kill();
+        self.standby.promote();
+        std::mem::swap(&mut self.primary, &mut self.standby);
+    }
+
+    /// Starts a standby as a new copy of the primary, unless one runs.
+    pub fn ensure_standby(&mut self) {
+        let Self { primary, standby } = self;
+        if standby.process.is_some() {
+            return;
+        }
+        if standby.data().exists() {
+            std::fs::remove_dir_all(standby.data()).unwrap();
+        }
         let copy = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"];
         run(primary
             .tool("pg_basebackup")
@@ -201,7 +223,6 @@ impl PostgresPair {
         eventually("replication is synchronous", START_TIMEOUT, || {
             (primary.query("SELECT sync_state FROM pg_stat_replication") == "sync").then_some(())
         });
-        Self { primary, standby }
     }
 
     /// Names both servers, so that the driver finds the one that accepts writes.

@@ -7,4 +7,4 @@ mod worker;
 
 pub use expected::{Expected, PostState};
 pub use verifier::verify;
-pub use worker::{UnknownOutcome, Worker, WriteKind, WriteResult};
+pub use worker::{UnknownOutcome, Worker, WriteKind, WriteResult, send};

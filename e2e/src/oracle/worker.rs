@@ -243,7 +243,7 @@ impl Worker {
 }
 
 /// A missing or incomplete response leaves the outcome unknown, and so does a 503, or a 500 of a failed disk.
-fn send(request: Request) -> Result<Response, UnknownOutcome> {
+pub fn send(request: Request) -> Result<Response, UnknownOutcome> {
     let response =
         request.try_send().map_err(|error| UnknownOutcome::ConnectionLost(format!("{error:?}")))?;
     match response.status {

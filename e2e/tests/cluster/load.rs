@@ -12,10 +12,10 @@ use e2e::{Client, concurrently, eventually, unique};
 const WORKERS: usize = 6;
 
 /// The timeout of every wait, generous for a busy machine.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A worker's pause after a failed write.
-const RETRY_DELAY: Duration = Duration::from_millis(50);
+pub(crate) const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Workers that have just joined, each with a post that all may like.
 pub(crate) fn start_workers(base: &str) -> Vec<Worker> {
@@ -139,7 +139,7 @@ impl LoadMonitor {
 }
 
 /// Sets the flag when it is dropped, also during a panic.
-struct SetOnDrop<'f>(&'f AtomicBool);
+pub(crate) struct SetOnDrop<'f>(pub(crate) &'f AtomicBool);
 
 impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
