@@ -56,12 +56,17 @@ impl Default for TempHome {
 /// A port that no other call returns, so a server can be restarted on it. It lies below the ephemeral range:
 /// an outgoing connection cannot take it while the server is down.
 pub(super) fn free_port() -> u16 {
+    free_ports(1)
+}
+
+/// The first of `count` consecutive ports like [`free_port`].
+pub fn free_ports(count: u16) -> u16 {
     static FIRST: LazyLock<u16> = LazyLock::new(|| fastrand::u16(15_000..28_000));
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
-        let port = *FIRST + NEXT.fetch_add(1, Ordering::Relaxed) % 4_000;
-        if TcpListener::bind(loopback(port)).is_ok() {
-            return port;
+        let first = *FIRST + NEXT.fetch_add(count, Ordering::Relaxed) % 4_000;
+        if (first..first + count).all(|port| TcpListener::bind(loopback(port)).is_ok()) {
+            return first;
         }
     }
 }

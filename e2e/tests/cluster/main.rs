@@ -13,3 +13,4 @@ mod network_faults;
 mod node_failure;
 mod store_failure;
 mod tls;
+mod try_cluster;
