@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{CacheStats, PhotoId, PostId, TokenHash, User, UserId};
 use parking_lot::RwLock;
@@ -22,6 +23,8 @@ pub(crate) struct Caches {
     pub(crate) users: InvalidatingCache<UserId, Arc<User>>,
     pub(crate) likes: InvalidatingCache<UserId, Arc<LikedSet>>,
     subscribers: RwLock<Vec<Subscriber>>,
+    /// The number of publications that have begun or ended: odd while one is applied.
+    publications: AtomicU64,
 }
 
 struct Subscriber(store::ChangeListener);
@@ -48,6 +51,7 @@ impl Caches {
             users: InvalidatingCache::new("users", USERS_BYTES, |_| USER_BYTES),
             likes: InvalidatingCache::new("likes", LIKES_BYTES, |liked| liked.bytes()),
             subscribers: RwLock::default(),
+            publications: AtomicU64::new(0),
         }
     }
 
@@ -58,6 +62,7 @@ impl Caches {
 
     /// Invalidates the entries that a commit affects, and notifies the subscribers.
     pub(crate) fn invalidate(&self, changes: &[Change]) {
+        self.publications.fetch_add(1, Ordering::AcqRel);
         for change in changes {
             match change {
                 Change::Everything => self.invalidate_all(),
@@ -75,10 +80,16 @@ impl Caches {
         for subscriber in &*self.subscribers.read() {
             (subscriber.0)(changes);
         }
+        self.publications.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// See [`crate::App::cache_version`].
+    pub(crate) fn version(&self) -> Option<u64> {
+        Some(self.publications.load(Ordering::Acquire)).filter(|publications| publications % 2 == 0)
     }
 
     fn invalidate_all(&self) {
-        let Self { sessions, photos, users, likes, subscribers: _ } = self;
+        let Self { sessions, photos, users, likes, subscribers: _, publications: _ } = self;
         sessions.invalidate_all();
         photos.invalidate_all();
         users.invalidate_all();
@@ -86,7 +97,7 @@ impl Caches {
     }
 
     pub(crate) fn stats(&self) -> Vec<CacheStats> {
-        let Self { sessions, photos, users, likes, subscribers: _ } = self;
+        let Self { sessions, photos, users, likes, subscribers: _, publications: _ } = self;
         vec![sessions.stats(), photos.stats(), users.stats(), likes.stats()]
     }
 }

@@ -29,7 +29,9 @@ impl App {
         if liked.covers(post) {
             return Ok(liked.contains(post));
         }
-        Ok(self.0.store.likes(user, post).await?)
+        let is_liked = self.0.store.likes(user, post).await?;
+        self.await_published().await?;
+        Ok(is_liked)
     }
 
     /// The posts that the caller has liked, among `oldest` and all newer ones.
@@ -40,6 +42,7 @@ impl App {
             return Ok(liked);
         }
         let posts = self.0.store.likes_since(user, oldest).await?;
+        self.await_published().await?;
         Ok(Arc::new(LikedSet::since(oldest, posts)))
     }
 
@@ -47,6 +50,7 @@ impl App {
     async fn newest_liked(&self, user: UserId) -> Result<Arc<LikedSet>, Error> {
         let fill = async || {
             let newest = self.0.store.newest_likes(user, CACHED_LIKES).await?;
+            self.await_published().await?;
             Ok(Arc::new(LikedSet::newest(newest, CACHED_LIKES)))
         };
         self.0.caches.likes.get_or_fill(user, fill).await

@@ -104,6 +104,17 @@ impl App {
         Ok(self.0.store.read_barrier().await?)
     }
 
+    /// The version of all caches; `None` while changes are applied to them. Values of several caches are of one
+    /// moment if the version before and after is the same, and no fill read what was not published yet.
+    pub fn cache_version(&self) -> Option<u64> {
+        self.0.caches.version()
+    }
+
+    /// A fill waits for this after its query, so that it caches nothing that is newer than the other caches.
+    pub async fn await_published(&self) -> Result<(), crate::Error> {
+        Ok(self.0.store.await_published().await?)
+    }
+
     /// Opens the service on its data folder, which is created if missing. Blocks on file I/O, so it must not
     /// run on a thread of the runtime.
     pub async fn open(settings: Settings, clock: Clock) -> Result<Self, OpenError> {

@@ -111,6 +111,18 @@ impl Store {
         }
     }
 
+    /// Waits until the listener has been called with every change that an earlier read may have seen: a read sees
+    /// a commit a moment before its changes are published.
+    pub async fn await_published(&self) -> Result<(), Error> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => {
+                sqlite.await_published().await;
+                Ok(())
+            }
+            Backend::Postgres(postgres) => Box::pin(postgres.read_barrier()).await,
+        }
+    }
+
     /// Runs `work` in a write transaction, which is committed when this returns `Ok`.
     pub(crate) async fn write<T: Send + 'static>(
         &self,

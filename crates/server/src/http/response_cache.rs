@@ -17,13 +17,17 @@ pub(crate) struct ResponseCache {
 }
 
 /// The parts of a request that the bytes of a first page depend on.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct FirstPageKey {
     /// The `limit` as the client sent it: `paging.next` repeats it.
     pub(crate) limit: Option<String>,
     /// The scheme and host in `paging.next`.
     pub(crate) base_url: String,
 }
+
+/// How often a response is composed of cached values before it is read by one query: the values are not of one
+/// moment if a change was published meanwhile.
+pub(crate) const CACHE_ATTEMPTS: usize = 3;
 
 const POSTS_BYTES: u64 = 64 << 20;
 const FIRST_PAGES_BYTES: u64 = 4 << 20;

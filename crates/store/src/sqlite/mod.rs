@@ -90,6 +90,13 @@ impl Sqlite {
             .is_some_and(|reserve| reserve.is_released())
     }
 
+    /// Waits until the listener has got every change that an earlier read may have seen.
+    pub(crate) async fn await_published(&self) {
+        if let Some(owner) = &self.owner {
+            owner.readers.await_published().await;
+        }
+    }
+
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
         let owner = self.owner.as_ref().ok_or(Error::ReadOnly)?;
         if self.is_full() {

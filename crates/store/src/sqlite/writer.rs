@@ -143,9 +143,15 @@ fn run(
             if !changes.is_empty() {
                 listener(changes);
             }
+            if let Some(readers) = readers.upgrade() {
+                readers.end_batch();
+            }
         };
         match first {
             Some(first) => {
+                if let Some(readers) = readers.upgrade() {
+                    readers.begin_batch();
+                }
                 commit_batch(&mut tx, first, queue, reserve, &publish);
                 needs_checkpoint = true;
             }
@@ -174,6 +180,7 @@ fn commit_batch(
     publish: &dyn Fn(&[Change]),
 ) {
     if let Err(error) = begin(tx) {
+        publish(&[]);
         return send_reply(first.reply, Err(error));
     }
     // The batch is closed here: writes that arrive from now on go into the next one. An open batch would

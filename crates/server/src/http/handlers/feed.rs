@@ -15,7 +15,7 @@ use crate::http::extract::session::OptionalSession;
 use crate::http::json::json_bytes;
 use crate::http::middleware::addresses::Head;
 use crate::http::post_json::PostJson;
-use crate::http::response_cache::FirstPageKey;
+use crate::http::response_cache::{CACHE_ATTEMPTS, FirstPageKey};
 use crate::http::state::Http;
 
 pub(crate) async fn feed(
@@ -49,18 +49,25 @@ async fn first_page(
 ) -> Result<Bytes, ApiError> {
     let base_url = http.addresses.base_url(head);
     let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone() };
-    let fill = async || {
-        let page = http.app.feed(None, AuthorFilter::Any, FeedStart::Offset(0), query.limit).await?;
-        Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
-    };
-    let page = http.responses.first_pages.get_or_fill(key, fill).await?;
-    match (caller, page.oldest()) {
-        (Some(caller), Some(oldest)) => {
-            let liked = http.app.liked_since(caller, oldest).await?;
-            Ok(page.with_likes(|post| liked.contains(post)))
+    for _ in 0..CACHE_ATTEMPTS {
+        let version = http.app.cache_version();
+        let fill = async || {
+            let page = http.app.feed(None, AuthorFilter::Any, FeedStart::Offset(0), query.limit).await?;
+            http.app.await_published().await?;
+            Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
+        };
+        let pages = &http.responses.first_pages;
+        let page = match pages.get(&key) {
+            Some(page) => page,
+            None => pages.get_or_fill(key.clone(), fill).await?,
+        };
+        let (Some(caller), Some(oldest)) = (caller, page.oldest()) else { return Ok(page.bytes()) };
+        let liked = http.app.liked_since(caller, oldest).await?;
+        if version.is_some() && version == http.app.cache_version() {
+            return Ok(page.with_likes(|post| liked.contains(post)));
         }
-        _ => Ok(page.bytes()),
     }
+    Box::pin(self::page(http, head, caller, AuthorFilter::Any, "/feed", query)).await
 }
 
 /// A page of posts as JSON; `path` is the path of the next page.

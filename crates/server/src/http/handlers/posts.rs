@@ -19,6 +19,7 @@ use crate::http::extract::session::{OptionalSession, RequiredSession};
 use crate::http::handlers::upload::{IdempotencyKey, parse_alt, read_upload, set_removed_metadata_header};
 use crate::http::json::{json, json_bytes};
 use crate::http::post_json::PostJson;
+use crate::http::response_cache::CACHE_ATTEMPTS;
 use crate::http::state::Http;
 
 /// A photo with an optional message.
@@ -103,20 +104,27 @@ pub(crate) async fn get(
 
 /// A post as JSON, with the caller's like.
 pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
-    // On a miss, the query that fills the cache also reads the caller's like.
-    let mut filled_is_liked = None;
-    let fill = async || {
-        let post = http.app.post(caller, id).await?;
-        filled_is_liked = Some(post.is_liked);
-        Ok::<_, ApiError>(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
-    };
-    let json = http.responses.posts.get_or_fill(id, fill).await?;
-    let is_liked = match (filled_is_liked, caller) {
-        (Some(is_liked), _) => is_liked,
-        (None, Some(caller)) => http.app.likes(caller, id).await?,
-        (None, None) => false,
-    };
-    Ok(json.with_likes(|_| is_liked))
+    for _ in 0..CACHE_ATTEMPTS {
+        let version = http.app.cache_version();
+        // On a miss, the query that fills the cache also reads the caller's like.
+        let mut filled_is_liked = None;
+        let fill = async || {
+            let post = http.app.post(caller, id).await?;
+            http.app.await_published().await?;
+            filled_is_liked = Some(post.is_liked);
+            Ok::<_, ApiError>(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
+        };
+        let json = http.responses.posts.get_or_fill(id, fill).await?;
+        let is_liked = match (filled_is_liked, caller) {
+            (None, None) => return Ok(json.bytes()),
+            (Some(is_liked), _) => return Ok(json.with_likes(|_| is_liked)),
+            (None, Some(caller)) => http.app.likes(caller, id).await?,
+        };
+        if version.is_some() && version == http.app.cache_version() {
+            return Ok(json.with_likes(|_| is_liked));
+        }
+    }
+    Ok(PostJson::post(&http.app.post(caller, id).await?).bytes())
 }
 
 pub(crate) async fn edit(
