@@ -53,11 +53,12 @@ impl From<PostRow> for Post<UserId> {
     }
 }
 
-/// Selects all columns of the posts `p`, and whether the user `$1` likes each.
+/// Selects all columns of the posts `p`, and whether the user `$1` likes each. Not by EXISTS, for which
+/// PostgreSQL would read all likes of the user.
 pub(crate) const SELECT_LIKED: &str = sql!(
     "SELECT ",
     PostRow::COLUMN_LIST,
-    ", EXISTS (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id) FROM posts p "
+    ", (SELECT 1 FROM likes l WHERE l.user_id = $1 AND l.post_id = p.id) IS NOT NULL FROM posts p "
 );
 
 statements! {

@@ -39,11 +39,14 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 ///   frees the locks of a node that hangs.
 /// * No parallel workers and no JIT: with a `LIMIT` parameter the planner expects a tenth of the table and
 ///   would use them for a page of posts, which takes 30 ms instead of 1 ms.
+/// * Generic plans: with a `LIMIT` parameter they look more expensive than they are, so the server would plan a
+///   page anew for every request, which takes longer than to read it. A test plans every statement like this.
 /// * `synchronous_commit = off` would lose acknowledged writes.
 const SETTINGS: &str = "SET lock_timeout = '3s';
     SET idle_in_transaction_session_timeout = '5s';
     SET max_parallel_workers_per_gather = 0;
     SET jit = off;
+    SET plan_cache_mode = force_generic_plan;
     SET default_transaction_isolation = 'read committed';
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';";
 

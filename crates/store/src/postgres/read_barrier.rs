@@ -25,10 +25,8 @@ use crate::changes::{Change, ChangeListener, decode};
 use crate::error::Error;
 use crate::work::erase_retryable;
 
-/// The plan does not depend on the parameters or on statistics, which are wrong for a table whose rows live for
-/// a minute.
-const SETTINGS: &str =
-    "SET enable_seqscan = off; SET enable_bitmapscan = off; SET plan_cache_mode = force_generic_plan";
+/// The plan does not depend on statistics, which are wrong for a table whose rows live for a minute.
+const SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
 
 /// `$1` and `$2` are the `xmax` and the transactions in progress of the snapshot for which the caches are valid.
 /// Every transaction that was not visible in it is either at least `$1` or one of `$2`. The first eight digits
