@@ -102,7 +102,8 @@ impl Script {
     }
 }
 
-/// The statement of one page: posts, and which of them the caller likes. `before` is an expression of pgbench.
+/// The statement of one page: posts, and which of them the caller likes. `before` is an expression of
+/// pgbench.
 fn page(before: &str) -> String {
     let page = bound(sql::FEED_PAGE, &[READER.to_string(), ":before".into(), "21".into()]);
     format!("\\set before {before}\n{page}")
@@ -185,14 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn a_page_asks_for_the_authors_of_its_posts() {
+    fn the_parameters_of_statements_are_replaced() {
         let page = first_page();
-        assert!(page.starts_with("\\set before 100001\n\\set author1 1 + (:before - 1 - 1) * 2654435761"));
-        assert_eq!(page.matches("SELECT").count(), 4);
-        assert!(
-            page.contains("(:author1, :author2, ") && page.ends_with(":author19, :author20);\n"),
-            "{page}"
-        );
+        assert!(page.starts_with("\\set before 100001\nSELECT "), "{page}");
+        assert!(page.ends_with("WHERE p.id < :before ORDER BY p.id DESC LIMIT 21;\n"), "{page}");
         assert!(!(page + &spread_likes()).contains('$'), "a parameter without a value");
     }
 }

@@ -30,7 +30,8 @@ pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
     Ok(sections.into_iter().map(|section| Section { on_postgres: true, ..section }).collect())
 }
 
-/// Everything that is read: the first page, one post, a cached image, deeper pages. All servers share one core.
+/// Everything that is read: the first page, one post, a cached image, deeper pages. All servers share one
+/// core.
 fn reads(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Vec<Section>, Error> {
     let servers = Servers::start(bench, filled, cluster, Some(bench.cores.server))?;
     Ok(vec![

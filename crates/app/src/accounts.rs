@@ -72,7 +72,8 @@ impl App {
         Ok(NewLogin { user, token })
     }
 
-    /// Tells the other nodes of a login attempt. The response does not depend on it, so an error is only logged.
+    /// Tells the other nodes of a login attempt. The response does not depend on it, so an error is only
+    /// logged.
     pub async fn publish_login(&self, attempt: LoginAttempt) {
         if let Err(error) = self.0.store.publish_login(attempt).await {
             tracing::warn!(%error, "login attempt is counted by this node only");

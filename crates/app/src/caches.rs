@@ -1,8 +1,8 @@
 //! The object caches, and the invalidations that keep them exact.
 //!
 //! The store publishes every change: on SQLite before its write is acknowledged, on PostgreSQL, where other
-//! nodes write as well, by the read barrier that each request waits for. So no response is older than the last
-//! write that was acknowledged before its request.
+//! nodes write as well, by the read barrier that each request waits for. So no response is older than the
+//! last write that was acknowledged before its request.
 
 use std::fmt;
 use std::sync::Arc;

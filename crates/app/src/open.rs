@@ -104,8 +104,8 @@ impl App {
         Ok(self.0.store.read_barrier().await?)
     }
 
-    /// The version of all caches; `None` while changes are applied to them. Values of several caches are of one
-    /// moment if the version before and after is the same, and no fill read what was not published yet.
+    /// The version of all caches; `None` while changes are applied to them. Values of several caches are of
+    /// one moment if the version before and after is the same, and no fill read what was not published yet.
     pub fn cache_version(&self) -> Option<u64> {
         self.0.caches.version()
     }

@@ -1,5 +1,6 @@
-//! The changes of a commit, for cache invalidation, and what nodes tell each other besides. On SQLite the listener is called before any write of the
-//! commit is acknowledged; on PostgreSQL by the read barrier, with the changes of every node.
+//! The changes of a commit, for cache invalidation, and what nodes tell each other besides. On SQLite the
+//! listener is called before any write of the commit is acknowledged; on PostgreSQL by the read barrier, with
+//! the changes of every node.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -19,7 +20,7 @@ pub enum Change {
     Like(UserId, PostId),
     /// The photo was deleted.
     Photo(PhotoId),
-    /// Somebody logged in, or failed to. No row has changed.
+    /// A login succeeded or failed. No row has changed.
     Login(LoginAttempt),
 }
 

@@ -5,7 +5,7 @@ use model::{PostId, Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
-use crate::lock_key::LockKey;
+use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::statements::statements;
 use crate::store::Store;
 use crate::table::table;
@@ -31,22 +31,15 @@ statements! {
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
-/// The result of liking or unliking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LikeOutcome {
-    Changed,
-    /// The post was liked, or not liked, already.
-    Unchanged,
-    NoSuchPost,
-}
-
 impl Store {
     pub async fn like(&self, user: UserId, post: PostId, now: Timestamp) -> Result<LikeOutcome, Error> {
-        self.write(LockKey::Like(post, user), move |tx| set_like(tx, user, post, Some(now)).boxed()).await
+        let like = LikeWrite { user, post, liked_at: Some(now) };
+        self.write_like(like, move |tx| set(tx, like).boxed()).await
     }
 
     pub async fn unlike(&self, user: UserId, post: PostId) -> Result<LikeOutcome, Error> {
-        self.write_freeing(LockKey::Like(post, user), move |tx| set_like(tx, user, post, None).boxed()).await
+        let like = LikeWrite { user, post, liked_at: None };
+        self.write_like(like, move |tx| set(tx, like).boxed()).await
     }
 
     /// Whether the user likes the post.
@@ -69,13 +62,9 @@ impl Store {
     }
 }
 
-/// Likes the post at `liked_at`; unlikes it if that is `None`.
-async fn set_like(
-    tx: &mut Tx<'_>,
-    user: UserId,
-    post: PostId,
-    liked_at: Option<Timestamp>,
-) -> Result<LikeOutcome, Error> {
+/// On SQLite. `postgres/likes.rs` has the same for a batch.
+async fn set(tx: &mut Tx<'_>, like: LikeWrite) -> Result<LikeOutcome, Error> {
+    let LikeWrite { user, post, liked_at } = like;
     let (changed, delta) = match liked_at {
         Some(now) => (tx.execute(INSERT, &[user.into(), now.into(), post.into()]).await?, 1),
         None => (tx.execute(DELETE, &[user.into(), post.into()]).await?, -1),
@@ -84,7 +73,7 @@ async fn set_like(
         let found = tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?;
         return Ok(found.map_or(LikeOutcome::NoSuchPost, |()| LikeOutcome::Unchanged));
     }
-    tx.add(ADD_TO_COUNT, delta, post.0).await?;
+    tx.execute(ADD_TO_COUNT, &[i64::from(delta).into(), post.into()]).await?;
     tx.record_change(Change::Like(user, post));
     Ok(LikeOutcome::Changed)
 }

@@ -9,7 +9,7 @@ use model::{PhotoId, PostId, TokenHash, UserId};
 /// The order of the variants is the locking order. A write that takes several locks has the key of the first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LockKey {
-    /// A row of `likes`. The post's `like_count` is updated last in the transaction, see `Tx::add`.
+    /// A row of `likes`. The post's `like_count` is updated last in the transaction.
     Like(PostId, UserId),
     /// No lock that another write would need.
     Unshared,

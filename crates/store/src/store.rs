@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
+use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::lock_key::LockKey;
 use crate::postgres::{self, DatabaseUrl, Postgres};
 use crate::sqlite::{self, Sqlite};
@@ -35,7 +36,8 @@ enum Backend {
 
 impl Store {
     /// Opens the database, creating or upgrading its schema where needed. `listener` is called with every
-    /// change that is committed, see [`Store::read_barrier`]. Opening a SQLite file blocks the calling thread.
+    /// change that is committed, see [`Store::read_barrier`]. Opening a SQLite file blocks the calling
+    /// thread.
     pub async fn open(
         database: &Database,
         read_connections: usize,
@@ -101,8 +103,8 @@ impl Store {
 
     // PostgreSQL's futures are boxed, which keeps SQLite's small.
 
-    /// When this returns, the listener has been called with every change that was committed before the call, on
-    /// any node: what it has not invalidated is up to date.
+    /// When this returns, the listener has been called with every change that was committed before the call,
+    /// on any node: what it has not invalidated is up to date.
     pub async fn read_barrier(&self) -> Result<(), Error> {
         match &self.backend {
             // The listener is called before a commit is acknowledged.
@@ -111,8 +113,8 @@ impl Store {
         }
     }
 
-    /// Waits until the listener has been called with every change that an earlier read may have seen: a read sees
-    /// a commit a moment before its changes are published.
+    /// Waits until the listener has been called with every change that an earlier read may have seen: a read
+    /// sees a commit a moment before its changes are published.
     pub async fn await_published(&self) -> Result<(), Error> {
         match &self.backend {
             Backend::Sqlite(sqlite) => {
@@ -148,6 +150,24 @@ impl Store {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write_freeing(work).await,
             Backend::Postgres(_) => self.write(lock_key, work).await,
+        }
+    }
+
+    /// Sets or removes a like. `work` does it on SQLite; PostgreSQL writes the likes of a batch together.
+    pub(crate) async fn write_like(
+        &self,
+        like: LikeWrite,
+        work: impl RetryableWork<LikeOutcome>,
+    ) -> Result<LikeOutcome, Error> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => {
+                if like.liked_at.is_some() {
+                    sqlite.write(work).await
+                } else {
+                    sqlite.write_freeing(work).await
+                }
+            }
+            Backend::Postgres(postgres) => Box::pin(postgres.write_like(like)).await,
         }
     }
 

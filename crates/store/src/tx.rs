@@ -15,7 +15,7 @@ use crate::value::{BoundStatement, Value};
 #[derive(Debug)]
 pub(crate) enum Tx<'c> {
     Sqlite(&'c mut SqliteTx),
-    Postgres(&'c PostgresTx),
+    Postgres(&'c mut PostgresTx),
 }
 
 impl Tx<'_> {
@@ -34,19 +34,6 @@ impl Tx<'_> {
         match self {
             Self::Sqlite(tx) => tx.execute((sql, params)),
             Self::Postgres(tx) => Box::pin(tx.execute((sql, params))).await,
-        }
-    }
-
-    /// Runs a statement that adds `$1` to a number in row `$2`. On PostgreSQL it runs right before the
-    /// commit, once for all deltas of the row, so that other nodes wait for the row lock no longer than the
-    /// commit takes.
-    pub(crate) async fn add(&mut self, sql: &'static str, delta: i64, row: i64) -> Result<(), Error> {
-        match self {
-            Self::Sqlite(tx) => tx.execute((sql, &[delta.into(), row.into()])).map(drop),
-            Self::Postgres(tx) => {
-                tx.record_delta(sql, delta, row);
-                Ok(())
-            }
         }
     }
 

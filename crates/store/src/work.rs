@@ -97,7 +97,7 @@ pub(crate) fn run_on_sqlite<T>(handle: &mut SqliteTx, work: impl Work<T>) -> Res
 }
 
 /// Runs work on PostgreSQL. A panic becomes an error, so that it does not end the task.
-pub(crate) async fn run_on_postgres(handle: &PostgresTx, work: &mut dyn ErasedWork) -> Result<(), Error> {
+pub(crate) async fn run_on_postgres(handle: &mut PostgresTx, work: &mut dyn ErasedWork) -> Result<(), Error> {
     let run = async {
         let mut tx = Tx::Postgres(handle);
         work.run(&mut tx).await

@@ -15,7 +15,7 @@ pub use balancer::{Balancer, UPSTREAM_HEADER};
 pub use bucket::Bucket;
 pub(crate) use host::required_env;
 pub use host::{TempHome, free_ports};
-pub use postgres::{PASSWORD, Postgres, PostgresPair};
+pub use postgres::{PASSWORD, Postgres, PostgresPair, database_url};
 pub use proxy::{NetworkCondition, Proxy};
 pub use schema::fresh_database;
 pub(crate) use schema::{database_in, psql};

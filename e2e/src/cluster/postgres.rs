@@ -95,6 +95,23 @@ impl Postgres {
         url(&[self.address()])
     }
 
+    /// Starts an asynchronous standby of this server.
+    pub fn standby(&self, name: &'static str) -> Self {
+        let mut standby = Self::new(name, self.home.clone());
+        self.copy_to(&mut standby);
+        standby
+    }
+
+    /// Starts `standby` as a new copy of this server, which follows it.
+    fn copy_to(&self, standby: &mut Self) {
+        if standby.data().exists() {
+            std::fs::remove_dir_all(standby.data()).unwrap();
+        }
+        let copy = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"];
+        run(self.tool("pg_basebackup").args(self.connection_args()).args(copy).arg("-D").arg(standby.data()));
+        standby.start();
+    }
+
     /// Starts or restarts the server and waits until it accepts connections.
     pub fn start(&mut self) {
         eventually("PostgreSQL accepts connections", START_TIMEOUT, || {
@@ -134,8 +151,14 @@ impl Postgres {
     /// Executes a statement and returns psql's output.
     #[track_caller]
     pub fn query(&self, statement: &str) -> String {
+        self.query_in("postgres", statement)
+    }
+
+    /// The same in another database.
+    #[track_caller]
+    pub fn query_in(&self, database: &str, statement: &str) -> String {
         let mut psql = self.tool("psql");
-        psql.args(self.connection_args()).args(["-d", "postgres", "-XqAtc", statement]);
+        psql.args(self.connection_args()).args(["-d", database, "-XqAtc", statement]);
         run(&mut psql).trim().to_owned()
     }
 
@@ -208,17 +231,7 @@ impl PostgresPair {
         if standby.process.is_some() {
             return;
         }
-        if standby.data().exists() {
-            std::fs::remove_dir_all(standby.data()).unwrap();
-        }
-        let copy = ["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"];
-        run(primary
-            .tool("pg_basebackup")
-            .args(primary.connection_args())
-            .args(copy)
-            .arg("-D")
-            .arg(standby.data()));
-        standby.start();
+        primary.copy_to(standby);
         primary.set_synchronous_standby(standby.name);
         eventually("replication is synchronous", START_TIMEOUT, || {
             (primary.query("SELECT sync_state FROM pg_stat_replication") == "sync").then_some(())
@@ -229,6 +242,11 @@ impl PostgresPair {
     pub fn url(&self) -> String {
         url(&[self.primary.address(), self.standby.address()])
     }
+}
+
+/// Of several servers that a node chooses from.
+pub fn database_url(servers: &[&Postgres]) -> String {
+    url(&servers.iter().map(|server| server.address()).collect::<Vec<_>>())
 }
 
 fn url(servers: &[SocketAddr]) -> String {

@@ -8,8 +8,8 @@ use crate::{Client, FormData, PASSWORD, picture};
 
 use super::{Expected, Worker};
 
-/// Asserts of a service that runs again after a fault that every acknowledged write is visible, and resolves the
-/// unacknowledged ones. Returns the number of photos that exist.
+/// Asserts of a service that runs again after a fault that every acknowledged write is visible, and resolves
+/// the unacknowledged ones. Returns the number of photos that exist.
 pub fn verify(base: &str, workers: &mut [Worker]) -> usize {
     let anonymous = &Client::anonymous(base);
     for worker in workers.iter_mut() {

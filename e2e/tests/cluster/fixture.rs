@@ -23,8 +23,17 @@ impl Fixture {
 
     /// Starts a node with its own database URL and bucket endpoint, such as those of a proxy.
     pub(crate) fn node_with(&self, name: &str, database: &str, bucket: &Bucket) -> Service {
+        self.try_node(name, database, bucket).unwrap_or_else(|log| panic!("{log}"))
+    }
+
+    /// The log of a node that exits instead of becoming ready.
+    pub(crate) fn start_fails(&self, name: &str) -> String {
+        self.try_node(name, &self.database, &self.bucket).err().expect("the node must not start")
+    }
+
+    fn try_node(&self, name: &str, database: &str, bucket: &Bucket) -> Result<Service, String> {
         let flags = ["--database-url", database, "--blobs-url", bucket.url()];
-        Service::with_environment(&self.home.path().join(name), &flags, bucket.variables())
+        Service::try_with_environment(&self.home.path().join(name), &flags, bucket.variables())
     }
 
     pub(crate) fn nodes<const N: usize>(&self) -> [Service; N] {

@@ -11,6 +11,8 @@ mod linearizability;
 mod load;
 mod network_faults;
 mod node_failure;
+mod replica;
+mod rolling_upgrade;
 mod store_failure;
 mod tls;
 mod try_cluster;

@@ -25,8 +25,8 @@ pub(crate) struct FirstPageKey {
     pub(crate) base_url: String,
 }
 
-/// How often a response is composed of cached values before it is read by one query: the values are not of one
-/// moment if a change was published meanwhile.
+/// How often a response is composed of cached values before it is read by one query: the values are not of
+/// one moment if a change was published meanwhile.
 pub(crate) const CACHE_ATTEMPTS: usize = 3;
 
 const POSTS_BYTES: u64 = 64 << 20;

@@ -9,13 +9,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::try_join_all;
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
 use super::job::Job;
+use super::likes;
 use super::tx::{CommitOutcome, LockMode, PostgresTx};
 use crate::error::Error;
 use crate::lock_key::LockKey;
@@ -135,17 +135,17 @@ impl BatchWriter {
         }
     }
 
-    /// Runs and commits all writes in one transaction; replies are sent by the caller. `began` is the time of the
-    /// first attempt, so that a second one does not wait for a server again.
+    /// Runs and commits all writes in one transaction; replies are sent by the caller. `began` is the time of
+    /// the first attempt, so that a second one does not wait for a server again.
     async fn attempt(&mut self, batch: &mut [Job], began: Instant) -> CommitOutcome {
-        let tx = match self.tx.take() {
+        let mut tx = match self.tx.take() {
             Some(tx) if !tx.is_closed() => tx,
             _ => match self.reconnector.connect(began).await {
                 Ok(tx) => tx,
                 Err(error) => return CommitOutcome::RolledBack(error),
             },
         };
-        if let Err(error) = run(&tx, batch).await {
+        if let Err(error) = run(&mut tx, batch).await {
             // Dropping a connection that cannot roll back makes the server roll back.
             if !matches!(error, Error::Unavailable(_)) && tx.rollback().await {
                 self.tx = Some(tx);
@@ -168,7 +168,7 @@ impl BatchWriter {
 }
 
 /// Begins the transaction, takes the locks and runs all writes; does not commit.
-async fn run(tx: &PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
+async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
     let timed_out = |_| Error::Unavailable("the server did not answer a write in time".into());
     timeout(WRITE_TIMEOUT, tx.begin()).await.map_err(timed_out)??;
     let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
@@ -177,15 +177,14 @@ async fn run(tx: &PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
     let mode = if has_likes { LockMode::Shared } else { LockMode::Exclusive };
     timeout(WRITE_TIMEOUT, tx.lock_posts(&posts, mode)).await.map_err(timed_out)??;
     if has_likes {
-        // A like depends on no other write of its batch, so all are sent in one round trip.
-        let likes = try_join_all(batch.iter_mut().map(|job| job.run(tx)));
-        timeout(WRITE_TIMEOUT, likes).await.map_err(timed_out)??;
+        let likes: Vec<_> = batch.iter().filter_map(Job::like).collect();
+        timeout(WRITE_TIMEOUT, likes::write(tx, &likes)).await.map_err(timed_out)??;
     } else {
         for job in batch {
             timeout(WRITE_TIMEOUT, job.run(tx)).await.map_err(timed_out)??;
         }
     }
-    timeout(WRITE_TIMEOUT, tx.flush()).await.map_err(timed_out)?
+    timeout(WRITE_TIMEOUT, tx.flush_changes()).await.map_err(timed_out)?
 }
 
 fn complete(batch: Vec<Job>, committed: &Result<(), Error>) {

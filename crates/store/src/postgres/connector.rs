@@ -39,8 +39,9 @@ const MAX_BACKOFF: Duration = Duration::from_secs(1);
 ///   frees the locks of a node that hangs.
 /// * No parallel workers and no JIT: with a `LIMIT` parameter the planner expects a tenth of the table and
 ///   would use them for a page of posts, which takes 30 ms instead of 1 ms.
-/// * Generic plans: with a `LIMIT` parameter they look more expensive than they are, so the server would plan a
-///   page anew for every request, which takes longer than to read it. A test plans every statement like this.
+/// * Generic plans: with a `LIMIT` parameter they look more expensive than they are, so the server would plan
+///   a page again for every request, which takes longer than to read it. A test plans every statement like
+///   this.
 /// * `synchronous_commit = off` would lose acknowledged writes.
 const SETTINGS: &str = "SET lock_timeout = '3s';
     SET idle_in_transaction_session_timeout = '5s';

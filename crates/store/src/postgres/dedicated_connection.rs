@@ -24,16 +24,16 @@ impl DedicatedConnector {
 
     /// All statements of `work` see one snapshot.
     pub(super) async fn snapshot(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
-        let tx = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-        run_on_postgres(&tx, work).await
+        let mut tx = self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        run_on_postgres(&mut tx, work).await
     }
 
     pub(super) async fn write(&self, work: &mut dyn ErasedWork) -> Result<(), Error> {
-        let tx = self.begin("BEGIN").await?;
-        run_on_postgres(&tx, work).await?;
+        let mut tx = self.begin("BEGIN").await?;
+        run_on_postgres(&mut tx, work).await?;
         // An import changes more than is worth listing.
         tx.record_change(Change::Everything);
-        tx.flush().await?;
+        tx.flush_changes().await?;
         match tx.commit().await {
             CommitOutcome::Committed => Ok(()),
             CommitOutcome::RolledBack(error) | CommitOutcome::Unknown(error) => Err(error),

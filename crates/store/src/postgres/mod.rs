@@ -13,6 +13,7 @@ mod dedicated_connection;
 mod endpoint;
 mod error;
 mod job;
+mod likes;
 mod pool;
 mod read_barrier;
 mod replica;
@@ -37,11 +38,13 @@ pub use url::DatabaseUrl;
 
 use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
+use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::lock_key::LockKey;
-use crate::work::ErasedWork;
+use crate::work::{ErasedWork, ResultSlot};
 
 use connector::{Connector, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT, ServerRole};
 use dedicated_connection::DedicatedConnector;
+use job::JobWork;
 use pool::{Pool, PoolLimits};
 use read_barrier::ReadBarrier;
 use replica::Replica;
@@ -159,7 +162,14 @@ impl Postgres {
     }
 
     pub(crate) async fn write(&self, lock_key: LockKey, work: Box<dyn ErasedWork>) -> Result<(), Error> {
-        self.writer.as_ref().ok_or(Error::ReadOnly)?.run(lock_key, work).await
+        self.writer.as_ref().ok_or(Error::ReadOnly)?.run(lock_key, JobWork::Closure(work)).await
+    }
+
+    pub(crate) async fn write_like(&self, like: LikeWrite) -> Result<LikeOutcome, Error> {
+        let (slot, outcome) = ResultSlot::pair();
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        writer.run(LockKey::Like(like.post, like.user), JobWork::Like(like, slot)).await?;
+        outcome.take()
     }
 
     pub(crate) async fn read(&self, mut work: Box<dyn ErasedWork>) -> Result<(), Error> {

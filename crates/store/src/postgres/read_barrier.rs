@@ -1,12 +1,13 @@
 //! The read barrier: keeps the caches of a node exact although other nodes write to the same database.
 //!
 //! Every write transaction inserts its changes into `changes`, together with its transaction id. A node
-//! remembers the snapshot for which its caches are valid. A check selects the current snapshot and all changes
-//! that are visible now and were not in that one; the listener invalidates what they affect, and the caches are
-//! valid for the current snapshot. Transaction ids alone would not do, since they are not in commit order.
+//! remembers the snapshot for which its caches are valid. A check selects the current snapshot and all
+//! changes that are visible now and were not in that one; the listener invalidates what they affect, and the
+//! caches are valid for the current snapshot. Transaction ids alone would not do, since they are not in
+//! commit order.
 //!
-//! A request waits for a check that began after it arrived, so it sees every write acknowledged before, on any
-//! node. One check serves all requests that were waiting when it began, like a read index of Raft.
+//! A request waits for a check that began after it arrived, so it sees every write acknowledged before, on
+//! any node. One check serves all requests that were waiting when it began, like a read index of Raft.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +29,10 @@ use crate::work::erase_retryable;
 /// The plan does not depend on statistics, which are wrong for a table whose rows live for a minute.
 const SETTINGS: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off";
 
-/// `$1` and `$2` are the `xmax` and the transactions in progress of the snapshot for which the caches are valid.
-/// Every transaction that was not visible in it is either at least `$1` or one of `$2`. The first eight digits
-/// of a WAL file's name are the timeline. One row more than `MAX_CHANGES` tells that there are too many.
+/// `$1` and `$2` are the `xmax` and the transactions in progress of the snapshot for which the caches are
+/// valid. Every transaction that was not visible in it is either at least `$1` or one of `$2`. The first
+/// eight digits of a WAL file's name are the timeline. One row more than `MAX_CHANGES` tells that there are
+/// too many.
 const CHECK: &str = "SELECT CAST(pg_current_snapshot() AS TEXT),
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8),
     CAST(pg_current_wal_flush_lsn() - '0/0'::pg_lsn AS BIGINT),

@@ -3,8 +3,8 @@
 use std::num::ParseIntError;
 use std::str::FromStr;
 
-/// PostgreSQL's `pg_snapshot`. Transactions below `xmin` are visible; those from `xmax` on and those in progress
-/// are not.
+/// PostgreSQL's `pg_snapshot`. Transactions below `xmin` are visible; those from `xmax` on and those in
+/// progress are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Snapshot {
     pub(super) xmin: u64,

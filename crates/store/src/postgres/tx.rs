@@ -1,18 +1,16 @@
 //! A PostgreSQL connection and the transaction on it: control, queries, and the recorded changes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::join_all;
 use model::{Timestamp, error_chain};
-use parking_lot::Mutex;
-use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
 use super::error::confirms_rollback;
@@ -23,7 +21,7 @@ use crate::value::{BoundStatement, Value};
 
 /// For the response to COMMIT. It waits for the server's disk and for a synchronous standby, without a limit
 /// on the server's side.
-const COMMIT_TIMEOUT: Duration = Duration::from_secs(5);
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// For a rollback, which waits for nothing on the server.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -35,14 +33,11 @@ pub(crate) struct PostgresTx {
     client: Client,
     /// The task that drives the connection; aborted when this is dropped.
     connection_task: AbortHandle,
-    /// Locked while a statement is prepared, so that concurrent jobs prepare it once.
-    prepared: AsyncMutex<HashMap<&'static str, Statement>>,
+    prepared: HashMap<&'static str, Statement>,
     /// A statement of the transaction failed, so the server rejects all further ones.
-    failed: AtomicBool,
-    /// The sums of `Tx::add` by statement and row, written right before the commit.
-    deltas: Mutex<BTreeMap<(&'static str, i64), i64>>,
+    failed: bool,
     /// The changes of the open transaction, written right before the commit.
-    changes: Mutex<Vec<Change>>,
+    changes: Vec<Change>,
 }
 
 #[derive(Debug)]
@@ -80,14 +75,7 @@ impl LockMode {
 /// Control: only the tasks of `postgres` own this type, so only they can begin, lock and commit.
 impl PostgresTx {
     pub(super) fn new(client: Client, connection_task: AbortHandle) -> Self {
-        Self {
-            client,
-            connection_task,
-            prepared: AsyncMutex::default(),
-            failed: AtomicBool::new(false),
-            deltas: Mutex::default(),
-            changes: Mutex::default(),
-        }
+        Self { client, connection_task, prepared: HashMap::new(), failed: false, changes: Vec::new() }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -99,48 +87,34 @@ impl PostgresTx {
     }
 
     /// Not pipelined with the first statement, which would be committed by itself if BEGIN failed.
-    pub(super) async fn begin(&self) -> Result<(), Error> {
-        self.failed.store(false, Ordering::Relaxed);
-        self.deltas.lock().clear();
-        self.changes.lock().clear();
+    pub(super) async fn begin(&mut self) -> Result<(), Error> {
+        self.failed = false;
+        self.changes.clear();
         let begun = self.client.batch_execute("BEGIN").await;
         self.track_error(begun)
     }
 
     /// Takes the advisory locks of these posts until the end of the transaction. Row locks are not fair:
     /// concurrent likes of a post could starve a delete of it.
-    pub(super) async fn lock_posts(&self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
+    pub(super) async fn lock_posts(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
         if posts.is_empty() {
             return Ok(());
         }
-        let statement = self.prepare(mode.statement()).await?;
-        let locked = self.client.execute(&statement, &[&posts]).await;
-        self.track_error(locked).map(drop)
+        self.query(mode.statement(), &[&posts]).await.map(drop)
     }
 
-    /// Writes the recorded deltas, in the same order on every node, and the changes; all in one round trip.
-    pub(super) async fn flush(&self) -> Result<(), Error> {
-        let changes = encode(&std::mem::take(&mut *self.changes.lock()));
-        let mut statements = Vec::new();
-        let deltas = std::mem::take(&mut *self.deltas.lock());
-        for ((sql, row), delta) in deltas {
-            if delta != 0 {
-                statements.push((self.prepare(sql).await?, vec![Value::Int(delta), Value::Int(row)]));
-            }
+    /// Writes the recorded changes.
+    pub(super) async fn flush_changes(&mut self) -> Result<(), Error> {
+        let changes = encode(&std::mem::take(&mut self.changes));
+        if changes.is_empty() {
+            return Ok(());
         }
-        if !changes.is_empty() {
-            statements.push((self.prepare(INSERT_CHANGES).await?, vec![Value::Bytes(&changes)]));
-        }
-        let sent = statements
-            .iter()
-            .map(|(statement, values)| self.client.execute_raw(statement, values.iter().copied()));
-        let written: Result<Vec<u64>, _> = join_all(sent).await.into_iter().collect();
-        self.track_error(written).map(drop)
+        self.execute((INSERT_CHANGES, &[Value::Bytes(&changes)])).await.map(drop)
     }
 
-    pub(super) async fn commit(&self) -> CommitOutcome {
+    pub(super) async fn commit(&mut self) -> CommitOutcome {
         // The server would answer COMMIT with ROLLBACK, which the client reports as success.
-        if self.failed.load(Ordering::Relaxed) {
+        if self.failed {
             return CommitOutcome::RolledBack(Error::Database("commit after a failed statement".into()));
         }
         match timeout(COMMIT_TIMEOUT, self.client.batch_execute("COMMIT")).await {
@@ -154,29 +128,36 @@ impl PostgresTx {
     }
 
     /// Waits without a limit for the response to an unanswered commit.
-    pub(super) async fn await_commit(&self) {
+    pub(super) async fn await_commit(&mut self) {
         // The server answers this after the commit. Its outcome is not used: the callers were answered
         // already.
         drop(self.client.simple_query("").await);
     }
 
     /// Returns whether the connection can be used again. If not, it must be dropped, which rolls back too.
-    pub(super) async fn rollback(&self) -> bool {
+    pub(super) async fn rollback(&mut self) -> bool {
         matches!(timeout(ROLLBACK_TIMEOUT, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
+    }
+
+    /// A query that only PostgreSQL understands, with arrays as parameters.
+    pub(super) async fn query(
+        &mut self,
+        sql: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Error> {
+        let statement = self.prepare(sql).await?;
+        let rows = self.client.query(&statement, params).await;
+        self.track_error(rows)
     }
 }
 
-/// Queries; each statement is prepared once. Concurrent ones are pipelined.
+/// Queries; each statement is prepared once.
 impl PostgresTx {
-    pub(crate) fn record_change(&self, change: Change) {
-        self.changes.lock().push(change);
+    pub(crate) fn record_change(&mut self, change: Change) {
+        self.changes.push(change);
     }
 
-    pub(crate) fn record_delta(&self, sql: &'static str, delta: i64, row: i64) {
-        *self.deltas.lock().entry((sql, row)).or_default() += delta;
-    }
-
-    pub(crate) async fn execute(&self, (sql, params): BoundStatement<'_>) -> Result<usize, Error> {
+    pub(crate) async fn execute(&mut self, (sql, params): BoundStatement<'_>) -> Result<usize, Error> {
         let statement = self.prepare(sql).await?;
         let affected = self.client.execute_raw(&statement, params.iter().copied()).await;
         let affected = self.track_error(affected)?;
@@ -185,7 +166,7 @@ impl PostgresTx {
 
     /// Pipelines all executions instead of awaiting each response.
     pub(crate) async fn execute_each(
-        &self,
+        &mut self,
         sql: &'static str,
         rows: &[Vec<Value<'_>>],
     ) -> Result<usize, Error> {
@@ -196,7 +177,7 @@ impl PostgresTx {
         usize::try_from(affected).map_err(|_| Error::Corrupt(format!("{affected} rows at once")))
     }
 
-    pub(crate) async fn rows(&self, (sql, params): BoundStatement<'_>) -> Result<Vec<Row>, Error> {
+    pub(crate) async fn rows(&mut self, (sql, params): BoundStatement<'_>) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
         let rows = async {
             let rows = pin!(self.client.query_raw(&statement, params.iter().copied()).await?);
@@ -206,7 +187,7 @@ impl PostgresTx {
         self.track_error(rows)
     }
 
-    pub(crate) async fn last_id(&self, table: &str) -> Result<Option<i64>, Error> {
+    pub(crate) async fn last_id(&mut self, table: &str) -> Result<Option<i64>, Error> {
         const LAST: &str =
             "SELECT pg_sequence_last_value(CAST(pg_get_serial_sequence(CAST($1 AS TEXT), 'id') AS regclass))";
         let rows = self.rows((LAST, &[table.into()])).await?;
@@ -217,34 +198,31 @@ impl PostgresTx {
     }
 
     /// Takes effect at once, even if the transaction is rolled back, like `setval` does.
-    pub(crate) async fn set_sequence(&self, table: &str, last: i64) -> Result<(), Error> {
+    pub(crate) async fn set_sequence(&mut self, table: &str, last: i64) -> Result<(), Error> {
         const SET: &str = "SELECT setval(CAST(pg_get_serial_sequence(CAST($1 AS TEXT), 'id') AS regclass),
             greatest(CAST($2 AS BIGINT), 1), CAST($2 AS BIGINT) > 0)";
         self.rows((SET, &[table.into(), last.into()])).await.map(drop)
     }
 
-    pub(crate) async fn clock(&self) -> Result<Timestamp, Error> {
+    pub(crate) async fn clock(&mut self) -> Result<Timestamp, Error> {
         let now = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)";
         let rows = self.rows((now, &[])).await?;
         let row = rows.first().ok_or_else(|| Error::Corrupt("the clock returned no row".into()))?;
         row::int(row, 0).map(Timestamp::from_micros)
     }
 
-    async fn prepare(&self, sql: &'static str) -> Result<Statement, Error> {
-        let mut prepared = self.prepared.lock().await;
-        if let Some(statement) = prepared.get(sql) {
+    async fn prepare(&mut self, sql: &'static str) -> Result<Statement, Error> {
+        if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(sql).await;
-        let statement = self.track_error(statement)?;
-        prepared.insert(sql, statement.clone());
+        let prepared = self.client.prepare(sql).await;
+        let statement = self.track_error(prepared)?;
+        self.prepared.insert(sql, statement.clone());
         Ok(statement)
     }
 
-    fn track_error<T>(&self, outcome: Result<T, tokio_postgres::Error>) -> Result<T, Error> {
-        if outcome.is_err() {
-            self.failed.store(true, Ordering::Relaxed);
-        }
+    fn track_error<T>(&mut self, outcome: Result<T, tokio_postgres::Error>) -> Result<T, Error> {
+        self.failed |= outcome.is_err();
         Ok(outcome?)
     }
 }

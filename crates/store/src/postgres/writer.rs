@@ -10,10 +10,9 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch_writer::BatchWriter;
 use super::connector::Connector;
-use super::job::Job;
+use super::job::{Job, JobWork};
 use crate::error::Error;
 use crate::lock_key::LockKey;
-use crate::work::ErasedWork;
 
 /// Each batch writer has one permanent connection and can keep one core of the server busy. It waits for the
 /// network most of the time, so a second one nearly doubles a node's write throughput; more would make the
@@ -49,7 +48,7 @@ impl Writer {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn run(&self, lock_key: LockKey, work: Box<dyn ErasedWork>) -> Result<(), Error> {
+    pub(super) async fn run(&self, lock_key: LockKey, work: JobWork) -> Result<(), Error> {
         let (reply, outcome) = oneshot::channel();
         let queue = &self.queues[self.queue_of(&lock_key)];
         match queue.try_send(Job::new(lock_key, work, reply)) {

@@ -102,8 +102,8 @@ impl RateLimits {
         Ok(attempt)
     }
 
-    /// Remembers that this username has logged in from this client's network. Returns what the other nodes must
-    /// be told.
+    /// Remembers that this username has logged in from this client's network. Returns what the other nodes
+    /// must be told.
     pub(crate) fn remember_network(&self, username: &str, client: IpAddr) -> Option<LoginAttempt> {
         let key = LoginKey::new(username, client);
         self.known_networks.insert(key, ());
