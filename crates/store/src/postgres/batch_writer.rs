@@ -170,12 +170,11 @@ impl BatchWriter {
 /// Begins the transaction, takes the locks and runs all writes; does not commit.
 async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
     let timed_out = |_| Error::Unavailable("the server did not answer a write in time".into());
-    timeout(WRITE_TIMEOUT, tx.begin()).await.map_err(timed_out)??;
     let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
     posts.dedup();
     let has_likes = batch.iter().any(|job| job.lock_key().is_like());
     let mode = if has_likes { LockMode::Shared } else { LockMode::Exclusive };
-    timeout(WRITE_TIMEOUT, tx.lock_posts(&posts, mode)).await.map_err(timed_out)??;
+    timeout(WRITE_TIMEOUT, tx.begin(&posts, mode)).await.map_err(timed_out)??;
     if has_likes {
         let likes: Vec<_> = batch.iter().filter_map(Job::like).collect();
         timeout(WRITE_TIMEOUT, likes::write(tx, &likes)).await.map_err(timed_out)??;

@@ -61,7 +61,7 @@ pub(super) async fn write(
     deltas.retain(|_, delta| *delta != 0);
     if !deltas.is_empty() {
         let (posts, deltas): (Vec<i64>, Vec<i64>) = deltas.into_iter().unzip();
-        tx.query(ADD_TO_COUNTS, &[&posts, &deltas]).await?;
+        tx.execute_last(ADD_TO_COUNTS, &[&posts, &deltas]).await?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use futures_util::future::join_all;
+use futures_util::future::{join_all, try_join};
 use model::{Timestamp, error_chain};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -86,21 +86,21 @@ impl PostgresTx {
         &mut self.client
     }
 
-    /// Not pipelined with the first statement, which would be committed by itself if BEGIN failed.
-    pub(super) async fn begin(&mut self) -> Result<(), Error> {
+    /// Begins a transaction, and takes the advisory locks of these posts until its end, in one round trip: if
+    /// BEGIN failed, the locks would be released at once. Row locks are not fair: concurrent likes of a post
+    /// could starve a delete of it.
+    pub(super) async fn begin(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
         self.failed = false;
         self.changes.clear();
-        let begun = self.client.batch_execute("BEGIN").await;
+        let begun = if posts.is_empty() {
+            self.client.batch_execute("BEGIN").await
+        } else {
+            let lock = self.prepare(mode.statement()).await?;
+            let params: [&(dyn ToSql + Sync); 1] = [&posts];
+            let (begin, lock) = (self.client.batch_execute("BEGIN"), self.client.execute(&lock, &params));
+            try_join(begin, lock).await.map(drop)
+        };
         self.track_error(begun)
-    }
-
-    /// Takes the advisory locks of these posts until the end of the transaction. Row locks are not fair:
-    /// concurrent likes of a post could starve a delete of it.
-    pub(super) async fn lock_posts(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
-        if posts.is_empty() {
-            return Ok(());
-        }
-        self.query(mode.statement(), &[&posts]).await.map(drop)
     }
 
     /// Writes the recorded changes.
@@ -110,6 +110,20 @@ impl PostgresTx {
             return Ok(());
         }
         self.execute((INSERT_CHANGES, &[Value::Bytes(&changes)])).await.map(drop)
+    }
+
+    /// Executes the last statement of a transaction, and writes the recorded changes in the same round trip.
+    pub(super) async fn execute_last(
+        &mut self,
+        sql: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<(), Error> {
+        let changes = encode(&std::mem::take(&mut self.changes));
+        let (last, insert) = (self.prepare(sql).await?, self.prepare(INSERT_CHANGES).await?);
+        let insert_params: [&(dyn ToSql + Sync); 1] = [&changes];
+        let executed =
+            try_join(self.client.execute(&last, params), self.client.execute(&insert, &insert_params)).await;
+        self.track_error(executed).map(drop)
     }
 
     pub(super) async fn commit(&mut self) -> CommitOutcome {
