@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::eventually;
 
@@ -166,6 +166,12 @@ impl Postgres {
     fn set_synchronous_standby(&self, standby: &str) {
         self.query(&format!("ALTER SYSTEM SET synchronous_standby_names = '{standby}'"));
         self.query("SELECT pg_reload_conf()");
+        // Commits wait once the checkpointer has applied the setting, which it does before its next
+        // checkpoint.
+        let checkpointer = self.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+        let checkpointer = Pid::from_raw(checkpointer.parse().unwrap()).unwrap();
+        kill_process(checkpointer, Signal::HUP).unwrap();
+        self.query("CHECKPOINT");
     }
 
     fn server_command(&self) -> Command {
