@@ -216,4 +216,16 @@ mod tests {
         cache.invalidate_where(|_, value| *value >= 7);
         assert_eq!((0..10).filter(|key| cache.get(key).is_some()).count(), 7);
     }
+
+    #[tokio::test]
+    async fn entries_stay_within_the_limit_and_evictions_are_counted() {
+        let max_bytes = 160 << 10;
+        let cache = InvalidatingCache::<u32, Vec<u8>>::new("test", max_bytes, |value| value.len() as u64);
+        for key in 0..1_000 {
+            cache.get_or_fill(key, async || Ok::<_, Infallible>(vec![0; 1 << 10])).await.unwrap();
+        }
+        let CacheStats { entries, bytes, evictions, .. } = cache.stats();
+        assert!((70..=160).contains(&entries) && bytes <= max_bytes, "{entries} entries, {bytes} bytes");
+        assert_eq!(entries + evictions, 1_000);
+    }
 }

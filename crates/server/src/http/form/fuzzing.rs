@@ -126,11 +126,15 @@ impl FileSink for Photo {
     }
 }
 
-type Part = (String, Vec<u8>);
+/// The name and the content of a part.
+pub(super) type Part = (String, Vec<u8>);
 
 async fn parts(boundary: &str, form: &[u8]) -> Result<Vec<Part>, FormError> {
     let body = BodyReader::new(body(vec![form]), limits(form.len() as u64));
-    let mut multipart = Multipart::new(body, boundary);
+    read_parts(Multipart::new(body, boundary)).await
+}
+
+pub(super) async fn read_parts(mut multipart: Multipart) -> Result<Vec<Part>, FormError> {
     let mut parts = Vec::new();
     while let Some(name) = multipart.next_part().await? {
         let mut content = Vec::new();

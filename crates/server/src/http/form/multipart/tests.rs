@@ -4,6 +4,7 @@ use axum::body::Body;
 use futures_util::stream;
 
 use super::super::body_reader::BodyLimits;
+use super::super::fuzzing::{Part, read_parts};
 use super::*;
 
 /// A parser whose body arrives in chunks of the given length.
@@ -15,17 +16,8 @@ fn parser(form: &[u8], chunk_size: usize) -> Multipart {
     Multipart::new(BodyReader::new(Body::from_stream(stream::iter(chunks)), limits), "XX")
 }
 
-async fn parts(form: &[u8], chunk_size: usize) -> Result<Vec<(String, Vec<u8>)>, FormError> {
-    let mut multipart = parser(form, chunk_size);
-    let mut parts = Vec::new();
-    while let Some(name) = multipart.next_part().await? {
-        let mut content = Vec::new();
-        while let Some(chunk) = multipart.chunk().await? {
-            content.extend_from_slice(&chunk);
-        }
-        parts.push((name, content));
-    }
-    Ok(parts)
+async fn parts(form: &[u8], chunk_size: usize) -> Result<Vec<Part>, FormError> {
+    read_parts(parser(form, chunk_size)).await
 }
 
 const FORM: &[u8] = b"preamble\r\n--XX\r\nContent-Disposition: form-data; name=\"message\"\r\n\r\nhello\r\n\
