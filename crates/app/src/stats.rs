@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use model::CacheStats;
-use store::PhotoTotals;
+use store::{PhotoTotals, ReadBarrierStats};
 
 use crate::{App, Error};
 
@@ -12,6 +12,8 @@ use crate::{App, Error};
 pub struct Stats {
     pub queues: Vec<QueueStats>,
     pub caches: Vec<CacheStats>,
+    /// `None` on SQLite.
+    pub read_barrier: Option<ReadBarrierStats>,
     /// The number of images rendered.
     pub renders: u64,
     /// The number of damaged or lost files that were rebuilt.
@@ -72,6 +74,7 @@ impl App {
         Ok(Stats {
             queues,
             caches,
+            read_barrier: inner.store.read_barrier_stats(),
             renders: inner.renders.load(Ordering::Relaxed),
             rebuilt_files: inner.rebuilt_files.load(Ordering::Relaxed),
             photos: totals.photos,

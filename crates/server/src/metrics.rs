@@ -139,6 +139,24 @@ fn stats_registry(stats: &Stats) -> Registry {
     );
     registry.register("pinhole_cache_bytes", "Size of the entries of a cache", bytes);
     registry.register("pinhole_cache_entries", "Entries in a cache", entries);
+    if let Some(barrier) = &stats.read_barrier {
+        for (name, help, count) in [
+            ("pinhole_read_barrier_waits", "Requests that waited for a check of the caches", barrier.waits),
+            ("pinhole_read_barrier_checks", "Checks of the caches, each for all that waited", barrier.checks),
+            ("pinhole_read_barrier_changes", "Changes that invalidated caches", barrier.changes),
+        ] {
+            let counter = Counter::<u64>::default();
+            counter.inc_by(count);
+            registry.register(name, help, counter);
+        }
+        let check_time = Counter::<f64, AtomicU64>::default();
+        check_time.inc_by(barrier.check_time.as_secs_f64());
+        registry.register(
+            "pinhole_read_barrier_check_seconds",
+            "Time of all checks of the caches",
+            check_time,
+        );
+    }
     let renders = Counter::<u64>::default();
     renders.inc_by(stats.renders);
     registry.register("pinhole_image_renders", "Images rendered because no cache had them", renders);

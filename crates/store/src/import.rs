@@ -83,6 +83,9 @@ async fn import(
         batch.push(row);
     }
     insert(tx, photos, &batch).await?;
+    if let Some(error) = tx.reference_errors().await?.into_iter().next() {
+        return Err(Error::ImportRejected(error));
+    }
     TableCounts::select(tx).await
 }
 

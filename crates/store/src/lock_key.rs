@@ -9,7 +9,7 @@ use model::{PhotoId, PostId, TokenHash, UserId};
 /// The order of the variants is the locking order. A write that takes several locks has the key of the first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LockKey {
-    /// A row of `likes`. The post's `like_count` is updated last in the transaction.
+    /// A row of `likes`, and the `like_count` of its post.
     Like(PostId, UserId),
     /// No lock that another write would need.
     Unshared,
@@ -29,10 +29,6 @@ pub(crate) enum LockKey {
 }
 
 impl LockKey {
-    pub(crate) fn is_like(&self) -> bool {
-        matches!(self, Self::Like(..))
-    }
-
     /// The post whose advisory lock the write takes first.
     pub(crate) fn post(&self) -> Option<PostId> {
         match self {

@@ -67,6 +67,8 @@ statements! {
     INSERT = sql!(PostRow::INSERT_NEW, " RETURNING id");
     EDIT_MESSAGE = "UPDATE posts SET message = $1 WHERE id = $2";
     EDIT_ALT = "UPDATE posts SET alt = $1 WHERE id = $2";
+    // `likes` has no foreign keys on PostgreSQL.
+    DELETE_LIKES = "DELETE FROM likes WHERE post_id = $1";
     DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
 }
 
@@ -184,7 +186,7 @@ impl Store {
                     (Some(author), Some(user)) if author != user => return Ok(AccessCheck::Forbidden),
                     _ => {}
                 }
-                // The foreign key of `likes` cascades.
+                tx.execute(DELETE_LIKES, &[id.into()]).await?;
                 let Some(photo) = tx.first(DELETE, &[id.into()], |row| row.photo_id(0)).await? else {
                     return Ok(AccessCheck::Missing);
                 };

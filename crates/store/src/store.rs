@@ -8,6 +8,7 @@ use crate::error::{Error, OpenError};
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::lock_key::LockKey;
 use crate::postgres::{self, DatabaseUrl, Postgres};
+use crate::read_barrier_stats::ReadBarrierStats;
 use crate::sqlite::{self, Sqlite};
 use crate::work::{RetryableWork, Work, erase_once, erase_retryable};
 
@@ -98,6 +99,14 @@ impl Store {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.rejected_writes(),
             Backend::Postgres(postgres) => postgres.rejected_writes(),
+        }
+    }
+
+    /// `None` on SQLite, which needs no read barrier.
+    pub fn read_barrier_stats(&self) -> Option<ReadBarrierStats> {
+        match &self.backend {
+            Backend::Sqlite(_) => None,
+            Backend::Postgres(postgres) => postgres.read_barrier_stats(),
         }
     }
 

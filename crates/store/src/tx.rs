@@ -120,7 +120,15 @@ impl Tx<'_> {
         match self {
             Self::Sqlite(tx) => tx.integrity_errors(),
             // PostgreSQL verifies pages when it reads them and foreign keys when they are written.
-            Self::Postgres(_) => Ok(Vec::new()),
+            Self::Postgres(_) => self.reference_errors().await,
+        }
+    }
+
+    /// References to missing rows that no foreign key prevents.
+    pub(crate) async fn reference_errors(&mut self) -> Result<Vec<String>, Error> {
+        match self {
+            Self::Sqlite(_) => Ok(Vec::new()),
+            Self::Postgres(tx) => Box::pin(tx.reference_errors()).await,
         }
     }
 

@@ -73,7 +73,10 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE changes; DROP TABLE change_log; UPDATE pinhole_schema SET version = 1; COMMIT;",
+        "BEGIN; DROP TABLE changes; DROP TABLE change_log;
+         ALTER TABLE likes ADD FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE,
+             ADD FOREIGN KEY (post_id) REFERENCES posts (id) ON DELETE CASCADE;
+         UPDATE pinhole_schema SET version = 1; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
     for (round, node) in nodes.iter().enumerate() {

@@ -14,3 +14,7 @@ CREATE TABLE change_log (
     timeline BIGINT NOT NULL
 );
 INSERT INTO change_log (horizon, timeline) VALUES ('0', 0);
+
+-- A foreign key locks the rows that it references, for every like. Instead, a transaction that writes likes has
+-- the advisory locks of their posts, like one that deletes a post.
+ALTER TABLE likes DROP CONSTRAINT likes_user_id_fkey, DROP CONSTRAINT likes_post_id_fkey;

@@ -1,10 +1,10 @@
 //! A task that writes on its own connection. It commits in batches (group commit): queued writes share one
 //! transaction and one sync of the server's disk, and each is acknowledged after it.
 //!
-//! Writes rarely fail, so a batch has no savepoints. If one fails, or conflicts with a write of another node,
-//! the whole batch is rolled back and each write is retried in its own transaction. A write is retried only
-//! if the server has rolled it back, or COMMIT was never sent; if COMMIT was sent and not answered, the write
-//! fails as unavailable.
+//! A batch is either of likes or of other writes. Writes rarely fail, so a batch has no savepoints. If one
+//! fails, or conflicts with a write of another node, the whole batch is rolled back and each write is retried
+//! in its own transaction. A write is retried only if the server has rolled it back, or COMMIT was never
+//! sent; if COMMIT was sent and not answered, the write fails as unavailable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
 use super::job::Job;
 use super::likes;
-use super::tx::{CommitOutcome, LockMode, PostgresTx};
+use super::tx::{CommitError, PostgresTx};
 use crate::error::Error;
 use crate::lock_key::LockKey;
 
@@ -51,43 +51,35 @@ impl BatchWriter {
         let mut batch = Vec::new();
         while queue.recv_many(&mut batch, MAX_BATCH).await > 0 {
             batch.sort_by(|a, b| a.lock_key().cmp(b.lock_key()));
-            // Likes lock the rows of their posts last in a transaction, other writes before that: together
-            // they would break the locking order.
-            let likes = batch.partition_point(|job| job.lock_key().is_like());
-            let others = batch.split_off(likes);
             self.write(std::mem::take(&mut batch)).await;
-            self.write(others).await;
         }
     }
 
     async fn write(&mut self, mut batch: Vec<Job>) {
-        if batch.is_empty() {
-            return;
-        }
         if self.unresolved_commit.as_ref().is_some_and(|commit| !commit.is_finished()) {
             let error = Error::Unavailable("the server has not answered an earlier commit".into());
             return complete(batch, &Err(error));
         }
         let began = Instant::now();
-        let mut outcome = self.attempt(&mut batch, began).await;
+        let mut committed = self.attempt(&mut batch, began).await;
         // COMMIT was not sent, so the batch can be retried on a new connection.
-        if let CommitOutcome::RolledBack(Error::Unavailable(cause)) = &outcome {
+        if let Err(CommitError::RolledBack(Error::Unavailable(cause))) = &committed {
             tracing::warn!(%cause, writes = batch.len(), "write batch failed before commit; retried");
-            outcome = self.attempt(&mut batch, began).await;
+            committed = self.attempt(&mut batch, began).await;
         }
-        match outcome {
-            CommitOutcome::Committed => complete(batch, &Ok(())),
-            CommitOutcome::RolledBack(error @ Error::Unavailable(_)) => complete(batch, &Err(error)),
-            CommitOutcome::Unknown(error) => {
+        match committed {
+            Ok(()) => complete(batch, &Ok(())),
+            Err(CommitError::RolledBack(error @ Error::Unavailable(_))) => complete(batch, &Err(error)),
+            Err(CommitError::Unknown(error)) => {
                 tracing::error!(%error, writes = batch.len(), "commit outcome unknown; its writes were not acknowledged");
                 complete(batch, &Err(error));
             }
-            CommitOutcome::RolledBack(error @ Error::Conflict(_)) => {
+            Err(CommitError::RolledBack(error @ Error::Conflict(_))) => {
                 tracing::info!(%error, writes = batch.len(), "write batch conflict; writes retried one by one");
                 self.write_each(batch).await;
             }
-            CommitOutcome::RolledBack(error) if batch.len() == 1 => complete(batch, &Err(error)),
-            CommitOutcome::RolledBack(_) => self.write_each(batch).await,
+            Err(CommitError::RolledBack(error)) if batch.len() == 1 => complete(batch, &Err(error)),
+            Err(CommitError::RolledBack(_)) => self.write_each(batch).await,
         }
     }
 
@@ -124,64 +116,59 @@ impl BatchWriter {
         let (mut attempt, began) = (1, Instant::now());
         loop {
             match self.attempt(std::slice::from_mut(job), began).await {
-                CommitOutcome::Committed => return Ok(()),
-                CommitOutcome::RolledBack(Error::Conflict(_) | Error::Unavailable(_))
+                Ok(()) => return Ok(()),
+                Err(CommitError::RolledBack(Error::Conflict(_) | Error::Unavailable(_)))
                     if attempt < MAX_ATTEMPTS =>
                 {
                     attempt += 1;
                 }
-                CommitOutcome::RolledBack(error) | CommitOutcome::Unknown(error) => return Err(error),
+                Err(CommitError::RolledBack(error) | CommitError::Unknown(error)) => return Err(error),
             }
         }
     }
 
     /// Runs and commits all writes in one transaction; replies are sent by the caller. `began` is the time of
     /// the first attempt, so that a second one does not wait for a server again.
-    async fn attempt(&mut self, batch: &mut [Job], began: Instant) -> CommitOutcome {
+    async fn attempt(&mut self, batch: &mut [Job], began: Instant) -> Result<(), CommitError> {
         let mut tx = match self.tx.take() {
             Some(tx) if !tx.is_closed() => tx,
-            _ => match self.reconnector.connect(began).await {
-                Ok(tx) => tx,
-                Err(error) => return CommitOutcome::RolledBack(error),
-            },
+            _ => self.reconnector.connect(began).await.map_err(CommitError::RolledBack)?,
         };
-        if let Err(error) = run(&mut tx, batch).await {
+        let committed = run(&mut tx, batch).await;
+        let is_reusable = match &committed {
+            Ok(()) => true,
             // Dropping a connection that cannot roll back makes the server roll back.
-            if !matches!(error, Error::Unavailable(_)) && tx.rollback().await {
-                self.tx = Some(tx);
-            }
-            return CommitOutcome::RolledBack(error);
-        }
-        let outcome = tx.commit().await;
-        let is_reusable = match outcome {
-            CommitOutcome::Committed => true,
-            CommitOutcome::RolledBack(_) => tx.rollback().await,
-            CommitOutcome::Unknown(_) => false,
+            Err(CommitError::RolledBack(Error::Unavailable(_)) | CommitError::Unknown(_)) => false,
+            Err(CommitError::RolledBack(_)) => tx.rollback().await,
         };
         if is_reusable {
             self.tx = Some(tx);
-        } else if matches!(outcome, CommitOutcome::Unknown(_)) && !tx.is_closed() {
+        } else if matches!(committed, Err(CommitError::Unknown(_))) && !tx.is_closed() {
             self.unresolved_commit = Some(tokio::spawn(async move { tx.await_commit().await }));
         }
-        outcome
+        committed
+    }
+}
+
+/// Runs and commits all writes: either likes, or others.
+async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), CommitError> {
+    let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
+    posts.dedup();
+    let likes: Vec<_> = batch.iter().filter_map(Job::like).collect();
+    if likes.is_empty() {
+        execute(tx, &posts, batch).await.map_err(CommitError::RolledBack)?;
+        tx.commit().await
+    } else {
+        likes::write(tx, &posts, &likes).await
     }
 }
 
 /// Begins the transaction, takes the locks and runs all writes; does not commit.
-async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), Error> {
+async fn execute(tx: &mut PostgresTx, posts: &[i64], batch: &mut [Job]) -> Result<(), Error> {
     let timed_out = |_| Error::Unavailable("the server did not answer a write in time".into());
-    let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
-    posts.dedup();
-    let has_likes = batch.iter().any(|job| job.lock_key().is_like());
-    let mode = if has_likes { LockMode::Shared } else { LockMode::Exclusive };
-    timeout(WRITE_TIMEOUT, tx.begin(&posts, mode)).await.map_err(timed_out)??;
-    if has_likes {
-        let likes: Vec<_> = batch.iter().filter_map(Job::like).collect();
-        timeout(WRITE_TIMEOUT, likes::write(tx, &likes)).await.map_err(timed_out)??;
-    } else {
-        for job in batch {
-            timeout(WRITE_TIMEOUT, job.run(tx)).await.map_err(timed_out)??;
-        }
+    timeout(WRITE_TIMEOUT, tx.begin(posts)).await.map_err(timed_out)??;
+    for job in batch {
+        timeout(WRITE_TIMEOUT, job.run(tx)).await.map_err(timed_out)??;
     }
     timeout(WRITE_TIMEOUT, tx.flush_changes()).await.map_err(timed_out)?
 }

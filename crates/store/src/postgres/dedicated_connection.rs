@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::connector::Connector;
-use super::tx::{CommitOutcome, PostgresTx};
+use super::tx::{CommitError, PostgresTx};
 use crate::changes::Change;
 use crate::error::Error;
 use crate::work::{ErasedWork, run_on_postgres};
@@ -34,10 +34,7 @@ impl DedicatedConnector {
         // An import changes more than is worth listing.
         tx.record_change(Change::Everything);
         tx.flush_changes().await?;
-        match tx.commit().await {
-            CommitOutcome::Committed => Ok(()),
-            CommitOutcome::RolledBack(error) | CommitOutcome::Unknown(error) => Err(error),
-        }
+        tx.commit().await.map_err(|(CommitError::RolledBack(error) | CommitError::Unknown(error))| error)
     }
 
     async fn begin(&self, statement: &str) -> Result<PostgresTx, Error> {

@@ -17,7 +17,7 @@ pub(super) struct Job {
 
 pub(super) enum JobWork {
     Closure(Box<dyn ErasedWork>),
-    /// Likes are the most frequent writes, so those of a batch are written together.
+    /// The likes of a batch are written together.
     Like(LikeWrite, ResultSlot<LikeOutcome>),
 }
 

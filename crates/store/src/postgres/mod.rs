@@ -40,6 +40,7 @@ use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::lock_key::LockKey;
+use crate::read_barrier_stats::ReadBarrierStats;
 use crate::work::{ErasedWork, ResultSlot};
 
 use connector::{Connector, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT, ServerRole};
@@ -151,6 +152,10 @@ impl Postgres {
 
     pub(crate) fn rejected_writes(&self) -> u64 {
         self.writer.as_ref().map_or(0, Writer::rejected)
+    }
+
+    pub(crate) fn read_barrier_stats(&self) -> Option<ReadBarrierStats> {
+        Some(self.barrier.as_ref()?.stats())
     }
 
     /// When this returns, the listener has been called with every change that any node committed before.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::{Instant, timeout};
@@ -24,6 +25,7 @@ use super::snapshot::Snapshot;
 use super::tx::PostgresTx;
 use crate::changes::{Change, ChangeListener, decode};
 use crate::error::Error;
+use crate::read_barrier_stats::ReadBarrierStats;
 use crate::work::erase_retryable;
 
 /// The plan does not depend on statistics, which are wrong for a table whose rows live for a minute.
@@ -63,6 +65,7 @@ const MAX_WAITERS: usize = 1 << 16;
 
 pub(super) struct ReadBarrier {
     waiters: mpsc::UnboundedSender<Waiter>,
+    stats: Arc<Mutex<ReadBarrierStats>>,
 }
 
 type Waiter = oneshot::Sender<Result<Position, Error>>;
@@ -78,15 +81,21 @@ impl ReadBarrier {
     /// `pool` is for deleting old changes.
     pub(super) fn start(connector: Arc<Connector>, pool: Arc<Pool>, listener: ChangeListener) -> Self {
         let (waiters, queue) = mpsc::unbounded_channel();
+        let stats = Arc::<Mutex<ReadBarrierStats>>::default();
         let checker = Checker {
             reconnector: Reconnector::new(connector, RECONNECT_TIMEOUT),
             connection: None,
             pool,
             listener,
             prune_next: None,
+            stats: stats.clone(),
         };
         tokio::spawn(checker.run(queue));
-        Self { waiters }
+        Self { waiters, stats }
+    }
+
+    pub(super) fn stats(&self) -> ReadBarrierStats {
+        *self.stats.lock()
     }
 
     /// When this returns, the listener has been called with every change that was committed before the call.
@@ -104,6 +113,7 @@ struct Checker {
     listener: ChangeListener,
     /// The `xmin` of an earlier snapshot. Once it is old enough, changes below it are deleted.
     prune_next: Option<(Instant, u64)>,
+    stats: Arc<Mutex<ReadBarrierStats>>,
 }
 
 struct Connection {
@@ -127,7 +137,14 @@ impl Checker {
             while let Ok(waiter) = queue.try_recv() {
                 waiters.push(waiter);
             }
+            let began = Instant::now();
             let checked = self.check().await;
+            {
+                let mut stats = self.stats.lock();
+                stats.waits += waiters.len() as u64;
+                stats.checks += 1;
+                stats.check_time += began.elapsed();
+            }
             for waiter in waiters.drain(..) {
                 // The send fails only if the request was cancelled.
                 drop(waiter.send(checked.clone()));
@@ -157,6 +174,7 @@ impl Checker {
         let changes = checked.changes_since(connection.valid_for.as_ref());
         if !changes.is_empty() {
             (self.listener)(&changes);
+            self.stats.lock().changes += changes.len() as u64;
         }
         if checked.timeline != checked.logged_timeline
             && let Err(error) = connection.set_timeline(checked.timeline).await

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
-use futures_util::future::{join_all, try_join};
+use futures_util::future::{join_all, join4, try_join};
 use model::{Timestamp, error_chain};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -40,37 +40,26 @@ pub(crate) struct PostgresTx {
     changes: Vec<Change>,
 }
 
+/// Why a transaction was not committed.
 #[derive(Debug)]
-pub(super) enum CommitOutcome {
-    Committed,
+pub(super) enum CommitError {
     RolledBack(Error),
     /// COMMIT was sent and not answered: PostgreSQL's "transaction resolution unknown", SQLSTATE 08007.
     Unknown(Error),
 }
 
-/// The mode of the advisory lock on a post.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LockMode {
-    Shared,
-    Exclusive,
-}
+/// Takes the advisory locks of posts until the end of the transaction. The first key is the table's oid,
+/// which differs between services that share a database; the second the low 31 bits of the post id, since
+/// advisory locks with two keys take 32-bit integers.
+///
+/// `pinhole.locked` is set until the end of the transaction too, so that a statement which must not run
+/// without the locks can be sent before the response to this one.
+const LOCK: &str = "SELECT set_config('pinhole.locked', 'yes', true),
+    pg_advisory_xact_lock(CAST(CAST('posts' AS regclass) AS oid)::int, (post & 2147483647)::int)
+    FROM unnest(CAST($1 AS BIGINT[])) AS post";
 
-impl LockMode {
-    /// The first key is the table's oid, which differs between services that share a database; the second the
-    /// low 31 bits of the post id, since advisory locks with two keys take 32-bit integers.
-    fn statement(self) -> &'static str {
-        match self {
-            Self::Shared => {
-                "SELECT pg_advisory_xact_lock_shared(CAST(CAST('posts' AS regclass) AS oid)::int, (post & 2147483647)::int)
-                 FROM unnest(CAST($1 AS BIGINT[])) AS post"
-            }
-            Self::Exclusive => {
-                "SELECT pg_advisory_xact_lock(CAST(CAST('posts' AS regclass) AS oid)::int, (post & 2147483647)::int)
-                 FROM unnest(CAST($1 AS BIGINT[])) AS post"
-            }
-        }
-    }
-}
+/// A statement that only PostgreSQL understands, with arrays as parameters.
+pub(super) type ArrayStatement<'a> = (&'static str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// Control: only the tasks of `postgres` own this type, so only they can begin, lock and commit.
 impl PostgresTx {
@@ -89,18 +78,49 @@ impl PostgresTx {
     /// Begins a transaction, and takes the advisory locks of these posts until its end, in one round trip: if
     /// BEGIN failed, the locks would be released at once. Row locks are not fair: concurrent likes of a post
     /// could starve a delete of it.
-    pub(super) async fn begin(&mut self, posts: &[i64], mode: LockMode) -> Result<(), Error> {
+    pub(super) async fn begin(&mut self, posts: &[i64]) -> Result<(), Error> {
         self.failed = false;
         self.changes.clear();
         let begun = if posts.is_empty() {
             self.client.batch_execute("BEGIN").await
         } else {
-            let lock = self.prepare(mode.statement()).await?;
+            let lock = self.prepare(LOCK).await?;
             let params: [&(dyn ToSql + Sync); 1] = [&posts];
             let (begin, lock) = (self.client.batch_execute("BEGIN"), self.client.execute(&lock, &params));
             try_join(begin, lock).await.map(drop)
         };
         self.track_error(begun)
+    }
+
+    /// Runs a whole transaction in one round trip: begins it, takes the advisory locks of these posts,
+    /// executes the statements and commits. After a failed statement the server rejects the following ones
+    /// and answers COMMIT with a rollback; if BEGIN itself failed, `pinhole.locked` is not set.
+    pub(super) async fn run_pipelined(
+        &mut self,
+        posts: &[i64],
+        statements: &[ArrayStatement<'_>],
+    ) -> Result<Vec<Vec<Row>>, CommitError> {
+        let lock = self.prepare(LOCK).await.map_err(CommitError::RolledBack)?;
+        let mut prepared = Vec::with_capacity(statements.len());
+        for (sql, params) in statements {
+            prepared.push((self.prepare(sql).await.map_err(CommitError::RolledBack)?, *params));
+        }
+        let lock_params: [&(dyn ToSql + Sync); 1] = [&posts];
+        let queries = prepared.iter().map(|(statement, params)| self.client.query(statement, params));
+        // Sent in this order, since a request is sent when its future is polled first.
+        let responses = join4(
+            self.client.batch_execute("BEGIN"),
+            self.client.execute(&lock, &lock_params),
+            join_all(queries),
+            self.client.batch_execute("COMMIT"),
+        );
+        let (begun, locked, rows, committed) =
+            timeout(COMMIT_TIMEOUT, responses).await.map_err(|_| CommitError::Unknown(commit_timed_out()))?;
+        let executed = begun.and(locked).and_then(|_| rows.into_iter().collect());
+        match (executed, committed) {
+            (Ok(rows), Ok(())) => Ok(rows),
+            (Err(error), _) | (_, Err(error)) => Err(commit_error(error)),
+        }
     }
 
     /// Writes the recorded changes.
@@ -112,32 +132,14 @@ impl PostgresTx {
         self.execute((INSERT_CHANGES, &[Value::Bytes(&changes)])).await.map(drop)
     }
 
-    /// Executes the last statement of a transaction, and writes the recorded changes in the same round trip.
-    pub(super) async fn execute_last(
-        &mut self,
-        sql: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<(), Error> {
-        let changes = encode(&std::mem::take(&mut self.changes));
-        let (last, insert) = (self.prepare(sql).await?, self.prepare(INSERT_CHANGES).await?);
-        let insert_params: [&(dyn ToSql + Sync); 1] = [&changes];
-        let executed =
-            try_join(self.client.execute(&last, params), self.client.execute(&insert, &insert_params)).await;
-        self.track_error(executed).map(drop)
-    }
-
-    pub(super) async fn commit(&mut self) -> CommitOutcome {
+    pub(super) async fn commit(&mut self) -> Result<(), CommitError> {
         // The server would answer COMMIT with ROLLBACK, which the client reports as success.
         if self.failed {
-            return CommitOutcome::RolledBack(Error::Database("commit after a failed statement".into()));
+            return Err(CommitError::RolledBack(Error::Database("commit after a failed statement".into())));
         }
         match timeout(COMMIT_TIMEOUT, self.client.batch_execute("COMMIT")).await {
-            Ok(Ok(())) => CommitOutcome::Committed,
-            Ok(Err(error)) if confirms_rollback(&error) => CommitOutcome::RolledBack(error.into()),
-            Ok(Err(error)) => CommitOutcome::Unknown(Error::Unavailable(error_chain(&error).into())),
-            Err(_) => CommitOutcome::Unknown(Error::Unavailable(
-                "the server did not answer a commit in time".into(),
-            )),
+            Ok(committed) => committed.map_err(commit_error),
+            Err(_) => Err(CommitError::Unknown(commit_timed_out())),
         }
     }
 
@@ -153,12 +155,7 @@ impl PostgresTx {
         matches!(timeout(ROLLBACK_TIMEOUT, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
     }
 
-    /// A query that only PostgreSQL understands, with arrays as parameters.
-    pub(super) async fn query(
-        &mut self,
-        sql: &'static str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Error> {
+    pub(super) async fn query(&mut self, (sql, params): ArrayStatement<'_>) -> Result<Vec<Row>, Error> {
         let statement = self.prepare(sql).await?;
         let rows = self.client.query(&statement, params).await;
         self.track_error(rows)
@@ -225,6 +222,23 @@ impl PostgresTx {
         row::int(row, 0).map(Timestamp::from_micros)
     }
 
+    /// `likes` has no foreign keys.
+    pub(crate) async fn reference_errors(&mut self) -> Result<Vec<String>, Error> {
+        const ORPHANS: &str = "SELECT
+            (SELECT count(*) FROM likes l WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.id = l.post_id)),
+            (SELECT count(*) FROM likes l WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = l.user_id))";
+        let rows = self.rows((ORPHANS, &[])).await?;
+        let row = rows.first().ok_or_else(|| Error::Corrupt("a count returned no row".into()))?;
+        let mut errors = Vec::new();
+        for (column, parent) in ["posts", "users"].into_iter().enumerate() {
+            match row::int(row, column)? {
+                0 => {}
+                orphans => errors.push(format!("{orphans} rows of likes reference missing rows of {parent}")),
+            }
+        }
+        Ok(errors)
+    }
+
     async fn prepare(&mut self, sql: &'static str) -> Result<Statement, Error> {
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
@@ -239,6 +253,18 @@ impl PostgresTx {
         self.failed |= outcome.is_err();
         Ok(outcome?)
     }
+}
+
+fn commit_error(error: tokio_postgres::Error) -> CommitError {
+    if confirms_rollback(&error) {
+        CommitError::RolledBack(error.into())
+    } else {
+        CommitError::Unknown(Error::Unavailable(error_chain(&error).into()))
+    }
+}
+
+fn commit_timed_out() -> Error {
+    Error::Unavailable("the server did not answer a commit in time".into())
 }
 
 /// Closes the connection at once, without waiting for a network timeout: its open transaction has locks.

@@ -227,14 +227,14 @@ pub(crate) async fn integrity_checks_find_and_fix_inconsistencies(db: TestDataba
     assert_eq!((miscounted.len(), miscounted[0].post.0, miscounted[0].likes), (1, 1, 2));
     assert_eq!(store.unreferenced_photos().await.unwrap().len(), 1);
     assert_eq!(store.lagging_sequences().await.unwrap(), ["posts"]);
-    // Only SQLite can disable its foreign keys.
-    if let Location::Folder(_) = db.location {
-        db.execute_directly(
-            "PRAGMA foreign_keys = OFF; INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1)",
-        )();
-        let errors = store.integrity_errors().await.unwrap();
-        assert_eq!(errors, ["1 rows of likes reference missing rows of posts"]);
-    }
+    db.execute_directly(match db.location {
+        Location::Folder(_) => {
+            "PRAGMA foreign_keys = OFF; INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1)"
+        }
+        Location::Server { .. } => "INSERT INTO likes (user_id, post_id, created_at) VALUES (1, 99, 1)",
+    })();
+    let errors = store.integrity_errors().await.unwrap();
+    assert_eq!(errors, ["1 rows of likes reference missing rows of posts"]);
     let clock = store.clock().await.unwrap();
     assert_eq!(clock.is_some(), matches!(db.location, Location::Server { .. }), "{clock:?}");
 
