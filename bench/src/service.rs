@@ -129,7 +129,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let json = serde_json::to_string_pretty(&report).map_err(Error::measure)?;
     write(&home().join("service.json"), json)?;
     write(&home().join("service.md"), report.markdown())?;
-    write(&home().join("service.svg"), plot::svg(&report))?;
+    write(&home().join("service.svg"), plot::svg(&report.sections))?;
     println!("Written to target/bench/service.md, service.json and service.svg");
     if options.write_docs {
         docs::write(&report)?;

@@ -116,7 +116,13 @@ impl Response {
         assert_eq!(self.status, status, "{self}");
         assert_error_object(&self.json());
         let codes: &[&str] = match status {
-            400 => &["invalid_parameter", "wrong_credentials", "malformed_body"],
+            400 => &[
+                "invalid_parameter",
+                "wrong_credentials",
+                "wrong_password",
+                "wrong_recovery_code",
+                "malformed_body",
+            ],
             401 => &["unauthorized"],
             403 => &["forbidden", "cross_site"],
             404 => &["not_found"],

@@ -22,11 +22,13 @@ export class ApiError extends Error {
    * @param {string} message
    * @param {number} status 0 when there was no response
    * @param {string} [field] the form field that the server rejected
+   * @param {string | null} [code] the server's error code
    */
-  constructor(message, status, field) {
+  constructor(message, status, field, code) {
     super(message);
     this.status = status;
     this.field = field;
+    this.code = code;
   }
 }
 
@@ -54,6 +56,8 @@ export async function call(method, path, form, headers = {}) {
 const MESSAGES = /** @type {Record<string, string>} */ ({
   unauthorized: "signed_out",
   wrong_credentials: "wrong_credentials",
+  wrong_password: "wrong_password",
+  wrong_recovery_code: "wrong_recovery_code",
   forbidden: "not_your_post",
   cross_site: "cross_site",
   rate_limited: "rate_limited",
@@ -73,5 +77,5 @@ const MESSAGES = /** @type {Record<string, string>} */ ({
 export function responseError(status, code, body) {
   const { message, field } = body.error ?? {};
   const key = MESSAGES[code ?? ""] ?? (status === 404 ? "post_deleted" : status >= 500 ? "server_error" : undefined);
-  return new ApiError(key ? t(key) : message || t("server_error"), status, field);
+  return new ApiError(key ? t(key) : message || t("server_error"), status, field, code);
 }

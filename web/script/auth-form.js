@@ -1,47 +1,35 @@
-// The auth form: join and login.
+// The auth form: join, login and recovery.
 
 import { ApiError, call } from "./api.js";
+import { byteLength, input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("auth-form"));
-const joining = form.action.endsWith("/join/username");
-const min = Number(form.dataset.min);
+const path = new URL(form.action).pathname;
+const joining = path === "/join/username";
+const recovering = path === "/recover";
+/** A new password must have this length; a current one may be from before the rule. */
+const min = path === "/login/username" ? 1 : Number(form.dataset.min);
 
 /** The URL to open after login. Only URLs of this origin: `next` must not become an open redirect. */
 function destination() {
+  if (recovering) return "/settings";
   const next = new URL(new URLSearchParams(location.search).get("next") ?? "/", location.origin);
   return next.origin === location.origin && /^https?:$/.test(next.protocol) ? next.href : "/";
-}
-
-/** @param {string} id */
-function input(id) {
-  return /** @type {HTMLInputElement} */ (document.getElementById(id));
-}
-
-/** @param {string} name @param {string} text empty when the field is valid */
-function setFieldError(name, text) {
-  const line = /** @type {HTMLElement} */ (document.getElementById(`${name}-error`));
-  line.textContent = text;
-  input(name).setAttribute("aria-invalid", String(Boolean(text)));
-  if (text) input(name).focus();
-}
-
-/** @param {string} text */
-function byteLength(text) {
-  return new TextEncoder().encode(text).length;
 }
 
 /** @returns {boolean} whether the form is valid and can be submitted */
 function validate() {
   const username = input("username").value;
-  const password = input("password").value;
-  const short = byteLength(password) < (joining ? min : 1);
+  const short = byteLength(input("password").value) < min;
   // In reverse order, so that the first invalid field gets the focus.
-  setFieldError("password", !short ? "" : joining ? t("password_short", { min }) : t("password_missing"));
+  setFieldError("password", !short ? "" : min > 1 ? t("password_short", { min }) : t("password_missing"));
+  const hasCode = !recovering || input("code").value.trim() !== "";
+  if (recovering) setFieldError("code", hasCode ? "" : t("code_missing"));
   const valid = joining ? /^(?!\.{1,2}$)[A-Za-z0-9_.@+-]{1,64}$/.test(username) : username !== "";
   setFieldError("username", valid ? "" : joining ? t("username_rule") : t("username_missing"));
-  return valid && !short;
+  return valid && hasCode && !short;
 }
 
 form.addEventListener("submit", async (event) => {
@@ -52,9 +40,10 @@ form.addEventListener("submit", async (event) => {
   if (!validate()) return;
   button.disabled = true;
   try {
-    await call("POST", new URL(form.action).pathname, {
+    await call("POST", path, {
       username: input("username").value,
       password: input("password").value,
+      ...(recovering && { code: input("code").value }),
     });
     await clearPages();
     location.replace(destination());

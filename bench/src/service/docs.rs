@@ -23,12 +23,14 @@ pub(super) fn write(report: &Report) -> Result<(), Error> {
     let (on_postgres, others): (Vec<&Section>, Vec<&Section>) =
         report.sections.iter().partition(|section| section.on_postgres);
     if !on_postgres.is_empty() {
-        let measured = format!("{}\n{}", report.setting(), below(&on_postgres));
+        crate::error::write(&docs.join("performance-postgres.svg"), plot::svg(on_postgres.iter().copied()))?;
+        let measured =
+            format!("{}\n{}\n{}", report.setting(), image("performance-postgres.svg"), below(&on_postgres));
         text = replaced(&text, [POSTGRES_BEGIN, POSTGRES_END], &measured).ok_or_else(lost)?;
     }
     if !others.is_empty() {
         text = replaced(&text, [BEGIN, END], &measured(report, &others)).ok_or_else(lost)?;
-        crate::error::write(&docs.join("performance.svg"), plot::svg(report))?;
+        crate::error::write(&docs.join("performance.svg"), plot::svg(others.iter().copied()))?;
     }
     crate::error::write(&page, text)?;
     println!("Written to docs/performance.md");
@@ -37,11 +39,16 @@ pub(super) fn write(report: &Report) -> Result<(), Error> {
 
 fn measured(report: &Report, sections: &[&Section]) -> String {
     format!(
-        "## Measured\n\n{}\n![Requests per second of every candidate in every section](performance.svg)\n\n#{}\n{}",
+        "## Measured\n\n{}\n{}\n#{}\n{}",
         report.setting(),
+        image("performance.svg"),
         report.summary(),
         below(sections)
     )
+}
+
+fn image(file: &str) -> String {
+    format!("![Requests per second of every candidate in every section]({file})\n")
 }
 
 /// One level below the page's own headings.

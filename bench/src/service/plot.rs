@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::compare::RATE;
-use crate::report::{Report, thousands};
+use crate::report::{Section, thousands};
 
 const WIDTH: f64 = 960.0;
 /// Names stand left of the targets.
@@ -12,8 +12,8 @@ const RIGHT: f64 = 110.0;
 const LINE: f64 = 22.0;
 
 /// Bars from one request a second to a million, each with the spread over the rounds.
-pub(super) fn svg(report: &Report) -> String {
-    let groups = report.sections.iter().filter(|section| !section.loads.is_empty());
+pub(super) fn svg<'a>(sections: impl IntoIterator<Item = &'a Section>) -> String {
+    let groups = sections.into_iter().filter(|section| !section.loads.is_empty());
     let (mut body, mut y) = (String::new(), 60.0);
     for section in groups {
         y += LINE;

@@ -148,23 +148,26 @@ fn likes(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Section, E
     let syncs = (sqlite::syncs(&bench.home)?, sqlite::syncs(cluster.folder())?);
     let servers = Servers::start(bench, filled, cluster, None)?;
     let script = servers.script(bench, cluster, "spread", &pgbench::spread_likes())?;
-    let spread = servers.candidates(
-        "",
-        spread_over(servers.node(), SMALL),
-        spread_over(&servers.alone, SMALL),
-        script,
-    );
+    let shared = spread_over(servers.node(), SMALL);
+    let spread = servers.candidates("", shared.clone(), spread_over(&servers.alone, SMALL), script);
     let script = servers.script(bench, cluster, "one", &pgbench::likes_on_one())?;
     let on_one =
         servers.candidates(", on one post", all_on_one(servers.node()), all_on_one(&servers.alone), script);
-    let candidates: Vec<Candidate> = spread.into_iter().chain(on_one).collect();
+    let more = servers.with_more_connections(shared);
+    let candidates: Vec<Candidate> = spread.into_iter().chain(on_one).chain(more).collect();
     let loads = compare(bench.pace.in_longer_turns(), &candidates)?;
 
-    let (spread, on_one) = loads.split_at(4);
+    let (spread, others) = loads.split_at(4);
+    let (on_one, more) = others.split_at(4);
     let one_of_spread = |index: usize| on_one[index].against(&spread[index], RATE);
     let targets = vec![
         Target::share("likes, PostgreSQL ÷ SQLite: requests/s", spread[0].against(&spread[1], RATE), 0.6),
         Target::share("likes, three nodes ÷ one: requests/s", spread[2].against(&spread[0], RATE), 0.95),
+        Target::share(
+            "likes, three nodes ÷ one, as many connections for each node: requests/s",
+            more[1].against(&more[0], RATE),
+            0.85,
+        ),
         Target::share("likes on PostgreSQL: all on one post of spread", one_of_spread(0), 0.5),
         Target::share("likes on PostgreSQL, three nodes: all on one post of spread", one_of_spread(2), 0.5),
     ];
@@ -176,6 +179,8 @@ fn likes(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Section, E
         .zip(0..)
         .map(|(name, index)| ratio(format!("{name}: on one post ÷ spread"), one_of_spread(index)));
     all.rows.extend(rows.map(Vec::from));
+    let nodes = format!("three nodes ÷ one, {} connections", NODES * CONNECTIONS);
+    all.rows.push(ratio(nodes, more[1].against(&more[0], RATE)).into());
     let section = Section::new("Likes on PostgreSQL")
         .note(format!(
             "{} posts, {CONNECTIONS} connections, each like a new one by one of {} users, durable when it is \
@@ -186,6 +191,10 @@ fn likes(bench: &Bench, filled: &Filled, cluster: &Cluster) -> Result<Section, E
             thousands(syncs.0 as u64),
             thousands(syncs.1 as u64)
         ))
+        .note(
+            "Three nodes that share the connections of one have batches of a third of the size; with as many connections \
+             for each they have the batches of one.",
+        )
         .note(format!(
             "PostgreSQL alone is pgbench on {CLIENTS} connections with a transaction for each like. A node commits queued \
              writes in one batch and adds up the likes of one post before it updates its row."
@@ -267,6 +276,17 @@ impl Servers {
             node(", 3 nodes").spread_over(self.nodes.iter().skip(1).map(|node| &node.server)),
             Candidate::scripted(&format!("PostgreSQL alone{what}"), &self.postgres, script),
         ]
+    }
+
+    /// One node and all of them, with as many connections as all have together.
+    fn with_more_connections(&self, requests: Arc<Requests>) -> [Candidate<'_>; 2] {
+        let connections = NODES * CONNECTIONS;
+        let node = |nodes: &str| {
+            let name = format!("Pinhole on PostgreSQL{nodes}, {connections} connections");
+            Candidate::new(&name, &self.node().server, connections, requests.clone())
+                .backed_by(&self.postgres)
+        };
+        [node(""), node(", 3 nodes").spread_over(self.nodes.iter().skip(1).map(|node| &node.server))]
     }
 }
 

@@ -1,13 +1,14 @@
-//! Accounts: join, login, logout, and authentication by token.
+//! Accounts: join, login, logout, passwords, recovery codes, and authentication by token.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Timestamp, Token, TokenHash, User, Username};
+use model::{RecoveryCode, Timestamp, Token, TokenHash, User, Username};
 use store::{LoginAttempt, NewSession, NewUser};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
+use crate::sessions::SessionClient;
 use crate::{App, Client, Error, Settings};
 
 /// The user who joined or logged in, and the token of the new session.
@@ -22,14 +23,22 @@ pub struct NewLogin {
 pub struct Caller {
     pub user: Arc<User>,
     pub is_admin: bool,
-    token: TokenHash,
+    pub(crate) token: TokenHash,
 }
 
 /// The last use of a session is written at most this often, so that most reads do not write.
 const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
 
+/// Recovery codes that a user gets at a time.
+const RECOVERY_CODES: usize = 10;
+
 impl App {
-    pub async fn join(&self, client: Client, username: &str, password: String) -> Result<NewLogin, Error> {
+    pub async fn join(
+        &self,
+        from: &SessionClient,
+        username: &str,
+        password: String,
+    ) -> Result<NewLogin, Error> {
         let inner = &self.0;
         let username = Username::parse_new(username).map_err(|rule| Error::invalid("username", rule))?;
         check_new_password(&password, &username, &inner.settings)?;
@@ -44,8 +53,8 @@ impl App {
             let message = "this username is reserved; choose another";
             return Err(Error::Conflict { field: Some("username"), message });
         }
-        let password_hash = inner.passwords.hash(client, password).await?;
-        let (token, session) = self.new_session()?;
+        let password_hash = inner.passwords.hash(from.client(), password).await?;
+        let (token, session) = self.new_session(from)?;
         let new = NewUser { username, password_hash, created_at: session.started_at };
         let user = inner.store.join(new, session).await?.ok_or_else(taken)?;
         tracing::info!(user = user.id.0, "user joined");
@@ -57,19 +66,113 @@ impl App {
         self.0.settings.min_password
     }
 
-    pub async fn login(&self, client: Client, username: &str, password: String) -> Result<NewLogin, Error> {
+    pub async fn login(
+        &self,
+        from: &SessionClient,
+        username: &str,
+        password: String,
+    ) -> Result<NewLogin, Error> {
         let inner = &self.0;
         // An invalid username is treated as an unknown one, with the same timing.
         let credentials = match username.parse::<Username>() {
             Ok(username) => inner.store.credentials(&username).await?,
             Err(_) => None,
         };
-        let (user, hash) = credentials.map(|found| (found.user, found.password_hash)).unzip();
-        let is_correct = inner.passwords.verify(client, password, hash).await?;
-        let Some(user) = user.filter(|_| is_correct) else { return Err(Error::WrongCredentials) };
-        let (token, session) = self.new_session()?;
-        inner.store.start_session(user.id, session).await?;
+        let hash = credentials.as_ref().map(|found| found.password_hash.clone());
+        let is_correct = inner.passwords.verify(from.client(), password, hash).await?;
+        let Some(found) = credentials.filter(|_| is_correct) else { return Err(Error::WrongCredentials) };
+        let (token, session) = self.new_session(from)?;
+        let user = found.user;
+        if !inner.store.start_session(user.id, found.password_hash, session).await? {
+            return Err(Error::WrongCredentials);
+        }
         Ok(NewLogin { user, token })
+    }
+
+    /// Replaces the caller's password, and ends all their other sessions.
+    pub async fn change_password(
+        &self,
+        client: Client,
+        caller: &Caller,
+        current: String,
+        password: String,
+    ) -> Result<(), Error> {
+        let inner = &self.0;
+        let old = self.confirm_password(client, caller, "current_password", current).await?;
+        check_new_password(&password, &caller.user.username, &inner.settings)?;
+        let new = inner.passwords.hash(client, password).await?;
+        if !inner.store.change_password(caller.user.id, old, new, caller.token).await? {
+            let message = "the password has been changed meanwhile; log in with the new one";
+            return Err(Error::Conflict { field: Some("current_password"), message });
+        }
+        tracing::info!(user = caller.user.id.0, "password changed");
+        Ok(())
+    }
+
+    /// Makes new recovery codes for the caller; older ones stop working.
+    pub async fn new_recovery_codes(
+        &self,
+        client: Client,
+        caller: &Caller,
+        password: String,
+    ) -> Result<Vec<RecoveryCode>, Error> {
+        self.confirm_password(client, caller, "password", password).await?;
+        let codes: Vec<RecoveryCode> =
+            (0..RECOVERY_CODES).map(|_| random().map(RecoveryCode::new)).collect::<Result<_, _>>()?;
+        let (hashes, now) = (codes.iter().map(RecoveryCode::hash).collect(), self.0.clock.now());
+        self.0.store.replace_recovery_codes(caller.user.id, hashes, now).await?;
+        tracing::info!(user = caller.user.id.0, "recovery codes made");
+        Ok(codes)
+    }
+
+    /// The number of the caller's unused recovery codes.
+    pub async fn recovery_codes(&self, caller: &Caller) -> Result<u64, Error> {
+        Ok(self.0.store.recovery_codes(caller.user.id).await?)
+    }
+
+    /// Sets a new password by a recovery code, which can be used once. Ends all sessions and starts a new
+    /// one.
+    pub async fn recover(
+        &self,
+        from: &SessionClient,
+        username: &str,
+        code: &str,
+        password: String,
+    ) -> Result<NewLogin, Error> {
+        let inner = &self.0;
+        let found = match (username.parse::<Username>(), code.parse::<RecoveryCode>()) {
+            (Ok(username), Ok(code)) => inner.store.user(&username).await?.map(|user| (user, code.hash())),
+            _ => None,
+        };
+        let Some((user, code)) = found else { return Err(Error::WrongRecoveryCode) };
+        if !inner.store.has_recovery_code(user.id, code).await? {
+            return Err(Error::WrongRecoveryCode);
+        }
+        // After the code, so that the rules do not reveal anything to others, and a code is not lost.
+        check_new_password(&password, &user.username, &inner.settings)?;
+        let password_hash = inner.passwords.hash(from.client(), password).await?;
+        let (token, session) = self.new_session(from)?;
+        if !inner.store.recover(user.id, code, password_hash, session).await? {
+            return Err(Error::WrongRecoveryCode);
+        }
+        tracing::info!(user = user.id.0, "account recovered with a recovery code");
+        Ok(NewLogin { user, token })
+    }
+
+    /// Returns the hash of the caller's password; a wrong password is an error of `field`.
+    async fn confirm_password(
+        &self,
+        client: Client,
+        caller: &Caller,
+        field: &'static str,
+        password: String,
+    ) -> Result<String, Error> {
+        let inner = &self.0;
+        let hash = inner.store.credentials(&caller.user.username).await?.map(|found| found.password_hash);
+        match hash {
+            Some(hash) if inner.passwords.verify(client, password, Some(hash.clone())).await? => Ok(hash),
+            _ => Err(Error::WrongPassword { field }),
+        }
     }
 
     /// Tells the other nodes of a login attempt. The response does not depend on it, so an error is only
@@ -97,16 +200,20 @@ impl App {
             Err(None) => return Ok(None),
             Err(Some(error)) => return Err(error.into()),
         };
-        let idle = now.since(session.last_used_at);
-        let is_expired = idle >= inner.settings.session_idle;
-        if is_expired {
+        if self.is_expired(now, session.created_at, session.last_used_at) {
             return Ok(None);
         }
+        let idle = now.since(session.last_used_at);
         if idle >= TOUCH_AFTER.min(inner.settings.session_idle / 100) {
             self.touch(token, now);
         }
         let is_admin = inner.settings.is_admin(&session.user.username);
         Ok(Some(Caller { user: session.user, is_admin, token }))
+    }
+
+    pub(crate) fn is_expired(&self, now: Timestamp, created_at: Timestamp, last_used_at: Timestamp) -> bool {
+        now.since(last_used_at) >= self.0.settings.session_idle
+            || now.since(created_at) >= Settings::SESSION_AGE
     }
 
     /// Records the use of a session in the background: the request does not wait for the write.
@@ -119,9 +226,14 @@ impl App {
         });
     }
 
-    fn new_session(&self) -> Result<(Token, NewSession), Error> {
+    fn new_session(&self, from: &SessionClient) -> Result<(Token, NewSession), Error> {
         let token = Token::new(random()?);
-        let session = NewSession { token: token.hash(), started_at: self.0.clock.now() };
+        let session = NewSession {
+            token: token.hash(),
+            started_at: self.0.clock.now(),
+            client: from.name().map(str::to_owned),
+            network: Some(from.network()),
+        };
         Ok((token, session))
     }
 }

@@ -13,6 +13,11 @@ pub enum Error {
     /// Does not tell which of the two is wrong, so that usernames cannot be probed.
     #[error("the username or the password is wrong")]
     WrongCredentials,
+    /// The caller, who has a session, does not know the password of the account.
+    #[error("the password is wrong")]
+    WrongPassword { field: &'static str },
+    #[error("the username or the recovery code is wrong, or the code has been used")]
+    WrongRecoveryCode,
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: &'static str },
     /// A bounded resource is exhausted; a retry may succeed.

@@ -108,8 +108,10 @@ impl App {
     async fn sweep(&self, abandoned_before: Timestamp) -> Result<usize, Error> {
         let inner = &self.0;
         let now = inner.clock.now();
-        let swept =
-            inner.store.sweep(now, inner.settings.session_idle, Settings::IDEMPOTENCY_KEY_TTL).await?;
+        let swept = inner
+            .store
+            .sweep(now, inner.settings.session_idle, Settings::SESSION_AGE, Settings::IDEMPOTENCY_KEY_TTL)
+            .await?;
         // Their writes may still complete, so their delete is scheduled after the late-write window.
         inner.store.abandon_stale_claims(abandoned_before, now.plus(inner.blobs.late_write_window())).await?;
         let mut removed = 0;

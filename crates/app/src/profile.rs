@@ -1,13 +1,18 @@
-//! The profile photo.
+//! The profile: its photo, and what users say about themselves.
 
 use imaging::RemovedMetadata;
-use model::User;
+use model::{ProfileEdit, User};
 
 use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{App, Caller, Error, Upload};
 
 impl App {
+    /// Edits the caller's profile; returns the updated user.
+    pub async fn edit_profile(&self, caller: &Caller, edit: ProfileEdit) -> Result<User, Error> {
+        Ok(self.0.store.edit_profile(caller.user.id, edit).await?)
+    }
+
     /// Replaces the caller's profile photo and deletes the previous one with its images. Returns the updated
     /// user and the kinds of metadata removed from the upload.
     pub async fn set_profile_photo(

@@ -52,6 +52,9 @@ pub struct Settings {
 impl Settings {
     pub const MAX_PASSWORD: usize = 256;
 
+    /// A session expires after this time, even if it is used.
+    pub const SESSION_AGE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
     /// How long an idempotency key is recognised.
     pub const IDEMPOTENCY_KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -9,6 +9,7 @@ mod idempotency_key;
 mod ids;
 mod photo;
 mod post;
+mod recovery_code;
 mod session;
 mod size;
 mod text;
@@ -24,11 +25,12 @@ pub use idempotency_key::IdempotencyKey;
 pub use ids::{PhotoId, validate_id};
 pub use photo::{Photo, Placeholder, master_for, master_sides, validate_dimensions, validate_placeholder};
 pub use post::{Post, PostContent, PostEdit, PostId};
-pub use session::{Token, TokenHash};
+pub use recovery_code::RecoveryCode;
+pub use session::{SessionId, Token, TokenHash};
 pub use size::Size;
 pub use text::*;
 pub use timestamp::Timestamp;
-pub use user::{User, UserId, Username};
+pub use user::{Profile, ProfileEdit, User, UserId, Username};
 
 /// The reason why a value was rejected, as a message for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -47,6 +47,32 @@ impl fmt::Debug for Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash(pub [u8; 32]);
 
+impl TokenHash {
+    pub fn session_id(&self) -> SessionId {
+        SessionId(u64::from_be_bytes(self.0[..8].try_into().expect("a hash has 32 bytes")))
+    }
+}
+
+/// Identifies a session among those of its user: the beginning of its token's hash, which does not reveal the
+/// token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionId(u64);
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl FromStr for SessionId {
+    type Err = ValidationError;
+
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
+        let id = u64::from_str_radix(raw, 16).map(Self).ok();
+        id.filter(|id| id.to_string() == raw).ok_or_else(|| ValidationError("not the id of a session".into()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +84,15 @@ mod tests {
         assert!(!format!("{token:?}").contains(&token.reveal()));
         for raw in ["", "x", "AAAA", &"A".repeat(44)] {
             assert!(raw.parse::<Token>().is_err(), "{raw:?} must not parse as a token");
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_session_has_one_text_form() {
+        let id = TokenHash([0x0a; 32]).session_id();
+        assert_eq!((id.to_string().as_str(), id.to_string().parse()), ("0a0a0a0a0a0a0a0a", Ok(id)));
+        for raw in ["", "a0a0a0a0a0a0a0a", "0A0A0A0A0A0A0A0A", "+a0a0a0a0a0a0a0a", "0a0a0a0a0a0a0a0a0"] {
+            assert!(raw.parse::<SessionId>().is_err(), "{raw:?} must not parse as the id of a session");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! User-supplied text: the message of a post and the alt text of a photo.
+//! User-supplied text: the message of a post, the alt text of a photo, and what a profile says.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,12 +16,26 @@ pub trait TextRule {
     /// The name of the text in error messages.
     const NAME: &'static str;
     const MAX_CHARS: usize;
+
+    /// A further rule; the error completes a sentence about the text.
+    fn check(_text: &str) -> Result<(), &'static str> {
+        Ok(())
+    }
 }
 
 pub type Message = Text<MessageRule>;
 
 /// The alt text of a photo.
 pub type Alt = Text<AltRule>;
+
+/// The name that a profile shows beside the username.
+pub type DisplayName = Text<DisplayNameRule>;
+
+/// What users write about themselves.
+pub type Bio = Text<BioRule>;
+
+/// The address of a website.
+pub type Link = Text<LinkRule>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageRule {}
@@ -39,12 +53,60 @@ impl TextRule for AltRule {
     const MAX_CHARS: usize = 1_000;
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisplayNameRule {}
+
+impl TextRule for DisplayNameRule {
+    const NAME: &'static str = "display name";
+    const MAX_CHARS: usize = 64;
+
+    fn check(text: &str) -> Result<(), &'static str> {
+        // U+202A to U+202E and U+2066 to U+2069 reverse the text around a name.
+        let is_hidden = |char: char| {
+            char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        if text.chars().any(is_hidden) {
+            return Err("contains line breaks or control characters");
+        }
+        if text.trim().is_empty() { Err("consists of spaces") } else { Ok(()) }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BioRule {}
+
+impl TextRule for BioRule {
+    const NAME: &'static str = "bio";
+    const MAX_CHARS: usize = 500;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkRule {}
+
+impl TextRule for LinkRule {
+    const NAME: &'static str = "link";
+    const MAX_CHARS: usize = 500;
+
+    fn check(text: &str) -> Result<(), &'static str> {
+        let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let Some(address) = address else { return Err("must begin with https:// or http://") };
+        let is_forbidden =
+            |char: char| char.is_whitespace() || char.is_control() || "\"<>\\^`{|}".contains(char);
+        let has_host = address.starts_with(|first: char| first.is_alphanumeric() || first == '[');
+        if has_host && !text.contains(is_forbidden) { Ok(()) } else { Err("is not the address of a website") }
+    }
+}
+
 impl<Rule: TextRule> Text<Rule> {
     pub const MAX_CHARS: usize = Rule::MAX_CHARS;
 
     /// An empty text is `None`.
     pub fn parse(raw: String) -> Result<Option<Self>, ValidationError> {
-        Ok(validate(Rule::NAME, raw, Rule::MAX_CHARS)?.map(Self::from_stored))
+        let Some(text) = validate(Rule::NAME, raw, Rule::MAX_CHARS)? else { return Ok(None) };
+        match Rule::check(&text) {
+            Ok(()) => Ok(Some(Self::from_stored(text))),
+            Err(rule) => Err(ValidationError(format!("the {} {rule}", Rule::NAME))),
+        }
     }
 
     /// For text of a foreign row, where no text is NULL.
@@ -99,6 +161,39 @@ mod tests {
         let longest = "ä".repeat(Alt::MAX_CHARS);
         assert_eq!(Alt::parse(longest.clone()).unwrap().unwrap().as_str(), longest);
         assert!(Alt::parse(longest + "ä").is_err());
+    }
+
+    #[test]
+    fn display_names_are_one_visible_line() {
+        for name in ["Ada Lovelace", "عادل", "👩‍💻 Ada"] {
+            assert!(DisplayName::parse(name.into()).is_ok_and(|name| name.is_some()), "{name:?}");
+        }
+        for name in ["Ada\nLovelace", "  ", "\u{202e}adA", "a\u{7}b"] {
+            assert!(DisplayName::parse(name.into()).is_err(), "{name:?} must be rejected");
+        }
+    }
+
+    #[test]
+    fn links_are_addresses_of_websites() {
+        for link in [
+            "https://ada.example",
+            "http://ada.example:8080/~ada?x=1#y",
+            "https://[::1]/",
+            "https://münchen.example",
+        ] {
+            assert!(Link::parse(link.into()).is_ok_and(|link| link.is_some()), "{link:?}");
+        }
+        for link in [
+            "javascript:alert(1)",
+            "ada.example",
+            "https://",
+            "https:///x",
+            "https://a b",
+            "https://a\"b",
+            "ftp://a",
+        ] {
+            assert!(Link::parse(link.into()).is_err(), "{link:?} must be rejected");
+        }
     }
 
     #[test]

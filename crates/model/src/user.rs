@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::numeric_id;
-use crate::{Photo, Timestamp, ValidationError};
+use crate::{Bio, DisplayName, Link, Photo, Timestamp, ValidationError};
 
 numeric_id!(
     /// The id of a user.
@@ -18,7 +18,25 @@ pub struct User {
     /// The profile photo. Boxed, since most users have none: a smaller `User` means fewer CPU cache misses in
     /// a feed page.
     pub photo: Option<Box<Photo>>,
+    /// Boxed for the same reason.
+    pub profile: Option<Box<Profile>>,
     pub created_at: Timestamp,
+}
+
+/// What users say about themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Profile {
+    pub display_name: Option<DisplayName>,
+    pub bio: Option<Bio>,
+    pub link: Option<Link>,
+}
+
+/// An edit of a profile. `Some(None)` removes a text, `None` leaves it as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProfileEdit {
+    pub display_name: Option<Option<DisplayName>>,
+    pub bio: Option<Option<Bio>>,
+    pub link: Option<Option<Link>>,
 }
 
 /// 1 to 64 ASCII letters, digits and `_ . - @ +`, which excludes homoglyphs. Case is preserved in display and

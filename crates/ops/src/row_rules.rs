@@ -50,6 +50,7 @@ impl RowRules {
                 // Its post may be deleted.
                 key.key.parse::<IdempotencyKey>()?;
             }
+            ExportRow::RecoveryCode(code) => self.check_user_exists(code.user_id)?,
             ExportRow::Sequence(_) => {}
         }
         self.last = Some(row.clone());

@@ -12,7 +12,7 @@ pub enum Change {
     Everything,
     /// The session was ended, or its `last_used_at` changed.
     Session(TokenHash),
-    /// The user's profile photo was set or removed.
+    /// The user's profile or its photo was edited.
     User(UserId),
     /// The post was created, edited, recounted or deleted.
     Post(PostId),

@@ -51,16 +51,18 @@ impl Store {
         Ok(totals.await?.unwrap_or_default())
     }
 
-    /// Deletes sessions unused for `session_idle` and idempotency keys older than `key_ttl`.
+    /// Deletes sessions unused for `session_idle` or older than `session_age`, and idempotency keys older
+    /// than `key_ttl`.
     pub async fn sweep(
         &self,
         now: Timestamp,
         session_idle: Duration,
+        session_age: Duration,
         key_ttl: Duration,
     ) -> Result<usize, Error> {
         self.write_freeing(LockKey::Maintenance, move |tx| {
             async move {
-                let sessions = sessions::sweep(tx, now.minus(session_idle)).await?;
+                let sessions = sessions::sweep(tx, now.minus(session_idle), now.minus(session_age)).await?;
                 Ok(sessions + idempotency_keys::sweep(tx, now.minus(key_ttl)).await?)
             }
             .boxed()

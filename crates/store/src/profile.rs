@@ -1,7 +1,7 @@
-//! Profile photos.
+//! Profiles: the photo, and what users say about themselves.
 
 use futures_util::FutureExt;
-use model::{PhotoId, Timestamp, User, UserId};
+use model::{Bio, DisplayName, Link, PhotoId, ProfileEdit, Timestamp, User, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
@@ -14,6 +14,9 @@ use crate::users::by_id;
 
 statements! {
     SET = "UPDATE users SET photo_id = $1 WHERE id = $2";
+    SET_DISPLAY_NAME = "UPDATE users SET display_name = $1 WHERE id = $2";
+    SET_BIO = "UPDATE users SET bio = $1 WHERE id = $2";
+    SET_LINK = "UPDATE users SET link = $1 WHERE id = $2";
     CLEAR = "UPDATE users SET photo_id = NULL WHERE id = $1";
     // Changes nothing, but locks the row until the commit.
     LOCK = "UPDATE users SET photo_id = photo_id WHERE id = $1";
@@ -28,6 +31,31 @@ pub struct ProfileChange {
 }
 
 impl Store {
+    pub async fn edit_profile(&self, user: UserId, edit: ProfileEdit) -> Result<User, Error> {
+        self.write(LockKey::User(user), move |tx| {
+            async move {
+                let ProfileEdit { display_name, bio, link } = &edit;
+                let edits = [
+                    (
+                        SET_DISPLAY_NAME,
+                        display_name.as_ref().map(|text| text.as_ref().map(DisplayName::as_str)),
+                    ),
+                    (SET_BIO, bio.as_ref().map(|text| text.as_ref().map(Bio::as_str))),
+                    (SET_LINK, link.as_ref().map(|text| text.as_ref().map(Link::as_str))),
+                ];
+                for (statement, text) in edits {
+                    if let Some(text) = text {
+                        tx.execute(statement, &[text.into(), user.into()]).await?;
+                    }
+                }
+                tx.record_change(Change::User(user));
+                by_id(tx, user).await
+            }
+            .boxed()
+        })
+        .await
+    }
+
     /// Replaces a user's profile photo; `None` when the claim on the new photo was abandoned.
     pub async fn set_profile_photo(
         &self,

@@ -10,7 +10,8 @@ use crate::sqlite::schema;
 use crate::store::{Database, Store};
 use crate::tables::{self, Table};
 use crate::{
-    feed, idempotency_keys, import, integrity, likes, maintenance, photos, posts, profile, sessions, users,
+    feed, idempotency_keys, import, integrity, likes, maintenance, passwords, photos, posts, profile,
+    sessions, users,
 };
 
 /// Statements that scan a whole table, and why they may.
@@ -31,6 +32,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     integrity::ALL,
     likes::ALL,
     maintenance::ALL,
+    passwords::ALL,
     photos::ALL,
     posts::ALL,
     profile::ALL,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::error::Error;
 use crate::idempotency_keys::IdempotencyKeyRow;
 use crate::likes::LikeRow;
+use crate::passwords::RecoveryCodeRow;
 use crate::photos::PhotoRow;
 use crate::posts::PostRow;
 use crate::row::Row;
@@ -155,6 +156,7 @@ tables! {
     posts: Posts, Post(PostRow);
     likes: Likes, Like(LikeRow);
     idempotency_keys: IdempotencyKeys, IdempotencyKey(IdempotencyKeyRow);
+    recovery_codes: RecoveryCodes, RecoveryCode(RecoveryCodeRow);
 }
 
 /// A table's statements and reader, for export, import and the integrity checks.

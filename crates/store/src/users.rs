@@ -1,8 +1,9 @@
 //! Users, selected by name or id, and the credentials that a login is checked against.
 
 use futures_util::FutureExt;
-use model::{PhotoId, Timestamp, User, UserId, Username};
+use model::{Bio, DisplayName, Link, PhotoId, Profile, Timestamp, User, UserId, Username};
 
+use crate::column::Column;
 use crate::error::Error;
 use crate::photos::{PROFILE_PHOTO_COLUMNS, read_optional_photo};
 use crate::row::Row;
@@ -21,14 +22,18 @@ table! {
         password_hash: String,
         photo_id: Option<PhotoId>,
         created_at: Timestamp,
+        display_name: Option<DisplayName>,
+        bio: Option<Bio>,
+        link: Option<Link>,
     }
 }
 
 /// The columns that [`read_user`] reads, of the tables that [`FROM_USERS`] joins.
-pub(crate) const USER_COLUMN_LIST: &str = sql!("u.id, u.username, u.created_at, ", PROFILE_PHOTO_COLUMNS);
+pub(crate) const USER_COLUMN_LIST: &str =
+    sql!("u.id, u.username, u.created_at, u.display_name, u.bio, u.link, ", PROFILE_PHOTO_COLUMNS);
 
 /// The number of columns in [`USER_COLUMN_LIST`].
-pub(crate) const USER_COLUMN_COUNT: usize = 8;
+pub(crate) const USER_COLUMN_COUNT: usize = 11;
 
 const FROM_USERS: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
 
@@ -108,9 +113,18 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>
         password_hash: new.password_hash,
         photo_id: None,
         created_at: new.created_at,
+        display_name: None,
+        bio: None,
+        link: None,
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.user_id(0)).await?;
-    Ok(id.map(|id| User { id, username: row.username, photo: None, created_at: row.created_at }))
+    Ok(id.map(|id| User {
+        id,
+        username: row.username,
+        photo: None,
+        profile: None,
+        created_at: row.created_at,
+    }))
 }
 
 /// The user with this id. Users are never deleted, so a missing one is an error.
@@ -133,10 +147,16 @@ async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
 
 /// Reads [`USER_COLUMN_LIST`], beginning at `column`.
 pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error> {
+    let profile = Profile {
+        display_name: DisplayName::read_nullable(row, column + 3)?,
+        bio: Bio::read_nullable(row, column + 4)?,
+        link: Link::read_nullable(row, column + 5)?,
+    };
     Ok(User {
         id: row.user_id(column)?,
         username: Username::from_stored(row.text(column + 1)?),
         created_at: row.timestamp(column + 2)?,
-        photo: read_optional_photo(row, column + 3)?.map(Box::new),
+        profile: (profile != Profile::default()).then(|| Box::new(profile)),
+        photo: read_optional_photo(row, column + 6)?.map(Box::new),
     })
 }

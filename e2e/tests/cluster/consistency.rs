@@ -42,6 +42,23 @@ fn logging_out_on_one_node_ends_the_session_on_all() {
 }
 
 #[test]
+fn a_new_password_on_one_node_ends_the_sessions_on_all() {
+    const NEW: &str = "a better horse";
+    let ada = nodes()[0].new_user("ada");
+    let session = on_every_node(&ada.login(ada.username()));
+    for node in &session {
+        node.get("/me").expect(200);
+    }
+    let form = FormData::new().text("current_password", PASSWORD).text("password", NEW);
+    ada.put("/me/password", form).expect(200);
+    for node in &session {
+        node.get("/me").expect_error(401);
+        node.post("/login/username", FormData::account(ada.username(), PASSWORD)).expect_error(400);
+        node.post("/login/username", FormData::account(ada.username(), NEW)).expect(200);
+    }
+}
+
+#[test]
 fn a_user_who_joins_on_one_node_can_log_in_on_all() {
     for joined_on in nodes() {
         let ada = joined_on.new_user("ada");

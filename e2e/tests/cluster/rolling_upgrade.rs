@@ -28,7 +28,7 @@ fn nodes_continue_when_a_newer_version_has_upgraded_the_schema() {
             &postgres,
             "BEGIN;
              ALTER TABLE posts ADD COLUMN focus TEXT;
-             ALTER TABLE users ADD COLUMN bio TEXT NOT NULL DEFAULT '';
+             ALTER TABLE users ADD COLUMN role TEXT NOT NULL DEFAULT 'member';
              CREATE TABLE blocks (user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE);
              UPDATE pinhole_schema SET version = version + 1;
              COMMIT;",
@@ -73,10 +73,10 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE changes; DROP TABLE change_log;
-         ALTER TABLE likes ADD FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE,
-             ADD FOREIGN KEY (post_id) REFERENCES posts (id) ON DELETE CASCADE;
-         UPDATE pinhole_schema SET version = 1; COMMIT;",
+        "BEGIN; DROP TABLE recovery_codes; ALTER TABLE sessions DROP COLUMN client, DROP COLUMN network;
+         ALTER TABLE users DROP COLUMN display_name, DROP COLUMN bio, DROP COLUMN link;
+         DROP INDEX sessions_by_user, sessions_by_age; CREATE INDEX sessions_by_user ON sessions (user_id);
+         UPDATE pinhole_schema SET version = 2; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
     for (round, node) in nodes.iter().enumerate() {

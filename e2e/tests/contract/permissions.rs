@@ -1,11 +1,11 @@
 //! Authorization: every operation, every kind of caller, both auth methods.
 
-use e2e::{AuthMethod, Body, Client, FormData, Service, picture};
+use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 
 /// Statuses for: no session, the author, another user, a session that was logged out, an invalid token. `{}`
 /// is a new post of the author without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 5]); 16] = [
+const MATRIX: [(&str, &str, [u16; 5]); 23] = [
     //                                  anon author other  ended invalid
     ("GET",    "/feed",              [   200,   200,   200,  200,  200]),
     ("GET",    "/posts/{}",          [   200,   200,   200,  200,  200]),
@@ -13,6 +13,14 @@ const MATRIX: [(&str, &str, [u16; 5]); 16] = [
     ("GET",    "/users/{author}",    [   200,   200,   200,  200,  200]),
     ("GET",    "/users/{author}/posts",[ 200,   200,   200,  200,  200]),
     ("GET",    "/me",                [   401,   200,   200,  401,  401]),
+    ("PATCH",  "/me",                [   401,   200,   200,  401,  401]),
+    // The current password is wrong: a change would end the other sessions.
+    ("PUT",    "/me/password",       [   401,   400,   400,  401,  401]),
+    ("GET",    "/me/sessions",       [   401,   200,   200,  401,  401]),
+    ("DELETE", "/me/sessions/0123456789abcdef",[401, 404, 404, 401, 401]),
+    ("GET",    "/me/recovery-codes", [   401,   200,   200,  401,  401]),
+    ("POST",   "/me/recovery-codes", [   401,   201,   201,  401,  401]),
+    ("POST",   "/recover",           [   400,   400,   400,  400,  400]),
     ("PUT",    "/me/photo",          [   401,   200,   200,  401,  401]),
     ("DELETE", "/me/photo",          [   401,   200,   200,  401,  401]),
     ("POST",   "/posts",             [   401,   201,   201,  401,  401]),
@@ -61,6 +69,11 @@ fn assert_case(setup: &Client, client: &Client, method: &str, path: &str, status
     let path = path.replace("{}", &before["id"].to_string()).replace("{photo}", photo);
     let path = path.replace("{author}", setup.username());
     let body = match (method, path.as_str()) {
+        ("PUT", "/me/password") => {
+            FormData::new().text("current_password", "wrong").text("password", PASSWORD).body()
+        }
+        ("POST", "/me/recovery-codes") => FormData::new().text("password", PASSWORD).body(),
+        ("POST", "/recover") => FormData::account(client.username(), PASSWORD).text("code", "x").body(),
         ("POST", "/posts") | ("PUT", "/me/photo") => FormData::photo(&picture::tiny()).body(),
         ("PUT" | "PATCH", _) => FormData::message("after").body(),
         _ => Body::none(),

@@ -108,7 +108,9 @@ impl ConsistencyCheck<'_> {
         }
         let mut fixed = None;
         if self.fix {
-            let swept = store.sweep(self.now, self.session_idle, Settings::IDEMPOTENCY_KEY_TTL).await?;
+            let swept = store
+                .sweep(self.now, self.session_idle, Settings::SESSION_AGE, Settings::IDEMPOTENCY_KEY_TTL)
+                .await?;
             fixed = Some(format!("deleted: {swept} sessions and idempotency keys"));
         }
         let what = format!("{overdue} expired over a day ago and were not deleted");

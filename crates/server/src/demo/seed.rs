@@ -1,9 +1,10 @@
 //! Seeds the demo with users, posts and likes, through the use cases of `app` like any request.
 
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use app::{App, Caller, Client, Draft, Error, Posted, Upload};
+use app::{App, Caller, Client, Draft, Error, Posted, SessionClient, Upload};
 use futures_util::future::try_join_all;
 use model::{Alt, Clock, Message, PostContent, PostId};
 
@@ -42,9 +43,10 @@ async fn create_account<'a>(
     password: &str,
 ) -> Result<(&'a str, Caller), DemoError> {
     let name = person.username.as_str();
+    let from = SessionClient::new(Ipv4Addr::LOCALHOST.into(), Some("pinhole"));
     let login = retry_while_busy(
         || format!("{name} joins"),
-        async || app.join(CLIENT, name, password.to_owned()).await,
+        async || app.join(&from, name, password.to_owned()).await,
     );
     let token = login.await?.token;
     let caller = retry_while_busy(

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use base64::display::Base64Display;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
-use model::{Alt, PhotoId, Timestamp};
+use model::{Alt, Bio, DisplayName, Link, PhotoId, Timestamp};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
@@ -21,6 +21,18 @@ pub(crate) struct User<'a> {
     /// Profile photo; null when the user has none.
     #[schema(required = true)]
     photo: Option<Photo<'a>>,
+    /// The name to show beside the username; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Ada Lovelace", max_length = 64, nullable = false)]
+    display_name: Option<&'a str>,
+    /// What the user writes about themselves; absent when there is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Photos of engines", max_length = 500, nullable = false)]
+    bio: Option<&'a str>,
+    /// The address of the user's website; absent when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://ada.example", max_length = 500, nullable = false)]
+    link: Option<&'a str>,
     /// When the account was created, in UTC.
     #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
         pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
@@ -91,10 +103,14 @@ impl<T: Display> Serialize for AsDisplay<T> {
 
 impl<'a> From<&'a model::User> for User<'a> {
     fn from(user: &'a model::User) -> Self {
+        let profile = user.profile.as_deref();
         Self {
             id: user.id.0,
             username: user.username.as_str(),
             photo: user.photo.as_deref().map(Photo::from),
+            display_name: profile.and_then(|profile| profile.display_name.as_ref().map(DisplayName::as_str)),
+            bio: profile.and_then(|profile| profile.bio.as_ref().map(Bio::as_str)),
+            link: profile.and_then(|profile| profile.link.as_ref().map(Link::as_str)),
             created_at: AsDisplay(user.created_at),
         }
     }

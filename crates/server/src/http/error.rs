@@ -201,6 +201,15 @@ impl From<app::Error> for ApiError {
                 "wrong_credentials",
                 "the username or the password is wrong",
             ),
+            app::Error::WrongPassword { field } => {
+                Self::new(StatusCode::BAD_REQUEST, "wrong_password", "the password is wrong")
+                    .with_field(field)
+            }
+            app::Error::WrongRecoveryCode => Self::new(
+                StatusCode::BAD_REQUEST,
+                "wrong_recovery_code",
+                "the username or the recovery code is wrong, or the code has been used",
+            ),
             app::Error::Conflict { field, message } => {
                 let error = Self::new(StatusCode::CONFLICT, "conflict", message);
                 field.map_or(error.clone(), |field| error.with_field(field))

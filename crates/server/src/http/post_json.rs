@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use model::{Alt, FeedPage, Message, Photo, Post, PostId, Timestamp, User};
+use model::{Alt, FeedPage, Message, Photo, Post, PostId, Text, TextRule, Timestamp, User};
 use serde::Serialize;
 use smallvec::SmallVec;
 use utoipa::ToSchema;
@@ -157,9 +157,24 @@ impl Encoder {
             Some(photo) => self.photo(photo),
             None => self.raw("null"),
         }
+        if let Some(profile) = user.profile.as_deref() {
+            self.text_member("display_name", profile.display_name.as_ref());
+            self.text_member("bio", profile.bio.as_ref());
+            self.text_member("link", profile.link.as_ref());
+        }
         self.raw(r#","created_at":""#);
         self.timestamp(user.created_at);
         self.raw("\"}");
+    }
+
+    /// A member after others, if there is a text.
+    fn text_member<Rule: TextRule>(&mut self, name: &str, text: Option<&Text<Rule>>) {
+        if let Some(text) = text {
+            self.raw(",\"");
+            self.raw(name);
+            self.raw("\":");
+            self.string(text.as_str());
+        }
     }
 
     /// A string of a user. Most need no escape, which the vectorized fold checks for many bytes at once.
@@ -242,7 +257,7 @@ impl<'a> From<&'a Post> for PostDto<'a> {
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use model::{Cursor, PhotoId, PostId, UserId, Username};
+    use model::{Bio, Cursor, DisplayName, Link, PhotoId, PostId, Profile, UserId, Username};
 
     use super::*;
 
@@ -261,6 +276,15 @@ pub(super) mod tests {
         Arc::new(User {
             id: UserId(7),
             username,
+            profile: photo.as_ref().map(|photo| {
+                let link = photo.alt.is_none().then(|| Link::from_stored("https://ada.example".into()));
+                let bio = photo.alt.as_ref().map(|alt| Bio::from_stored(alt.to_string()));
+                Box::new(Profile {
+                    display_name: Some(DisplayName::from_stored("\"Ada\"".into())),
+                    bio,
+                    link,
+                })
+            }),
             photo: photo.map(Box::new),
             created_at: Timestamp::from_micros(0),
         })

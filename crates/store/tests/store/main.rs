@@ -79,7 +79,8 @@ async fn a_username_is_taken_once_regardless_of_case(db: TestDatabase) {
 async fn sessions_are_found_touched_ended_and_swept(db: TestDatabase) {
     let ada = db.user("ada").await;
     let (first, second) = (session(seed("ada")).token, session(99).token);
-    db.store.start_session(ada.id, session(99)).await.unwrap();
+    assert!(!db.store.start_session(ada.id, "another hash".into(), session(98)).await.unwrap());
+    assert!(db.store.start_session(ada.id, "hash".into(), session(99)).await.unwrap());
 
     let later = NOW.plus(Duration::from_secs(60));
     db.store.touch_session(second, later).await.unwrap();
@@ -91,7 +92,10 @@ async fn sessions_are_found_touched_ended_and_swept(db: TestDatabase) {
         "an earlier time must not replace a later one"
     );
 
-    assert_eq!(db.store.sweep(later, Duration::from_secs(30), Duration::from_secs(30)).await.unwrap(), 1);
+    assert_eq!(
+        db.store.sweep(later, Duration::from_secs(30), Duration::MAX, Duration::from_secs(30)).await.unwrap(),
+        1
+    );
     assert!(db.store.session(first).await.unwrap().is_none());
     assert!(db.store.end_session(second).await.unwrap());
     assert!(!db.store.end_session(second).await.unwrap());
@@ -277,8 +281,8 @@ async fn an_idempotency_key_creates_one_post(db: TestDatabase) {
     // The sweep deletes expired keys only.
     let tomorrow = NOW.plus(Duration::from_secs(86_400));
     let day = Duration::from_secs(86_400);
-    assert_eq!(db.store.sweep(tomorrow, 365 * day, day).await.unwrap(), 0);
-    assert_eq!(db.store.sweep(tomorrow.plus(day), 365 * day, day).await.unwrap(), 2);
+    assert_eq!(db.store.sweep(tomorrow, 365 * day, 365 * day, day).await.unwrap(), 0);
+    assert_eq!(db.store.sweep(tomorrow.plus(day), 365 * day, 365 * day, day).await.unwrap(), 2);
     assert_eq!(db.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), None);
 }
 

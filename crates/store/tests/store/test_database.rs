@@ -201,7 +201,7 @@ pub(crate) fn seed(name: &str) -> u8 {
 }
 
 pub(crate) fn session(seed: u8) -> NewSession {
-    NewSession { token: Token::new([seed; 32]).hash(), started_at: NOW }
+    NewSession { token: Token::new([seed; 32]).hash(), started_at: NOW, client: None, network: None }
 }
 
 pub(crate) fn photo(number: u8) -> Photo {

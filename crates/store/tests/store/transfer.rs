@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use model::{Alt, PhotoId, PostId, Token, UserId};
+use model::{Alt, Bio, PhotoId, PostId, ProfileEdit, Token, TokenHash, UserId};
 use store::{
     BlobState, CreateOutcome, Error, ExportRow, NewSession, NewUser, Original, OverdueCounts, Sink, Store,
     Table,
@@ -34,6 +34,9 @@ async fn export(store: &Store, limit: usize) -> Vec<ExportRow> {
 async fn fill(db: &TestDatabase) {
     let (ada, bob) = (db.user("Ada").await, db.user("bob").await);
     db.set_profile_photo(ada.id, 50).await;
+    let edit = ProfileEdit { bio: Some(Bio::parse("engines".into()).unwrap()), ..ProfileEdit::default() };
+    db.store.edit_profile(ada.id, edit).await.unwrap();
+    db.store.replace_recovery_codes(ada.id, vec![TokenHash([7; 32])], NOW).await.unwrap();
     let post = db.post(ada.id, 1).await;
     db.store.claim_photo(photo(2).id, NOW).await.unwrap();
     let mut new = new_post(bob.id, 2, Some("k"));
@@ -157,7 +160,8 @@ pub(crate) async fn join(store: &Store, number: u16) -> i64 {
     let new = NewUser { username, password_hash: "hash".into(), created_at: NOW };
     let mut token = [0; 32];
     token[..2].copy_from_slice(&number.to_be_bytes());
-    let session = NewSession { token: Token::new(token).hash(), started_at: NOW };
+    let (client, network) = (Some("curl".into()), Some("192.0.2.0/24".into()));
+    let session = NewSession { token: Token::new(token).hash(), started_at: NOW, client, network };
     store.join(new, session).await.unwrap().unwrap().id.0
 }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
-use model::{PhotoId, PostId, Username};
+use model::{PhotoId, PostId, SessionId, Username};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
@@ -43,6 +43,16 @@ impl PathParameter for Username {
             .max_length(Some(64))
             .pattern(Some("^[A-Za-z0-9_.@+-]{1,64}$"))
             .examples(["ada"])
+    }
+}
+
+impl PathParameter for SessionId {
+    const NAME: &'static str = "session_id";
+    const DESCRIPTION: &'static str = "The id of the session";
+    const NOT_FOUND: &'static str = "there is no such session";
+
+    fn schema() -> ObjectBuilder {
+        string().pattern(Some("^[0-9a-f]{16}$")).examples(["3f1e6c0d2b487e2a"])
     }
 }
 

@@ -1,11 +1,12 @@
-//! Accounts: join, login, logout, the current user.
+//! Accounts: join, login, recovery, logout, the current user.
 
 use std::net::IpAddr;
 
-use app::Client;
+use app::{NewLogin, SessionClient};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::header::USER_AGENT;
+use http::{HeaderMap, StatusCode};
 use utoipa::ToSchema;
 
 use crate::http::dto::{Empty, User};
@@ -14,6 +15,7 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::session::RequiredSession;
 use crate::http::json::json;
+use crate::http::middleware::rate_limit::Attempt;
 use crate::http::state::Http;
 
 /// A username and a password.
@@ -34,11 +36,23 @@ impl FormSchema for Credentials {
     const TEXT: &'static [&'static str] = &["username", "password"];
 }
 
-/// The two operations that start a session.
-#[derive(Clone, Copy)]
-enum AuthOperation {
-    Join,
-    Login,
+/// A recovery code, and the password to set with it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct Recovery {
+    /// The username, in any case.
+    #[schema(example = "ada", min_length = 1, max_length = 64)]
+    username: String,
+    /// One of the user's recovery codes. Case, dashes and spaces do not matter.
+    #[schema(example = "abcd-efgh-ijkm-npqr")]
+    code: String,
+    /// The new password, by the same rules as that of a new account.
+    #[schema(example = "correct horse", format = Password)]
+    password: String,
+}
+
+impl FormSchema for Recovery {
+    const TEXT: &'static [&'static str] = &["username", "code", "password"];
 }
 
 pub(crate) async fn join(
@@ -46,7 +60,15 @@ pub(crate) async fn join(
     ClientAddress(client): ClientAddress,
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
-    start_session(&http, AuthOperation::Join, client, form).await
+    let from = session_client(client, &form.headers);
+    let mut form = form.read(&http).await?;
+    let (username, password) = (form.required("username")?, form.required("password")?);
+    let attempt = http.rate_limits.join(client, &http.clock)?;
+    let joined = http.app.join(&from, &username, password).await;
+    // A join counts towards its rate limit if it created an account.
+    let is_counted = joined.is_ok();
+    let started = Started { username: &username, client, login: joined };
+    started.respond(&http, StatusCode::CREATED, attempt, is_counted).await
 }
 
 pub(crate) async fn login(
@@ -54,7 +76,28 @@ pub(crate) async fn login(
     ClientAddress(client): ClientAddress,
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
-    start_session(&http, AuthOperation::Login, client, form).await
+    let from = session_client(client, &form.headers);
+    let mut form = form.read(&http).await?;
+    let (username, password) = (form.required("username")?, form.required("password")?);
+    let attempt = http.rate_limits.login(&username, client, &http.clock)?;
+    let login = http.app.login(&from, &username, password).await;
+    let is_counted = matches!(login, Err(app::Error::WrongCredentials));
+    Started { username: &username, client, login }.respond(&http, StatusCode::OK, attempt, is_counted).await
+}
+
+pub(crate) async fn recover(
+    State(http): State<Http>,
+    ClientAddress(client): ClientAddress,
+    form: FormBody<Recovery>,
+) -> Result<Response, ApiError> {
+    let from = session_client(client, &form.headers);
+    let mut form = form.read(&http).await?;
+    let (username, code) = (form.required("username")?, form.required("code")?);
+    let password = form.required("password")?;
+    let attempt = http.rate_limits.login(&username, client, &http.clock)?;
+    let login = http.app.recover(&from, &username, &code, password).await;
+    let is_counted = matches!(login, Err(app::Error::WrongRecoveryCode));
+    Started { username: &username, client, login }.respond(&http, StatusCode::OK, attempt, is_counted).await
 }
 
 pub(crate) async fn logout(
@@ -69,37 +112,35 @@ pub(crate) async fn me(RequiredSession(caller): RequiredSession) -> Response {
     json(StatusCode::OK, &User::from(&*caller.user))
 }
 
-async fn start_session(
-    http: &Http,
-    operation: AuthOperation,
+fn session_client(address: IpAddr, headers: &HeaderMap) -> SessionClient {
+    SessionClient::new(address, headers.get(USER_AGENT).and_then(|value| value.to_str().ok()))
+}
+
+/// The outcome of an operation that starts a session.
+struct Started<'a> {
+    username: &'a str,
     client: IpAddr,
-    form: FormBody<Credentials>,
-) -> Result<Response, ApiError> {
-    let mut form = form.read(http).await?;
-    let (username, password) = (form.required("username")?, form.required("password")?);
-    let attempt = match operation {
-        AuthOperation::Join => http.rate_limits.join(client, &http.clock)?,
-        AuthOperation::Login => http.rate_limits.login(&username, client, &http.clock)?,
-    };
-    let anonymous = Client::anonymous(client);
-    let (status, session) = match operation {
-        AuthOperation::Join => (StatusCode::CREATED, http.app.join(anonymous, &username, password).await),
-        AuthOperation::Login => (StatusCode::OK, http.app.login(anonymous, &username, password).await),
-    };
-    // A join counts towards its rate limit if it created an account, a login if the username or the password
-    // was wrong; any other result is refunded when `attempt` is dropped.
-    let counted = match (operation, &session) {
-        (AuthOperation::Join, Ok(_)) | (AuthOperation::Login, Err(app::Error::WrongCredentials)) => {
-            attempt.count()
+    login: Result<NewLogin, app::Error>,
+}
+
+impl Started<'_> {
+    /// Counts the attempt towards its rate limit, or refunds it; all nodes are told of a login that succeeded
+    /// and of a failed one that counts.
+    async fn respond(
+        self,
+        http: &Http,
+        status: StatusCode,
+        attempt: Attempt<'_>,
+        is_counted: bool,
+    ) -> Result<Response, ApiError> {
+        let counted = if is_counted { attempt.count() } else { None };
+        let succeeded = || http.rate_limits.remember_network(self.username, self.client);
+        let publication = if self.login.is_ok() { succeeded() } else { counted };
+        if let Some(publication) = publication {
+            http.app.publish_login(publication).await;
         }
-        _ => None,
-    };
-    let succeeded = || http.rate_limits.remember_network(&username, client);
-    let publication = if session.is_ok() { succeeded() } else { counted };
-    if let Some(publication) = publication {
-        http.app.publish_login(publication).await;
+        let login = self.login?;
+        let headers = http.session_cookie.set_cookie(&login.token);
+        Ok((headers, json(status, &User::from(&login.user))).into_response())
     }
-    let session = session?;
-    let headers = http.session_cookie.set_cookie(&session.token);
-    Ok((headers, json(status, &User::from(&session.user))).into_response())
 }

@@ -8,5 +8,6 @@ pub(super) mod likes;
 pub(super) mod photos;
 pub(super) mod posts;
 pub(super) mod profile;
+pub(super) mod security;
 pub(super) mod upload;
 pub(super) mod users;

@@ -1,9 +1,10 @@
-//! The profile photo of the current user.
+//! The profile of the current user.
 
 use app::Client;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
+use model::{ProfileEdit, Text, TextRule};
 use utoipa::ToSchema;
 
 use crate::http::dto::{Empty, User};
@@ -30,6 +31,45 @@ pub(crate) struct ProfilePhoto {
 impl FormSchema for ProfilePhoto {
     const TEXT: &'static [&'static str] = &["alt"];
     const HAS_PHOTO: bool = true;
+}
+
+/// An edit of the profile. A parameter that is not sent leaves its text as it is, an empty one removes it.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct Profile {
+    /// The name to show beside the username: one line of up to 64 characters.
+    #[schema(example = "Ada Lovelace", max_length = 64, nullable = false)]
+    display_name: Option<String>,
+    /// What the user writes about themselves, up to 500 characters.
+    #[schema(example = "Photos of engines", max_length = 500, nullable = false)]
+    bio: Option<String>,
+    /// The address of a website, which begins with `https://` or `http://`.
+    #[schema(example = "https://ada.example", max_length = 500, nullable = false)]
+    link: Option<String>,
+}
+
+impl FormSchema for Profile {
+    const TEXT: &'static [&'static str] = &["display_name", "bio", "link"];
+    const IS_REQUIRED: bool = false;
+}
+
+pub(crate) async fn edit(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    form: FormBody<Profile>,
+) -> Result<Response, ApiError> {
+    let mut form = form.read(&http).await?;
+    let edit = ProfileEdit {
+        display_name: form.text("display_name")?.map(|raw| parse("display_name", raw)).transpose()?,
+        bio: form.text("bio")?.map(|raw| parse("bio", raw)).transpose()?,
+        link: form.text("link")?.map(|raw| parse("link", raw)).transpose()?,
+    };
+    let user = http.app.edit_profile(&caller, edit).await?;
+    Ok(json(StatusCode::OK, &User::from(&user)))
+}
+
+fn parse<Rule: TextRule>(field: &'static str, raw: String) -> Result<Option<Text<Rule>>, ApiError> {
+    Text::parse(raw).map_err(|rule| ApiError::invalid(field, rule.0))
 }
 
 pub(crate) async fn set(

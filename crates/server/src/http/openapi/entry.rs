@@ -231,7 +231,13 @@ fn error(status: u16, description: &str) -> Response {
 /// The values of `X-Error-Code` for a status.
 fn codes(status: u16) -> &'static [&'static str] {
     match status {
-        400 => &["invalid_parameter", "wrong_credentials", "malformed_body"],
+        400 => &[
+            "invalid_parameter",
+            "wrong_credentials",
+            "wrong_password",
+            "wrong_recovery_code",
+            "malformed_body",
+        ],
         401 => &["unauthorized"],
         403 => &["forbidden", "cross_site"],
         404 => &["not_found"],

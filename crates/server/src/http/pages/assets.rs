@@ -23,8 +23,14 @@ macro_rules! embedded {
 }
 
 /// Concatenated in this order into `style.css`.
-const STYLES: &[(&str, &[u8])] =
-    embedded!["style/tokens.css", "style/page.css", "style/post.css", "style/profile.css", "style/forms.css"];
+const STYLES: &[(&str, &[u8])] = embedded![
+    "style/tokens.css",
+    "style/page.css",
+    "style/post.css",
+    "style/profile.css",
+    "style/forms.css",
+    "style/settings.css"
+];
 
 const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/api.js",
@@ -33,6 +39,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/compose.js",
     "script/drafts.js",
     "script/feed.js",
+    "script/fields.js",
     "script/i18n.js",
     "script/infinite-scroll.js",
     "script/like.js",
@@ -42,6 +49,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/post-menu.js",
     "script/post.js",
     "script/profile.js",
+    "script/settings.js",
     "script/thumbhash.js",
     "script/time.js",
     "script/toast.js",

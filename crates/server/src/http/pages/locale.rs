@@ -105,7 +105,13 @@ page_messages! {
     password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
     no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
     retry, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
-    slow_down_text, to_home, offline_title, offline_text,
+    slow_down_text, to_home, offline_title, offline_text, settings, forgot, recovery_title,
+    recovery_lead, recovery_submit, recovery_code, recovery_code_hint, recovery_help,
+    new_password, current_password, password_title, password_text, change_password,
+    sessions_title, sessions_text, session_current, session_unknown, session_used,
+    session_end, sessions_end_others, recovery_codes, recovery_text, codes_none, codes_left,
+    recovery_make, recovery_keep, recovery_copy, recovery_save, profile_title, display_name,
+    display_name_hint, bio, link,
 }
 
 #[cfg(test)]

@@ -20,7 +20,10 @@ use crate::http::extract::path::PathId;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
 use layout::PageRequest;
-use templates::{AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate};
+use templates::{
+    AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
+    SettingsTemplate,
+};
 
 pub(super) use error_page::offline;
 
@@ -76,21 +79,45 @@ pub(crate) async fn profile(
 }
 
 pub(crate) async fn join(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
-    auth_form(&http, &request, true)
+    auth_form(&http, &request, AuthForm::Join)
 }
 
 pub(crate) async fn login(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
-    auth_form(&http, &request, false)
+    auth_form(&http, &request, AuthForm::Login)
 }
 
-/// Join and login share one template. A signed-in user is redirected to the feed.
-fn auth_form(http: &Http, request: &PageRequest, joining: bool) -> Result<Response, ApiError> {
+pub(crate) async fn recovery(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
+    auth_form(&http, &request, AuthForm::Recovery)
+}
+
+pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
+    let Some(caller) = &request.caller else {
+        return Ok(Redirect::to("/login?next=/settings").into_response());
+    };
+    let layout = request.layout(&http, Some("settings.js"));
+    let sessions = http.app.sessions(caller).await?;
+    let profile = caller.user.profile.as_deref().cloned().unwrap_or_default();
+    let page = SettingsTemplate {
+        display_name: profile.display_name.map(|text| text.to_string()).unwrap_or_default(),
+        bio: profile.bio.map(|text| text.to_string()).unwrap_or_default(),
+        link: profile.link.map(|text| text.to_string()).unwrap_or_default(),
+        name: caller.user.username.to_string(),
+        sessions: sessions.into_iter().map(|session| SessionItem::new(session, layout.locale)).collect(),
+        recovery_codes: http.app.recovery_codes(caller).await?,
+        min_password: http.app.min_password(),
+        layout: &layout,
+    };
+    layout.respond(&request, &page)
+}
+
+/// Join, login and recovery share one template. A signed-in user is redirected to the feed.
+fn auth_form(http: &Http, request: &PageRequest, form: AuthForm) -> Result<Response, ApiError> {
     if request.caller.is_some() {
         return Ok(Redirect::to("/").into_response());
     }
     let layout = request.layout(http, Some("auth-form.js"));
     let min_password = http.app.min_password();
-    layout.respond(request, &AuthTemplate { layout: &layout, joining, min_password })
+    layout.respond(request, &AuthTemplate { layout: &layout, form, min_password })
 }
 
 pub(crate) async fn compose(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {

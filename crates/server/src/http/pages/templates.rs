@@ -1,12 +1,12 @@
 //! The page templates and their variables. The markup is in `web/pages`.
 
-use app::InputFormat;
+use app::{InputFormat, SessionInfo};
 use askama::Template;
-use model::User;
+use model::{Bio, DisplayName, Link, Profile, User};
 
 use super::cards::{Avatar, Card};
 use super::layout::Layout;
-use super::locale::interpolate;
+use super::locale::{Locale, interpolate};
 
 #[derive(Template)]
 #[template(path = "feed.html")]
@@ -49,6 +49,34 @@ pub(super) struct ProfileTemplate<'a> {
 }
 
 impl ProfileTemplate<'_> {
+    fn profile(&self) -> Option<&Profile> {
+        self.user.profile.as_deref()
+    }
+
+    fn has_display_name(&self) -> bool {
+        self.profile().is_some_and(|profile| profile.display_name.is_some())
+    }
+
+    /// The display name, else the username.
+    fn heading(&self) -> &str {
+        let name = self.profile().and_then(|profile| profile.display_name.as_ref());
+        name.map_or(self.owner.name.as_str(), DisplayName::as_str)
+    }
+
+    fn bio(&self) -> Option<&str> {
+        self.profile()?.bio.as_ref().map(Bio::as_str)
+    }
+
+    fn link(&self) -> Option<&str> {
+        self.profile()?.link.as_ref().map(Link::as_str)
+    }
+
+    /// The link without its scheme and without a slash at the end.
+    fn link_text(&self) -> &str {
+        let link = self.link().unwrap_or_default();
+        link.split_once("://").map_or(link, |(_, address)| address.trim_end_matches('/'))
+    }
+
     fn photos_by(&self) -> String {
         interpolate(&self.layout.locale.page.posts_of, "name", &self.owner.name)
     }
@@ -79,14 +107,121 @@ impl ProfileTemplate<'_> {
 #[template(path = "auth.html")]
 pub(super) struct AuthTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
-    pub(super) joining: bool,
+    pub(super) form: AuthForm,
     pub(super) min_password: usize,
+}
+
+/// The forms that start a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AuthForm {
+    Join,
+    Login,
+    Recovery,
+}
+
+impl AuthForm {
+    fn action(self) -> &'static str {
+        match self {
+            Self::Join => "/join/username",
+            Self::Login => "/login/username",
+            Self::Recovery => "/recover",
+        }
+    }
+
+    fn is_join(self) -> bool {
+        self == Self::Join
+    }
+
+    fn is_login(self) -> bool {
+        self == Self::Login
+    }
+
+    fn is_recovery(self) -> bool {
+        self == Self::Recovery
+    }
 }
 
 impl AuthTemplate<'_> {
     fn title(&self) -> &str {
         let messages = &self.layout.locale.page;
-        if self.joining { &messages.join_title } else { &messages.login_title }
+        match self.form {
+            AuthForm::Join => &messages.join_title,
+            AuthForm::Login => &messages.login_title,
+            AuthForm::Recovery => &messages.recovery_title,
+        }
+    }
+
+    fn lead(&self) -> &str {
+        let messages = &self.layout.locale.page;
+        match self.form {
+            AuthForm::Join => &messages.join_lead,
+            AuthForm::Login => &messages.login_lead,
+            AuthForm::Recovery => &messages.recovery_lead,
+        }
+    }
+
+    fn submit(&self) -> &str {
+        let messages = &self.layout.locale.page;
+        match self.form {
+            AuthForm::Join => &messages.join,
+            AuthForm::Login => &messages.login,
+            AuthForm::Recovery => &messages.recovery_submit,
+        }
+    }
+
+    fn password_hint(&self) -> String {
+        interpolate(&self.layout.locale.page.password_hint, "min", &self.min_password.to_string())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "settings.html")]
+pub(super) struct SettingsTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    /// The username, for password managers.
+    pub(super) name: String,
+    /// The profile's texts; empty if there are none.
+    pub(super) display_name: String,
+    pub(super) bio: String,
+    pub(super) link: String,
+    pub(super) sessions: Vec<SessionItem>,
+    pub(super) recovery_codes: u64,
+    pub(super) min_password: usize,
+}
+
+/// A session in the list of the settings.
+pub(super) struct SessionItem {
+    pub(super) id: String,
+    pub(super) client: String,
+    pub(super) network: String,
+    pub(super) last_used: String,
+    pub(super) is_current: bool,
+}
+
+impl SessionItem {
+    pub(super) fn new(session: SessionInfo, locale: &Locale) -> Self {
+        Self {
+            id: session.id.to_string(),
+            client: session.client.unwrap_or_else(|| locale.page.session_unknown.clone()),
+            network: session.network.unwrap_or_default(),
+            last_used: session.last_used_at.to_string(),
+            is_current: session.is_current,
+        }
+    }
+}
+
+impl SettingsTemplate<'_> {
+    /// The text before and after the time of the last use.
+    fn last_used(&self) -> (&str, &str) {
+        self.layout.locale.page.session_used.split_once("{time}").unwrap_or_default()
+    }
+
+    fn codes_left(&self) -> String {
+        let messages = &self.layout.locale.page;
+        match self.recovery_codes {
+            0 => messages.codes_none.clone(),
+            count => interpolate(&messages.codes_left, "count", &count.to_string()),
+        }
     }
 
     fn password_hint(&self) -> String {

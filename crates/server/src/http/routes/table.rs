@@ -4,7 +4,8 @@
 use http::Method;
 
 use crate::http::dto::{Empty, User};
-use crate::http::handlers::{accounts, docs, feed, health, likes, photos, posts, profile, users};
+use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
+use crate::http::handlers::{accounts, docs, feed, health, likes, photos, posts, profile, security, users};
 use crate::http::pages;
 use crate::http::pages::site_files;
 use crate::http::post_json::{FeedPageDto, PostDto};
@@ -14,6 +15,7 @@ use crate::http::routes::route::{Route, api, file, page};
 /// The groups of operations in the OpenAPI document.
 pub(crate) const TAGS: &[(&str, &str)] = &[
     ("accounts", "Join, log in, log out, and the current user's profile"),
+    ("security", "The current user's password, sessions and recovery codes"),
     ("people", "Users and their posts"),
     ("posts", "Photos with a message"),
     ("likes", "Likes on posts"),
@@ -62,6 +64,18 @@ fn operations() -> Vec<Route> {
                 .json::<User>(200, "The user"),
         )
         .error(400, "A parameter is missing, or the username or the password is wrong"),
+        session(
+            api(Method::POST, "/recover", accounts::recover)
+                .about(
+                    "recover",
+                    "accounts",
+                    "Recover an account",
+                    "Sets a new password by a recovery code, which cannot be used again. Ends all sessions of the user \
+                     and starts a new one.",
+                )
+                .json::<User>(200, "The user"),
+        )
+        .error(400, "A parameter is missing or invalid, or the username or the code is wrong"),
         api(Method::POST, "/logout", accounts::logout)
             .about("logout", "accounts", "Log out", "Ends the session of the request, and only that one.")
             .json::<Empty>(200, "The session has ended")
@@ -69,6 +83,55 @@ fn operations() -> Vec<Route> {
         api(Method::GET, "/me", accounts::me)
             .about("me", "accounts", "Read the current user", "The user of the request's session.")
             .json::<User>(200, "The current user"),
+        api(Method::PATCH, "/me", profile::edit)
+            .about(
+                "edit_profile",
+                "accounts",
+                "Edit the profile",
+                "A parameter that is not sent leaves its text as it is, an empty one removes it. The username cannot be \
+                 changed.",
+            )
+            .json::<User>(200, "The current user, with the edited profile")
+            .error(400, "A text is too long, or the link is not the address of a website"),
+        api(Method::PUT, "/me/password", security::change_password)
+            .about(
+                "change_password",
+                "security",
+                "Change the password",
+                "Ends all other sessions of the user. A wrong current password counts as a failed login.",
+            )
+            .json::<Empty>(200, "The password is changed")
+            .error(400, "A parameter is missing or invalid, or the current password is wrong")
+            .error(409, "Another request has changed the password meanwhile"),
+        api(Method::GET, "/me/sessions", security::sessions)
+            .about(
+                "sessions",
+                "security",
+                "Read the sessions",
+                "Where the user is logged in. A session ends 90 days after its last use, if the operator sets no other \
+                 time, and after a year at the latest; a user has at most 100, and one more ends the one that has not \
+                 been used for longest.",
+            )
+            .json::<SessionList>(200, "The sessions of the current user"),
+        api(Method::DELETE, "/me/sessions", security::end_other_sessions)
+            .about("end_other_sessions", "security", "End other sessions", "Ends all sessions but that of the request.")
+            .json::<Empty>(200, "The other sessions have ended"),
+        api(Method::DELETE, "/me/sessions/{session_id}", security::end_session)
+            .about("end_session", "security", "End a session", "Its token is invalid when the response is sent.")
+            .json::<Empty>(200, "The session has ended"),
+        api(Method::GET, "/me/recovery-codes", security::recovery_codes)
+            .about("recovery_codes", "security", "Count the recovery codes", "The codes themselves are not stored.")
+            .json::<RecoveryCodeCount>(200, "The number of unused recovery codes"),
+        api(Method::POST, "/me/recovery-codes", security::new_recovery_codes)
+            .about(
+                "new_recovery_codes",
+                "security",
+                "Make recovery codes",
+                "Returns ten one-time codes for `POST /recover`, which are not shown again. Earlier ones stop working. \
+                 A wrong password counts as a failed login.",
+            )
+            .json::<RecoveryCodes>(201, "The new recovery codes")
+            .error(400, "The password is missing or wrong"),
         api(Method::PUT, "/me/photo", profile::set)
             .about(
                 "set_profile_photo",
@@ -174,6 +237,8 @@ fn web_client() -> Vec<Route> {
         page(Method::GET, "/@{username}", pages::profile),
         page(Method::GET, "/join", pages::join),
         page(Method::GET, "/login", pages::login),
+        page(Method::GET, "/recovery", pages::recovery),
+        page(Method::GET, "/settings", pages::settings),
         page(Method::GET, "/new", pages::compose),
         page(Method::POST, "/share", pages::share).always_checked_for_csrf(),
         page(Method::GET, "/share", pages::share).always_checked_for_csrf(),
@@ -199,9 +264,10 @@ mod tests {
 
     use super::*;
     use crate::http::extract::form_body::FormSchema;
-    use crate::http::handlers::accounts::Credentials;
+    use crate::http::handlers::accounts::{Credentials, Recovery};
     use crate::http::handlers::posts::{Edit, NewPost};
-    use crate::http::handlers::profile::ProfilePhoto;
+    use crate::http::handlers::profile::{Profile, ProfilePhoto};
+    use crate::http::handlers::security::{Confirmation, PasswordChange};
     use crate::http::openapi::document;
 
     #[test]
@@ -284,8 +350,12 @@ mod tests {
             assert_eq!(documented, read, "{}", T::name());
         }
         check::<Credentials>();
+        check::<Recovery>();
+        check::<PasswordChange>();
+        check::<Confirmation>();
         check::<NewPost>();
         check::<Edit>();
         check::<ProfilePhoto>();
+        check::<Profile>();
     }
 }

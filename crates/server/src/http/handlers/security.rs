@@ -1,0 +1,183 @@
+//! The password, the sessions and the recovery codes of the current user.
+
+use std::net::IpAddr;
+
+use app::{Caller, Client, SessionInfo};
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use model::{RecoveryCode, SessionId, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::dto::{AsDisplay, Empty};
+use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
+use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::path::PathId;
+use crate::http::extract::session::RequiredSession;
+use crate::http::json::json;
+use crate::http::state::Http;
+
+/// A new password, confirmed with the current one.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct PasswordChange {
+    /// The current password.
+    #[schema(example = "correct horse", format = Password)]
+    current_password: String,
+    /// The new password, by the same rules as that of a new account.
+    #[schema(example = "battery staple", format = Password)]
+    password: String,
+}
+
+impl FormSchema for PasswordChange {
+    const TEXT: &'static [&'static str] = &["current_password", "password"];
+}
+
+/// The current password, as a confirmation.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct Confirmation {
+    /// The current password.
+    #[schema(example = "correct horse", format = Password)]
+    password: String,
+}
+
+impl FormSchema for Confirmation {
+    const TEXT: &'static [&'static str] = &["password"];
+}
+
+/// A session of the current user.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Session {
+    /// The session's id.
+    #[schema(value_type = String, example = "3f1e6c0d2b487e2a", pattern = "^[0-9a-f]{16}$")]
+    id: AsDisplay<SessionId>,
+    /// When it was started, in UTC.
+    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
+        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
+    created_at: AsDisplay<Timestamp>,
+    /// When it was last used, in UTC; exact to the hour.
+    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
+        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
+    last_used_at: AsDisplay<Timestamp>,
+    /// The client that started it, by its `User-Agent`; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Firefox on Windows", nullable = false)]
+    client: Option<String>,
+    /// The network that it was started from: an address without its last part; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "203.0.113.0/24", nullable = false)]
+    network: Option<String>,
+    /// Whether it is the session of this request.
+    is_current: bool,
+}
+
+/// The sessions of the current user.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SessionList {
+    /// All of them, the last used one first.
+    data: Vec<Session>,
+}
+
+/// New recovery codes.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RecoveryCodes {
+    /// The codes, which are not shown again. Each can be used once.
+    #[schema(example = json!(["abcd-efgh-ijkm-npqr"]), min_items = 10, max_items = 10)]
+    codes: Vec<String>,
+}
+
+/// What is left of the recovery codes.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RecoveryCodeCount {
+    /// The number of codes that have not been used.
+    #[schema(example = 10, minimum = 0)]
+    remaining: u64,
+}
+
+impl From<SessionInfo> for Session {
+    fn from(session: SessionInfo) -> Self {
+        let SessionInfo { id, created_at, last_used_at, client, network, is_current } = session;
+        let (created_at, last_used_at) = (AsDisplay(created_at), AsDisplay(last_used_at));
+        Self { id: AsDisplay(id), created_at, last_used_at, client, network, is_current }
+    }
+}
+
+pub(crate) async fn change_password(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
+    form: FormBody<PasswordChange>,
+) -> Result<Response, ApiError> {
+    let mut form = form.read(&http).await?;
+    let (current, password) = (form.required("current_password")?, form.required("password")?);
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    let change = http.app.change_password(client, &caller, current, password);
+    counted(&http, &caller, address, change).await?;
+    Ok(json(StatusCode::OK, &Empty {}))
+}
+
+pub(crate) async fn sessions(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+) -> Result<Response, ApiError> {
+    let sessions = http.app.sessions(&caller).await?;
+    Ok(json(StatusCode::OK, &SessionList { data: sessions.into_iter().map(Session::from).collect() }))
+}
+
+pub(crate) async fn end_session(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    PathId(id): PathId<SessionId>,
+) -> Result<Response, ApiError> {
+    http.app.end_session(&caller, id).await?;
+    Ok(json(StatusCode::OK, &Empty {}))
+}
+
+pub(crate) async fn end_other_sessions(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+) -> Result<Response, ApiError> {
+    http.app.end_other_sessions(&caller).await?;
+    Ok(json(StatusCode::OK, &Empty {}))
+}
+
+pub(crate) async fn new_recovery_codes(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
+    form: FormBody<Confirmation>,
+) -> Result<Response, ApiError> {
+    let password = form.read(&http).await?.required("password")?;
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    let new = http.app.new_recovery_codes(client, &caller, password);
+    let codes = counted(&http, &caller, address, new).await?;
+    Ok(json(StatusCode::CREATED, &RecoveryCodes { codes: codes.iter().map(RecoveryCode::reveal).collect() }))
+}
+
+pub(crate) async fn recovery_codes(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+) -> Result<Response, ApiError> {
+    let remaining = http.app.recovery_codes(&caller).await?;
+    Ok(json(StatusCode::OK, &RecoveryCodeCount { remaining }))
+}
+
+/// A wrong password counts as a failed login: a stolen session must not allow more guesses.
+async fn counted<T>(
+    http: &Http,
+    caller: &Caller,
+    address: IpAddr,
+    operation: impl Future<Output = Result<T, app::Error>>,
+) -> Result<T, ApiError> {
+    let attempt = http.rate_limits.login(caller.user.username.as_str(), address, &http.clock)?;
+    let outcome = operation.await;
+    if matches!(outcome, Err(app::Error::WrongPassword { .. }))
+        && let Some(failed) = attempt.count()
+    {
+        http.app.publish_login(failed).await;
+    }
+    Ok(outcome?)
+}

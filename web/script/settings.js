@@ -1,0 +1,161 @@
+// The settings page: profile, sessions, password, recovery codes.
+
+import { ApiError, call } from "./api.js";
+import { byteLength, input, setFieldError } from "./fields.js";
+import { t } from "./i18n.js";
+import { clearPages } from "./offline-cache.js";
+import { toast } from "./toast.js";
+
+const settings = /** @type {HTMLElement} */ (document.querySelector(".settings"));
+const min = Number(settings.dataset.min);
+const list = /** @type {HTMLElement} */ (document.getElementById("sessions"));
+const endOthers = /** @type {HTMLButtonElement} */ (document.getElementById("end-others"));
+
+/** @param {unknown} cause */
+function messageOf(cause) {
+  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
+}
+
+/** Removes the sessions that have ended from the list. @param {Element[]} ended */
+function removeSessions(ended) {
+  for (const session of ended) session.remove();
+  endOthers.hidden = list.children.length < 2;
+}
+
+list.addEventListener("click", async ({ target }) => {
+  const button = /** @type {Element} */ (target).closest("button");
+  const session = button?.closest("li");
+  if (!button || !session) return;
+  button.disabled = true;
+  try {
+    await call("DELETE", `/me/sessions/${session.dataset.session}`);
+  } catch (cause) {
+    // One that has ended meanwhile is gone, too.
+    if (!(cause instanceof ApiError && cause.status === 404)) {
+      button.disabled = false;
+      return toast(messageOf(cause));
+    }
+  }
+  removeSessions([session]);
+  toast(t("session_ended"));
+  list.closest("section")?.querySelector("h2")?.scrollIntoView({ block: "nearest" });
+});
+
+endOthers.addEventListener("click", async () => {
+  try {
+    await call("DELETE", "/me/sessions");
+    removeSessions([...list.children].filter((session) => session.querySelector("button")));
+    toast(t("sessions_ended"));
+  } catch (cause) {
+    toast(messageOf(cause));
+  }
+});
+
+/**
+ * Submits a form of this page. Fields are cleared afterwards; an error is shown at the field that it is about.
+ * @param {string} id
+ * @param {string[]} fields
+ * @param {() => boolean} validate
+ * @param {() => Promise<void>} submit
+ */
+function onSubmit(id, fields, validate, submit) {
+  const form = /** @type {HTMLFormElement} */ (document.getElementById(id));
+  const formError = /** @type {HTMLElement} */ (document.getElementById(`${id}-error`));
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button.button"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    formError.textContent = "";
+    if (!validate()) return;
+    button.disabled = true;
+    try {
+      await submit();
+      // Passwords do not stay in the page.
+      for (const field of fields) if (input(field).type === "password") input(field).value = "";
+    } catch (cause) {
+      const error = cause instanceof ApiError ? cause : new ApiError(messageOf(cause), 0);
+      if (error.code === "wrong_password") setFieldError(fields[0], t("wrong_password"));
+      else if (error.field === "password" && fields.includes("password")) setFieldError("password", t("password_weak"));
+      else if (error.field && fields.includes(error.field)) setFieldError(error.field, error.message);
+      else formError.textContent = error.message;
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+onSubmit(
+  "profile-form",
+  ["display_name", "bio", "link"],
+  () => {
+    const valid = /^(https?:\/\/[^\s]+)?$/.test(input("link").value);
+    for (const field of ["display_name", "bio"]) setFieldError(field, "");
+    setFieldError("link", valid ? "" : t("link_rule"));
+    return valid;
+  },
+  async () => {
+    await call("PATCH", "/me", {
+      display_name: input("display_name").value,
+      bio: input("bio").value,
+      link: input("link").value,
+    });
+    await clearPages();
+    toast(t("saved"));
+  },
+);
+
+onSubmit(
+  "password-form",
+  ["current_password", "password"],
+  () => {
+    const current = input("current_password").value !== "";
+    const long = byteLength(input("password").value) >= min;
+    setFieldError("password", long ? "" : t("password_short", { min }));
+    setFieldError("current_password", current ? "" : t("password_missing"));
+    return current && long;
+  },
+  async () => {
+    await call("PUT", "/me/password", {
+      current_password: input("current_password").value,
+      password: input("password").value,
+    });
+    removeSessions([...list.children].filter((session) => session.querySelector("button")));
+    toast(t("password_changed"));
+  },
+);
+
+onSubmit(
+  "recovery-form",
+  ["recovery_password"],
+  () => {
+    const given = input("recovery_password").value !== "";
+    setFieldError("recovery_password", given ? "" : t("password_missing"));
+    return given;
+  },
+  async () => {
+    const { body } = await call("POST", "/me/recovery-codes", { password: input("recovery_password").value });
+    showCodes(body.codes);
+  },
+);
+
+/** @param {string[]} codes */
+function showCodes(codes) {
+  const result = /** @type {HTMLElement} */ (document.getElementById("recovery-result"));
+  const items = codes.map((code) => Object.assign(document.createElement("li"), { textContent: code }));
+  document.getElementById("recovery-list")?.replaceChildren(...items);
+  const text = `Pinhole, ${location.host}, ${document.body.dataset.me}\n\n${codes.join("\n")}\n`;
+  const save = /** @type {HTMLAnchorElement} */ (document.getElementById("recovery-save"));
+  save.href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
+  const copy = /** @type {HTMLButtonElement} */ (document.getElementById("recovery-copy"));
+  copy.onclick = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast(t("codes_copied"));
+    } catch (cause) {
+      toast(messageOf(cause));
+    }
+  };
+  const count = /** @type {HTMLElement} */ (document.getElementById("recovery-count"));
+  count.textContent = t("codes_left", { count: codes.length });
+  result.hidden = false;
+  result.focus();
+}
