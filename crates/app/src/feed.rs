@@ -1,6 +1,6 @@
-//! The feed: the posts of all users, or of one.
+//! The feed: the posts of all users, of one, or those that one likes.
 
-use model::{AuthorFilter, FeedPage, FeedStart, Limit};
+use model::{FeedPage, FeedStart, Limit, PostFilter};
 
 use crate::{App, Caller, Error};
 
@@ -8,7 +8,7 @@ impl App {
     pub async fn feed(
         &self,
         caller: Option<&Caller>,
-        authors: AuthorFilter,
+        authors: PostFilter,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {

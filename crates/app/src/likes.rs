@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{PostId, UserId};
+use model::{FeedStart, LikerPage, Limit, PostId, UserId};
 use store::LikeOutcome;
 
 use crate::posts::NO_SUCH_POST;
@@ -32,6 +32,11 @@ impl App {
         let is_liked = self.0.store.likes(user, post).await?;
         self.await_published().await?;
         Ok(is_liked)
+    }
+
+    /// The users who like a post, the newest members first.
+    pub async fn likers(&self, post: PostId, start: FeedStart, limit: Limit) -> Result<LikerPage, Error> {
+        self.0.store.likers(post, start, limit).await?.ok_or(NO_SUCH_POST)
     }
 
     /// The posts that the caller has liked, among `oldest` and all newer ones.

@@ -1,4 +1,4 @@
-//! The pagination cursor of the feed (keyset pagination): inserts and deletes do not shift the next page.
+//! The pagination cursor of lists (keyset pagination): inserts and deletes do not shift the next page.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,12 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::{PostId, ValidationError};
+use crate::ValidationError;
 
-/// Selects the posts older than this one. It stays valid after that post is deleted.
+/// The id of the last item of a page: the next page begins below it. It stays valid after that item is
+/// deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor(pub PostId);
+pub struct Cursor(pub i64);
 
 /// The first byte of an encoded cursor: a later encoding gets another version.
 const VERSION: u8 = 1;
@@ -18,7 +19,7 @@ const VERSION: u8 = 1;
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = [VERSION; 9];
-        bytes[1..].copy_from_slice(&self.0.0.to_be_bytes());
+        bytes[1..].copy_from_slice(&self.0.to_be_bytes());
         f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
     }
 }
@@ -29,7 +30,7 @@ impl FromStr for Cursor {
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
         let bytes: Option<[u8; 9]> = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|b| b.try_into().ok());
         match bytes {
-            Some([VERSION, id @ ..]) => Ok(Self(PostId(i64::from_be_bytes(id)))),
+            Some([VERSION, id @ ..]) => Ok(Self(i64::from_be_bytes(id))),
             _ => Err(ValidationError(
                 "after is not a cursor of this service; take it from paging.next unchanged".into(),
             )),
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn cursors_round_trip_and_other_text_is_rejected() {
-        let cursor = Cursor(PostId(1_234_567));
+        let cursor = Cursor(1_234_567);
         assert_eq!(cursor.to_string().parse(), Ok(cursor));
         for raw in ["", "7", "AAAAAAAAAAAA", "AQAAAAAAAAAAA", "%%%"] {
             assert!(raw.parse::<Cursor>().is_err(), "{raw:?} must not parse as a cursor");

@@ -38,11 +38,12 @@ impl FromStr for Limit {
     }
 }
 
-/// The authors whose posts a page contains.
+/// The posts that a page contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuthorFilter {
+pub enum PostFilter {
     Any,
-    Only(UserId),
+    By(UserId),
+    LikedBy(UserId),
 }
 
 /// The start of a page.
@@ -52,6 +53,13 @@ pub enum FeedStart {
     Offset(u64),
     /// Continues after an earlier page.
     After(Cursor),
+}
+
+/// Users who like a post, and the cursor of the next page if there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LikerPage {
+    pub users: Vec<User>,
+    pub next: Option<Cursor>,
 }
 
 /// Posts, newest first, and the cursor of the next page if there is one.

@@ -20,7 +20,7 @@ pub use cache::{CacheCounters, CacheStats};
 pub use clock::Clock;
 pub use cursor::Cursor;
 pub use error_chain::error_chain;
-pub use feed::{AuthorFilter, FeedPage, FeedStart, Limit};
+pub use feed::{FeedPage, FeedStart, LikerPage, Limit, PostFilter};
 pub use idempotency_key::IdempotencyKey;
 pub use ids::{PhotoId, validate_id};
 pub use photo::{Photo, Placeholder, master_for, master_sides, validate_dimensions, validate_placeholder};

@@ -1,11 +1,13 @@
-//! The feed, newest first: all posts, or those of one user.
+//! The feed, newest first: all posts, those of one user, or those that a user likes.
 //!
 //! Keyset pagination: a page is selected by an id, so every page costs the same, and posts that are created
 //! or deleted do not shift it. An offset is first converted to an id by counting down a narrow index; a large
 //! offset is a long read.
 
+use std::cmp::Reverse;
+
 use futures_util::FutureExt;
-use model::{AuthorFilter, Cursor, FeedPage, FeedStart, Limit, Post, PostId, UserId};
+use model::{Cursor, FeedPage, FeedStart, Limit, Post, PostFilter, PostId, UserId};
 
 use crate::error::Error;
 use crate::likes;
@@ -26,6 +28,11 @@ statements! {
             SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
         ) FROM posts p WHERE p.id < $2 ORDER BY p.id DESC LIMIT $3");
     PAGE_BY_USER = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
+    // Not in order: SQLite would sort the rows.
+    LIKED_PAGE = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id IN (
+            SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
+        )");
+    LIKED_AT_OFFSET = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT 1 OFFSET $2";
     ID_AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
@@ -37,13 +44,13 @@ impl Store {
     pub async fn feed(
         &self,
         viewer: Option<UserId>,
-        authors: AuthorFilter,
+        authors: PostFilter,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage<UserId>, Error> {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
-            FeedStart::After(Cursor(id)) => Some(id),
+            FeedStart::After(Cursor(id)) => Some(PostId(id)),
             FeedStart::Offset(skipped) => self.at_offset(authors, skipped).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
@@ -51,7 +58,7 @@ impl Store {
     }
 
     /// The exclusive upper bound of the ids on the page after `skipped` posts; `None` after the last post.
-    async fn at_offset(&self, authors: AuthorFilter, skipped: u64) -> Result<Option<PostId>, Error> {
+    async fn at_offset(&self, authors: PostFilter, skipped: u64) -> Result<Option<PostId>, Error> {
         let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
         let first = if skipped > MAX_SHORT_OFFSET {
             self.read_long(move |tx| id_at(tx, authors, offset).boxed()).await?
@@ -62,11 +69,14 @@ impl Store {
     }
 }
 
-async fn id_at(tx: &mut Tx<'_>, authors: AuthorFilter, offset: i64) -> Result<Option<i64>, Error> {
+async fn id_at(tx: &mut Tx<'_>, authors: PostFilter, offset: i64) -> Result<Option<i64>, Error> {
     match authors {
-        AuthorFilter::Any => tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
-        AuthorFilter::Only(user) => {
+        PostFilter::Any => tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
+        PostFilter::By(user) => {
             tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.int(0)).await
+        }
+        PostFilter::LikedBy(user) => {
+            tx.first(LIKED_AT_OFFSET, &[user.into(), offset.into()], |row| row.int(0)).await
         }
     }
 }
@@ -74,7 +84,7 @@ async fn id_at(tx: &mut Tx<'_>, authors: AuthorFilter, offset: i64) -> Result<Op
 async fn page(
     tx: &mut Tx<'_>,
     viewer: Option<UserId>,
-    authors: AuthorFilter,
+    authors: PostFilter,
     before: PostId,
     limit: usize,
 ) -> Result<FeedPage<UserId>, Error> {
@@ -82,14 +92,24 @@ async fn page(
     let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let (before, fetched) = (before.into(), fetched.into());
     let (posts, more) = match (authors, viewer) {
-        (AuthorFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
-        (AuthorFilter::Any, Some(viewer)) => liked_page(tx, viewer, limit, before, fetched).await?,
-        (AuthorFilter::Only(user), viewer) => {
+        (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
+        (PostFilter::Any, Some(viewer)) => liked_page(tx, viewer, limit, before, fetched).await?,
+        (PostFilter::By(user), viewer) => {
             let viewer = viewer.unwrap_or(ANONYMOUS).into();
             tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post).await?
         }
+        (PostFilter::LikedBy(user), viewer) => {
+            let mut posts = tx.all(LIKED_PAGE, &[user.into(), before, fetched], read_post).await?;
+            posts.sort_by_key(|post| Reverse(post.id));
+            let more = posts.len() > limit;
+            posts.truncate(limit);
+            for post in &mut posts {
+                post.is_liked = viewer == Some(user);
+            }
+            (posts, more)
+        }
     };
-    let next = posts.last().filter(|_| more).map(|post| Cursor(post.id));
+    let next = posts.last().filter(|_| more).map(|post| Cursor(post.id.0));
     Ok(FeedPage { posts, next })
 }
 
@@ -125,12 +145,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_offset_queues_behind_long_reads_and_other_pages_do_not() {
-        for authors in [AuthorFilter::Any, AuthorFilter::Only(UserId(1))] {
+        for authors in [PostFilter::Any, PostFilter::By(UserId(1))] {
             assert_only_large_offsets_wait(authors).await;
         }
     }
 
-    async fn assert_only_large_offsets_wait(authors: AuthorFilter) {
+    async fn assert_only_large_offsets_wait(authors: PostFilter) {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::File(folder.path().join("pinhole.db"));
         let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
@@ -148,8 +168,7 @@ mod tests {
         let feed = |start| store.feed(None, authors, start, Limit::default());
         let mut far = Box::pin(feed(FeedStart::Offset(MAX_SHORT_OFFSET + 1)));
         assert!(poll!(&mut far).is_pending());
-        for start in
-            [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(PostId(9)))]
+        for start in [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(9))]
         {
             assert!(feed(start).await.unwrap().posts.is_empty());
         }

@@ -1,7 +1,9 @@
 //! Likes. A post's `like_count` equals the number of its rows in `likes`: both change in one transaction.
 
+use std::cmp::Reverse;
+
 use futures_util::FutureExt;
-use model::{PostId, Timestamp, UserId};
+use model::{Cursor, FeedStart, LikerPage, Limit, PostId, Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
@@ -10,6 +12,7 @@ use crate::statements::statements;
 use crate::store::Store;
 use crate::table::table;
 use crate::tx::Tx;
+use crate::users;
 
 table! {
     /// A row of `likes`.
@@ -28,6 +31,8 @@ statements! {
     pub ADD_TO_COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
     BETWEEN = "SELECT post_id FROM likes WHERE user_id = $1 AND post_id BETWEEN $2 AND $3 ORDER BY post_id";
     NEWEST = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT $2";
+    LIKERS = "SELECT user_id FROM likes WHERE post_id = $1 AND user_id < $2 ORDER BY user_id DESC LIMIT $3";
+    LIKER_AT_OFFSET = "SELECT user_id FROM likes WHERE post_id = $1 ORDER BY user_id DESC LIMIT 1 OFFSET $2";
     POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
 }
 
@@ -47,6 +52,16 @@ impl Store {
         self.read(move |tx| async move { Ok(!between(tx, user, post, post).await?.is_empty()) }.boxed()).await
     }
 
+    /// The users who like a post, the newest members first; `None` if the post does not exist.
+    pub async fn likers(
+        &self,
+        post: PostId,
+        start: FeedStart,
+        limit: Limit,
+    ) -> Result<Option<LikerPage>, Error> {
+        self.read(move |tx| likers(tx, post, start, limit.get()).boxed()).await
+    }
+
     /// At most `limit` of the newest posts that a user likes, newest first.
     pub async fn newest_likes(&self, user: UserId, limit: u32) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| {
@@ -60,6 +75,35 @@ impl Store {
     pub async fn likes_since(&self, user: UserId, oldest: PostId) -> Result<Vec<PostId>, Error> {
         self.read(move |tx| between(tx, user, oldest, PostId(i64::MAX)).boxed()).await
     }
+}
+
+async fn likers(
+    tx: &mut Tx<'_>,
+    post: PostId,
+    start: FeedStart,
+    limit: usize,
+) -> Result<Option<LikerPage>, Error> {
+    if tx.first(POST_EXISTS, &[post.into()], |_| Ok(())).await?.is_none() {
+        return Ok(None);
+    }
+    let before = match start {
+        FeedStart::Offset(0) => Some(i64::MAX),
+        FeedStart::After(Cursor(id)) => Some(id),
+        FeedStart::Offset(skipped) => {
+            let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
+            let first = tx.first(LIKER_AT_OFFSET, &[post.into(), offset.into()], |row| row.int(0)).await?;
+            first.map(|id| id + 1)
+        }
+    };
+    let Some(before) = before else { return Ok(Some(LikerPage { users: Vec::new(), next: None })) };
+    // One row more than the page tells whether there is a next page.
+    let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    let (ids, more) =
+        tx.page(limit, (LIKERS, &[post.into(), before.into(), fetched.into()]), |row| row.user_id(0)).await?;
+    let mut users = users::by_ids(tx, &ids).await?;
+    users.sort_by_key(|user| Reverse(user.id));
+    let next = ids.last().filter(|_| more).map(|id| Cursor(id.0));
+    Ok(Some(LikerPage { users, next }))
 }
 
 /// On SQLite. `postgres/likes.rs` has the same for a batch.

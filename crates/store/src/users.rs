@@ -133,7 +133,7 @@ pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
     user.ok_or_else(|| Error::Corrupt(format!("user {id} does not exist")))
 }
 
-async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
+pub(crate) async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {
     let mut users = Vec::with_capacity(ids.len());
     for chunk in ids.chunks(AUTHORS_AT_ONCE) {
         let mut values = [Value::from(ANONYMOUS); AUTHORS_AT_ONCE];

@@ -76,6 +76,7 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
         "BEGIN; DROP TABLE recovery_codes; ALTER TABLE sessions DROP COLUMN client, DROP COLUMN network;
          ALTER TABLE users DROP COLUMN display_name, DROP COLUMN bio, DROP COLUMN link;
          DROP INDEX sessions_by_user, sessions_by_age; CREATE INDEX sessions_by_user ON sessions (user_id);
+         DROP INDEX likes_by_post; CREATE INDEX likes_by_post ON likes (post_id);
          UPDATE pinhole_schema SET version = 2; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));

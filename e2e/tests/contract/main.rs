@@ -11,6 +11,7 @@ mod errors;
 mod feed;
 mod forms;
 mod freshness;
+mod like_lists;
 mod likes;
 mod limits;
 mod order;

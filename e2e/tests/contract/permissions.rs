@@ -5,7 +5,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// Statuses for: no session, the author, another user, a session that was logged out, an invalid token. `{}`
 /// is a new post of the author without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 5]); 23] = [
+const MATRIX: [(&str, &str, [u16; 5]); 25] = [
     //                                  anon author other  ended invalid
     ("GET",    "/feed",              [   200,   200,   200,  200,  200]),
     ("GET",    "/posts/{}",          [   200,   200,   200,  200,  200]),
@@ -13,6 +13,8 @@ const MATRIX: [(&str, &str, [u16; 5]); 23] = [
     ("GET",    "/users/{author}",    [   200,   200,   200,  200,  200]),
     ("GET",    "/users/{author}/posts",[ 200,   200,   200,  200,  200]),
     ("GET",    "/me",                [   401,   200,   200,  401,  401]),
+    ("GET",    "/posts/{}/likes",    [   200,   200,   200,  200,  200]),
+    ("GET",    "/me/likes",          [   401,   200,   200,  401,  401]),
     ("PATCH",  "/me",                [   401,   200,   200,  401,  401]),
     // The current password is wrong: a change would end the other sessions.
     ("PUT",    "/me/password",       [   401,   400,   400,  401,  401]),

@@ -339,7 +339,7 @@ pub(super) mod tests {
             assert_eq!(PostJson::post(post).bytes(), serde_json::to_vec(&PostDto::from(post)).unwrap());
         }
         for (posts, next) in [(posts, Some("http://[::1]/feed?limit=1&after=x")), (Vec::new(), None)] {
-            let page = FeedPage { posts, next: next.map(|_| Cursor(PostId(1))) };
+            let page = FeedPage { posts, next: next.map(|_| Cursor(1)) };
             let data = page.posts.iter().map(PostDto::from).collect();
             let paging = dto::Paging { next: next.map(str::to_owned) };
             assert_eq!(

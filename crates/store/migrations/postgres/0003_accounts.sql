@@ -14,3 +14,7 @@ CREATE INDEX recovery_codes_by_user ON recovery_codes (user_id);
 
 -- What users say about themselves; NULL if nothing.
 ALTER TABLE users ADD COLUMN display_name TEXT, ADD COLUMN bio TEXT, ADD COLUMN link TEXT;
+
+-- For the list of users who like a post.
+DROP INDEX likes_by_post;
+CREATE INDEX likes_by_post ON likes (post_id, user_id);

@@ -11,7 +11,7 @@ mod transfer;
 
 use std::time::Duration;
 
-use model::{Alt, AuthorFilter, FeedStart, Limit, Message, PostEdit, PostId, UserId, Username};
+use model::{Alt, FeedStart, Limit, Message, PostEdit, PostFilter, PostId, UserId, Username};
 use store::{AccessCheck, CreateOutcome, LikeOutcome, Original, Replay};
 
 use test_database::{LONG_AGO, NOW, TestDatabase, new_photo, new_post, photo, seed, session};
@@ -292,7 +292,7 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
     for number in 0..7 {
         newest_first.insert(0, db.post(ada.id, number).await.id);
     }
-    assert_pages(&db, ada.id, AuthorFilter::Any, newest_first).await;
+    assert_pages(&db, ada.id, PostFilter::Any, newest_first).await;
 
     // The posts of one user are paged the same way, with posts of another user between them.
     let mut newest_first = Vec::new();
@@ -300,14 +300,14 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
         newest_first.insert(0, db.post(bob.id, 20 + 2 * number).await.id);
         db.post(ada.id, 21 + 2 * number).await;
     }
-    assert_pages(&db, bob.id, AuthorFilter::Only(bob.id), newest_first).await;
-    let empty = db.store.feed(None, AuthorFilter::Only(UserId(99)), FeedStart::Offset(0), Limit::default());
+    assert_pages(&db, bob.id, PostFilter::By(bob.id), newest_first).await;
+    let empty = db.store.feed(None, PostFilter::By(UserId(99)), FeedStart::Offset(0), Limit::default());
     assert!(empty.await.unwrap().posts.is_empty());
 }
 
 /// Checks pages of three posts over seven posts of `author`, of which one is deleted and one is added between
 /// pages.
-async fn assert_pages(db: &TestDatabase, author: UserId, authors: AuthorFilter, newest_first: Vec<PostId>) {
+async fn assert_pages(db: &TestDatabase, author: UserId, authors: PostFilter, newest_first: Vec<PostId>) {
     let limit: Limit = "3".parse().unwrap();
     let page = async |start| {
         let page = db.store.feed(Some(author), authors, start, limit).await.unwrap();

@@ -1,4 +1,4 @@
-//! The pagination parameters of lists of posts: `limit`, `offset` and `after`.
+//! The pagination parameters of lists: `limit`, `offset` and `after`.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use utoipa::openapi::path::ParameterIn;
 use crate::http::openapi::{Argument, Entry, integer, parameter, string};
 use crate::http::state::Http;
 
-/// The head of a request for a page of posts. The handler parses its query after it has looked up the list,
+/// The head of a request for a page. The handler parses its query after it has looked up the list,
 /// so that a 404 takes precedence over a 400.
 pub(crate) struct PageHead(pub(crate) Parts);
 
@@ -28,8 +28,8 @@ impl Argument for PageHead {
         let after =
             "A cursor from `paging.next`. With it, `offset` only affects the `offset` of the next link";
         for (name, about, schema) in [
-            ("limit", "Posts per page, 20 by default; values above 100 mean 100", limit),
-            ("offset", "The number of newest posts to skip", offset),
+            ("limit", "Items per page, 20 by default; values above 100 mean 100", limit),
+            ("offset", "The number of items to skip", offset),
             ("after", after, string()),
         ] {
             entry.parameter(parameter(name, ParameterIn::Query, about, schema));

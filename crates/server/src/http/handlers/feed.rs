@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use model::{AuthorFilter, Cursor, FeedStart, Limit};
+use model::{Cursor, FeedStart, Limit, PostFilter};
 
 use crate::http::error::ApiError;
 use crate::http::extract::paging::PageHead;
@@ -37,7 +37,7 @@ pub(crate) async fn read(
         return first_page(http, head, caller, query).await;
     }
     // Boxed, so that this future does not enlarge that of a first page, which is the more frequent request.
-    Box::pin(page(http, head, caller, AuthorFilter::Any, "/feed", query)).await
+    Box::pin(page(http, head, caller, PostFilter::Any, "/feed", query)).await
 }
 
 /// The newest posts, from the response cache: encoded once for all callers, until a change invalidates them.
@@ -52,7 +52,7 @@ async fn first_page(
     for _ in 0..CACHE_ATTEMPTS {
         let version = http.app.cache_version();
         let fill = async || {
-            let page = http.app.feed(None, AuthorFilter::Any, FeedStart::Offset(0), query.limit).await?;
+            let page = http.app.feed(None, PostFilter::Any, FeedStart::Offset(0), query.limit).await?;
             http.app.await_published().await?;
             Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
         };
@@ -67,7 +67,7 @@ async fn first_page(
             return Ok(page.with_likes(|post| liked.contains(post)));
         }
     }
-    Box::pin(self::page(http, head, caller, AuthorFilter::Any, "/feed", query)).await
+    Box::pin(self::page(http, head, caller, PostFilter::Any, "/feed", query)).await
 }
 
 /// A page of posts as JSON; `path` is the path of the next page.
@@ -75,16 +75,15 @@ pub(crate) async fn page(
     http: &Http,
     head: Head<'_>,
     caller: Option<&app::Caller>,
-    authors: AuthorFilter,
+    filter: PostFilter,
     path: &str,
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let start = query.after.map_or(FeedStart::Offset(query.offset), FeedStart::After);
-    let page = http.app.feed(caller, authors, start, query.limit).await?;
+    let page = http.app.feed(caller, filter, query.start(), query.limit).await?;
     Ok(query.encode(&page, &http.addresses.base_url(head), path).bytes())
 }
 
-/// The pagination parameters of a list of posts.
+/// The pagination parameters of a list.
 pub(crate) struct FeedQuery {
     limit: Limit,
     /// The `limit` parameter as the client sent it. It consists of digits, so the next link repeats it
@@ -99,16 +98,27 @@ impl FeedQuery {
         self.offset == 0 && self.after.is_none()
     }
 
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    pub(crate) fn start(&self) -> FeedStart {
+        self.after.map_or(FeedStart::Offset(self.offset), FeedStart::After)
+    }
+
     /// A page with the URL of the next page.
     pub(crate) fn encode(&self, page: &model::FeedPage, base_url: &str, path: &str) -> PostJson {
-        let next = page.next.map(|cursor| {
-            let offset = self.offset.saturating_add(page.posts.len() as u64);
-            let default_limit = self.limit.get().to_string();
-            let limit = self.limit_as_sent.as_deref().unwrap_or(&default_limit);
-            let (offset, after) = (offset.to_string(), cursor.to_string());
-            [base_url, path, "?limit=", limit, "&offset=", &offset, "&after=", &after].concat()
-        });
+        let next = page.next.map(|cursor| self.next_url(cursor, page.posts.len(), base_url, path));
         PostJson::page(page, next.as_deref())
+    }
+
+    /// The URL of the page after one with this many items.
+    pub(crate) fn next_url(&self, cursor: Cursor, items: usize, base_url: &str, path: &str) -> String {
+        let offset = self.offset.saturating_add(items as u64);
+        let default_limit = self.limit.get().to_string();
+        let limit = self.limit_as_sent.as_deref().unwrap_or(&default_limit);
+        let (offset, after) = (offset.to_string(), cursor.to_string());
+        [base_url, path, "?limit=", limit, "&offset=", &offset, "&after=", &after].concat()
     }
 
     pub(crate) fn parse(query: &str) -> Result<Self, ApiError> {

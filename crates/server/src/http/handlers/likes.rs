@@ -4,18 +4,63 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::StatusCode;
-use model::PostId;
+use model::{PostFilter, PostId};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::http::dto::{Paging, User};
 use crate::http::error::ApiError;
+use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
-use crate::http::json::{EMPTY, json_bytes};
+use crate::http::handlers::feed::{self, FeedQuery};
+use crate::http::json::{EMPTY, json, json_bytes};
 use crate::http::state::Http;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LikeAction {
     Like,
     Unlike,
+}
+
+/// A page of users.
+#[derive(Serialize, ToSchema)]
+#[schema(as = UserPage)]
+pub(crate) struct UserPageDto<'a> {
+    /// The users.
+    data: Vec<User<'a>>,
+    /// The link to the next page.
+    paging: Paging,
+}
+
+/// The users who like a post.
+pub(crate) async fn likers(
+    State(http): State<Http>,
+    PathId(id): PathId<PostId>,
+    PageHead(parts): PageHead,
+) -> Result<Response, ApiError> {
+    let parsed = FeedQuery::parse(parts.uri.query().unwrap_or_default());
+    let Ok(query) = &parsed else {
+        // A 404 takes precedence over invalid pagination parameters.
+        http.app.post(None, id).await?;
+        return Err(parsed.err().unwrap_or_else(ApiError::internal));
+    };
+    let page = http.app.likers(id, query.start(), query.limit()).await?;
+    let (base_url, path) = (http.addresses.base_url((&parts).into()), format!("/posts/{id}/likes"));
+    let next = page.next.map(|cursor| query.next_url(cursor, page.users.len(), &base_url, &path));
+    let data = page.users.iter().map(User::from).collect();
+    Ok(json(StatusCode::OK, &UserPageDto { data, paging: Paging { next } }))
+}
+
+/// The posts that the caller likes.
+pub(crate) async fn liked(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    PageHead(parts): PageHead,
+) -> Result<Response, ApiError> {
+    let query = FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
+    let (head, filter) = ((&parts).into(), PostFilter::LikedBy(caller.user.id));
+    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, Some(&caller), filter, "/me/likes", query).await?))
 }
 
 pub(crate) async fn like(

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{AuthorFilter, Username};
+use model::{PostFilter, Username};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::http::dto::User;
@@ -32,7 +32,7 @@ pub(crate) async fn posts(
     let user = http.app.user(&username).await?;
     let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     let path = format!("/users/{}/posts", encode_segment(&user.username));
-    let (head, caller, author) = ((&parts).into(), caller.as_ref(), AuthorFilter::Only(user.id));
+    let (head, caller, author) = ((&parts).into(), caller.as_ref(), PostFilter::By(user.id));
     Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, author, &path, query).await?))
 }
 

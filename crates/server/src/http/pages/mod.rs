@@ -13,7 +13,7 @@ mod templates;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use model::{AuthorFilter, Cursor, FeedStart, Limit, PostId, Username};
+use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Username};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
@@ -33,7 +33,7 @@ const PROFILE_PAGE_SIZE: &str = "30";
 
 pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(FEED_PAGE_SIZE));
-    let page = http.app.feed(request.caller.as_ref(), AuthorFilter::Any, start(after), limit).await?;
+    let page = http.app.feed(request.caller.as_ref(), PostFilter::Any, start(after), limit).await?;
     let next_json = link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("/?after={cursor}"));
     let layout = request.layout(&http, Some("feed.js"));
@@ -63,7 +63,7 @@ pub(crate) async fn profile(
 ) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
     let user = http.app.user(&name).await?;
-    let filter = AuthorFilter::Only(user.id);
+    let filter = PostFilter::By(user.id);
     let page = http.app.feed(request.caller.as_ref(), filter, start(after), limit).await?;
     let owner = Avatar::of(&user);
     let next_json =

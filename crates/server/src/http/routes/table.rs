@@ -4,6 +4,7 @@
 use http::Method;
 
 use crate::http::dto::{Empty, User};
+use crate::http::handlers::likes::UserPageDto;
 use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
 use crate::http::handlers::{accounts, docs, feed, health, likes, photos, posts, profile, security, users};
 use crate::http::pages;
@@ -198,6 +199,12 @@ fn operations() -> Vec<Route> {
             .about("like", "likes", "Like a post", "Adds the caller's like.")
             .json::<Empty>(201, "The caller likes the post")
             .error(409, "The caller already likes the post"),
+        api(Method::GET, "/posts/{post_id}/likes", likes::likers)
+            .about("likers", "likes", "Read who likes a post", "The newest members first, in pages like those of the feed.")
+            .json::<UserPageDto>(200, "A page of the users who like the post"),
+        api(Method::GET, "/me/likes", likes::liked)
+            .about("liked_posts", "likes", "Read the liked posts", "The posts that the caller likes, the newest posts first, in pages like those of the feed.")
+            .json::<FeedPageDto>(200, "A page of posts that the caller likes"),
         api(Method::DELETE, "/posts/{post_id}/likes", likes::unlike)
             .fast(FastRoute::unlike)
             .about("unlike", "likes", "Unlike a post", "Removes the caller's like.")
