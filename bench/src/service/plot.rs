@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use super::compare::RATE;
 use crate::report::{Section, thousands};
 
-const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 1010.0;
 /// Names stand left of the targets.
-const LEFT: f64 = 300.0;
+const LEFT: f64 = 350.0;
 const RIGHT: f64 = 110.0;
 const LINE: f64 = 22.0;
 
