@@ -119,6 +119,8 @@ onSubmit(
       password: input("password").value,
     });
     removeSessions([...list.children].filter((session) => session.querySelector("button")));
+    /** @type {HTMLElement} */ (document.getElementById("recovery-count")).textContent = t("codes_none");
+    /** @type {HTMLElement} */ (document.getElementById("recovery-result")).hidden = true;
     toast(t("password_changed"));
   },
 );

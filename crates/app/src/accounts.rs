@@ -29,6 +29,11 @@ pub struct Caller {
 /// The last use of a session is written at most this often, so that most reads do not write.
 const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
 
+const PASSWORD_CHANGED: Error = Error::Conflict {
+    field: None,
+    message: "another request has changed the password meanwhile; log in with the new one",
+};
+
 /// Recovery codes that a user gets at a time.
 const RECOVERY_CODES: usize = 10;
 
@@ -89,7 +94,7 @@ impl App {
         Ok(NewLogin { user, token })
     }
 
-    /// Replaces the caller's password, and ends all their other sessions.
+    /// Replaces the caller's password, ends all their other sessions, and deletes their recovery codes.
     pub async fn change_password(
         &self,
         client: Client,
@@ -102,8 +107,7 @@ impl App {
         check_new_password(&password, &caller.user.username, &inner.settings)?;
         let new = inner.passwords.hash(client, password).await?;
         if !inner.store.change_password(caller.user.id, old, new, caller.token).await? {
-            let message = "the password has been changed meanwhile; log in with the new one";
-            return Err(Error::Conflict { field: Some("current_password"), message });
+            return Err(PASSWORD_CHANGED);
         }
         tracing::info!(user = caller.user.id.0, "password changed");
         Ok(())
@@ -116,11 +120,13 @@ impl App {
         caller: &Caller,
         password: String,
     ) -> Result<Vec<RecoveryCode>, Error> {
-        self.confirm_password(client, caller, "password", password).await?;
+        let hash = self.confirm_password(client, caller, "password", password).await?;
         let codes: Vec<RecoveryCode> =
             (0..RECOVERY_CODES).map(|_| random().map(RecoveryCode::new)).collect::<Result<_, _>>()?;
         let (hashes, now) = (codes.iter().map(RecoveryCode::hash).collect(), self.0.clock.now());
-        self.0.store.replace_recovery_codes(caller.user.id, hashes, now).await?;
+        if !self.0.store.replace_recovery_codes(caller.user.id, hash, hashes, now).await? {
+            return Err(PASSWORD_CHANGED);
+        }
         tracing::info!(user = caller.user.id.0, "recovery codes made");
         Ok(codes)
     }

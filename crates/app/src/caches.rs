@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{CacheStats, PhotoId, PostId, TokenHash, User, UserId};
+use model::{CacheStats, PhotoId, PostId, Profile, TokenHash, User, UserId};
 use parking_lot::RwLock;
 use store::{Change, Session};
 
@@ -40,15 +40,25 @@ const PHOTOS_BYTES: u64 = 8 << 20;
 const USERS_BYTES: u64 = 12 << 20;
 const LIKES_BYTES: u64 = 32 << 20;
 
-/// The estimated size of a user with a profile photo.
+/// The estimated size of a user with a profile photo, without texts.
 const USER_BYTES: u64 = 256;
+
+fn user_bytes(user: &User) -> u64 {
+    let profile = user.profile.as_deref().map_or(0, |Profile { display_name, bio, link }| {
+        let name = display_name.as_ref().map_or(0, |text| text.as_str().len());
+        let bio = bio.as_ref().map_or(0, |text| text.as_str().len());
+        name + bio + link.as_ref().map_or(0, |text| text.as_str().len()) + size_of::<Profile>()
+    });
+    let alt = user.photo.as_ref().and_then(|photo| photo.alt.as_ref());
+    USER_BYTES + (profile + alt.map_or(0, |text| text.as_str().len())) as u64
+}
 
 impl Caches {
     pub(crate) fn new() -> Self {
         Self {
-            sessions: InvalidatingCache::new("sessions", SESSIONS_BYTES, |_| USER_BYTES),
+            sessions: InvalidatingCache::new("sessions", SESSIONS_BYTES, |session| user_bytes(&session.user)),
             photos: InvalidatingCache::new("photos", PHOTOS_BYTES, |_| 0),
-            users: InvalidatingCache::new("users", USERS_BYTES, |_| USER_BYTES),
+            users: InvalidatingCache::new("users", USERS_BYTES, |user| user_bytes(user)),
             likes: InvalidatingCache::new("likes", LIKES_BYTES, |liked| liked.bytes()),
             subscribers: RwLock::default(),
             publications: AtomicU64::new(0),

@@ -61,15 +61,18 @@ impl TextRule for DisplayNameRule {
     const MAX_CHARS: usize = 64;
 
     fn check(text: &str) -> Result<(), &'static str> {
-        // U+202A to U+202E and U+2066 to U+2069 reverse the text around a name.
-        let is_hidden = |char: char| {
-            char.is_control() || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        };
-        if text.chars().any(is_hidden) {
+        if text.contains(is_hidden) {
             return Err("contains line breaks or control characters");
         }
         if text.trim().is_empty() { Err("consists of spaces") } else { Ok(()) }
     }
+}
+
+/// Line breaks, control characters, characters of no width but the joiners of emoji, and those that reverse
+/// the text around them.
+fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,9 +94,12 @@ impl TextRule for LinkRule {
         let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
         let Some(address) = address else { return Err("must begin with https:// or http://") };
         let is_forbidden =
-            |char: char| char.is_whitespace() || char.is_control() || "\"<>\\^`{|}".contains(char);
-        let has_host = address.starts_with(|first: char| first.is_alphanumeric() || first == '[');
-        if has_host && !text.contains(is_forbidden) { Ok(()) } else { Err("is not the address of a website") }
+            |char: char| char.is_whitespace() || is_hidden(char) || "\"<>\\^`{|}".contains(char);
+        let host = address.split(['/', '?', '#']).next().unwrap_or_default();
+        let has_host = host.starts_with(|first: char| first.is_alphanumeric() || first == '[');
+        // What stands before an @ would look like the host.
+        let is_valid = has_host && !host.contains('@') && !text.contains(is_forbidden);
+        if is_valid { Ok(()) } else { Err("is not the address of a website") }
     }
 }
 
@@ -168,7 +174,7 @@ mod tests {
         for name in ["Ada Lovelace", "عادل", "👩‍💻 Ada"] {
             assert!(DisplayName::parse(name.into()).is_ok_and(|name| name.is_some()), "{name:?}");
         }
-        for name in ["Ada\nLovelace", "  ", "\u{202e}adA", "a\u{7}b"] {
+        for name in ["Ada\nLovelace", "  ", "\u{202e}adA", "a\u{7}b", "\u{200b}", "a\u{2028}b"] {
             assert!(DisplayName::parse(name.into()).is_err(), "{name:?} must be rejected");
         }
     }
@@ -191,6 +197,8 @@ mod tests {
             "https://a b",
             "https://a\"b",
             "ftp://a",
+            "https://bank.example@evil.example",
+            "https://a.example/\u{202e}x",
         ] {
             assert!(Link::parse(link.into()).is_err(), "{link:?} must be rejected");
         }

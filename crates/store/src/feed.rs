@@ -38,7 +38,7 @@ statements! {
 }
 
 /// Larger offsets are long reads.
-const MAX_SHORT_OFFSET: u64 = 1_000;
+pub(crate) const MAX_SHORT_OFFSET: u64 = 1_000;
 
 impl Store {
     pub async fn feed(

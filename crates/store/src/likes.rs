@@ -7,6 +7,7 @@ use model::{Cursor, FeedStart, LikerPage, Limit, PostId, Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
+use crate::feed::MAX_SHORT_OFFSET;
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::statements::statements;
 use crate::store::Store;
@@ -59,7 +60,12 @@ impl Store {
         start: FeedStart,
         limit: Limit,
     ) -> Result<Option<LikerPage>, Error> {
-        self.read(move |tx| likers(tx, post, start, limit.get()).boxed()).await
+        match start {
+            FeedStart::Offset(skipped) if skipped > MAX_SHORT_OFFSET => {
+                self.read_long(move |tx| likers(tx, post, start, limit.get()).boxed()).await
+            }
+            _ => self.read(move |tx| likers(tx, post, start, limit.get()).boxed()).await,
+        }
     }
 
     /// At most `limit` of the newest posts that a user likes, newest first.

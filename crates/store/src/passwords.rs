@@ -22,7 +22,8 @@ table! {
 
 statements! {
     // Changes nothing, but locks the row: of two concurrent writes, the second sees the codes of the first.
-    LOCK = "UPDATE users SET password_hash = password_hash WHERE id = $1";
+    LOCK = "UPDATE users SET password_hash = password_hash WHERE id = $1 AND password_hash = $2";
+    LOCK_USER = "UPDATE users SET password_hash = password_hash WHERE id = $1";
     REPLACE = "UPDATE users SET password_hash = $1 WHERE id = $2 AND password_hash = $3";
     SET = "UPDATE users SET password_hash = $1 WHERE id = $2";
     USE_CODE = "DELETE FROM recovery_codes WHERE code_hash = $1 AND user_id = $2";
@@ -47,6 +48,8 @@ impl Store {
                 if tx.execute(REPLACE, &replace).await? == 0 {
                     return Ok(false);
                 }
+                // Whoever knew the old password may have made some.
+                tx.execute(DELETE_CODES, &[user.into()]).await?;
                 sessions::end_all(tx, user, |token| token != kept).await?;
                 Ok(true)
             }
@@ -55,23 +58,28 @@ impl Store {
         .await
     }
 
-    /// Replaces all recovery codes of a user.
+    /// Replaces all recovery codes of a user whose password was verified against this hash; false if the
+    /// password has been changed since.
     pub async fn replace_recovery_codes(
         &self,
         user: UserId,
+        password_hash: String,
         codes: Vec<TokenHash>,
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
-                tx.execute(LOCK, &[user.into()]).await?;
+                if tx.execute(LOCK, &[user.into(), password_hash.as_str().into()]).await? == 0 {
+                    return Ok(false);
+                }
                 tx.execute(DELETE_CODES, &[user.into()]).await?;
                 let rows: Vec<RecoveryCodeRow> = codes
                     .into_iter()
                     .map(|code_hash| RecoveryCodeRow { code_hash, user_id: user, created_at: now })
                     .collect();
                 let values: Vec<Vec<Value<'_>>> = rows.iter().map(TableRow::values).collect();
-                tx.execute_each(RecoveryCodeRow::INSERT, &values).await.map(drop)
+                tx.execute_each(RecoveryCodeRow::INSERT, &values).await?;
+                Ok(true)
             }
             .boxed()
         })
@@ -105,6 +113,7 @@ impl Store {
     ) -> Result<bool, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
+                tx.execute(LOCK_USER, &[user.into()]).await?;
                 if tx.execute(USE_CODE, &[(&code).into(), user.into()]).await? == 0 {
                     return Ok(false);
                 }

@@ -34,6 +34,7 @@ impl Store {
     pub async fn edit_profile(&self, user: UserId, edit: ProfileEdit) -> Result<User, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
+                let before = by_id(tx, user).await?;
                 let ProfileEdit { display_name, bio, link } = &edit;
                 let edits = [
                     (
@@ -48,8 +49,12 @@ impl Store {
                         tx.execute(statement, &[text.into(), user.into()]).await?;
                     }
                 }
-                tx.record_change(Change::User(user));
-                by_id(tx, user).await
+                let after = by_id(tx, user).await?;
+                // It invalidates much, so not for nothing.
+                if after != before {
+                    tx.record_change(Change::User(user));
+                }
+                Ok(after)
             }
             .boxed()
         })

@@ -186,7 +186,7 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, user_id: UserId, new: &NewSession) -
     tx.execute(SessionRow::INSERT, &row.values()).await?;
     let surplus =
         tx.all(SURPLUS, &[user_id.into(), MAX_SESSIONS.into()], |row| TokenHash::read(row, 0)).await?;
-    end(tx, &surplus).await.map(drop)
+    end(tx, surplus).await.map(drop)
 }
 
 /// Ends the sessions of a user that `is_ended` accepts; returns how many.
@@ -197,14 +197,16 @@ pub(crate) async fn end_all(
 ) -> Result<usize, Error> {
     let mut tokens = tx.all(TOKENS, &[user.into()], |row| TokenHash::read(row, 0)).await?;
     tokens.retain(|token| is_ended(*token));
-    end(tx, &tokens).await
+    end(tx, tokens).await
 }
 
-async fn end(tx: &mut Tx<'_>, tokens: &[TokenHash]) -> Result<usize, Error> {
+async fn end(tx: &mut Tx<'_>, mut tokens: Vec<TokenHash>) -> Result<usize, Error> {
     if tokens.is_empty() {
         return Ok(0);
     }
-    for token in tokens {
+    // The locking order of sessions.
+    tokens.sort_by_key(|token| token.0);
+    for token in &tokens {
         tx.record_change(Change::Session(*token));
     }
     let rows: Vec<Vec<Value<'_>>> = tokens.iter().map(|token| vec![token.into()]).collect();

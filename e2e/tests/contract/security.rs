@@ -46,7 +46,11 @@ fn a_new_password_ends_all_other_sessions() {
         other.get("/me").expect(200);
     }
 
+    let codes = make_codes(&ada);
     change_password(&ada, PASSWORD, NEW_PASSWORD).expect(200);
+    // Whoever knew the old password may have made the codes.
+    assert_eq!(remaining_codes(&ada), 0);
+    recover(&ada, &codes[0], PASSWORD).expect_error(400);
     ada.get("/me").expect(200);
     for other in &others {
         other.get("/me").expect_error(401);
@@ -67,7 +71,7 @@ fn an_error_says_which_password_is_wrong() {
 }
 
 #[test]
-fn a_wrong_current_password_counts_as_a_failed_login() {
+fn wrong_passwords_of_a_session_are_limited_apart_from_logins() {
     let service = Service::start(&["--rate-limits", "on", "--login-failures", "3"]);
     let ada = service.new_user("ada");
     for _ in 0..3 {
@@ -75,9 +79,14 @@ fn a_wrong_current_password_counts_as_a_failed_login() {
     }
     change_password(&ada, PASSWORD, NEW_PASSWORD).expect_error(429);
     ada.post("/me/recovery-codes", FormData::new().text("password", PASSWORD)).expect_error(429);
-    login(&ada, PASSWORD).expect_error(429);
-    // The session itself stays valid.
+    // The session stays valid, and others cannot keep the owner from changing the password.
     ada.get("/me").expect(200);
+    let bob = service.new_user("bob");
+    for _ in 0..3 {
+        login(&bob, "not the password").expect_error(400);
+    }
+    login(&bob, PASSWORD).expect_error(429);
+    change_password(&bob, PASSWORD, NEW_PASSWORD).expect(200);
 }
 
 #[test]

@@ -152,21 +152,23 @@ impl BatchWriter {
 
 /// Runs and commits all writes: either likes, or others.
 async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), CommitError> {
-    let mut posts: Vec<i64> = batch.iter().filter_map(|job| Some(job.lock_key().post()?.0)).collect();
-    posts.dedup();
+    let posts = batch.iter().filter_map(|job| job.lock_key().post());
+    let mut locks: Vec<i32> = posts.map(|post| (post.0 & i64::from(i32::MAX)) as i32).collect();
+    locks.sort_unstable();
+    locks.dedup();
     let likes: Vec<_> = batch.iter().filter_map(Job::like).collect();
     if likes.is_empty() {
-        execute(tx, &posts, batch).await.map_err(CommitError::RolledBack)?;
+        execute(tx, &locks, batch).await.map_err(CommitError::RolledBack)?;
         tx.commit().await
     } else {
-        likes::write(tx, &posts, &likes).await
+        likes::write(tx, &locks, &likes).await
     }
 }
 
 /// Begins the transaction, takes the locks and runs all writes; does not commit.
-async fn execute(tx: &mut PostgresTx, posts: &[i64], batch: &mut [Job]) -> Result<(), Error> {
+async fn execute(tx: &mut PostgresTx, locks: &[i32], batch: &mut [Job]) -> Result<(), Error> {
     let timed_out = |_| Error::Unavailable("the server did not answer a write in time".into());
-    timeout(WRITE_TIMEOUT, tx.begin(posts)).await.map_err(timed_out)??;
+    timeout(WRITE_TIMEOUT, tx.begin(locks)).await.map_err(timed_out)??;
     for job in batch {
         timeout(WRITE_TIMEOUT, job.run(tx)).await.map_err(timed_out)??;
     }

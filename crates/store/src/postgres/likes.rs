@@ -16,88 +16,83 @@ use crate::error::Error;
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::work::ResultSlot;
 
+// Each returns the likes that it has changed. If these are not all, it also returns the posts that exist,
+// without a user: from the same snapshot, so that a post which is created meanwhile does not count as liked
+// already.
 const INSERT: &str = "WITH published AS (
         INSERT INTO changes (encoded) VALUES ($1)
-    ), changed AS (
-        INSERT INTO likes (user_id, post_id, created_at)
+    ), wanted AS MATERIALIZED (
         SELECT l.user_id, l.post_id, l.created_at
         FROM unnest(CAST($2 AS BIGINT[]), CAST($3 AS BIGINT[]), CAST($4 AS BIGINT[])) AS l (user_id, post_id, created_at)
         JOIN posts p ON p.id = l.post_id
         WHERE current_setting('pinhole.locked', true) = 'yes'
+    ), changed AS (
+        INSERT INTO likes (user_id, post_id, created_at) SELECT user_id, post_id, created_at FROM wanted
         ON CONFLICT (user_id, post_id) DO NOTHING
         RETURNING user_id, post_id
     ), counted AS (
         UPDATE posts SET like_count = like_count + c.likes
         FROM (SELECT post_id, count(*) AS likes FROM changed GROUP BY post_id) c WHERE posts.id = c.post_id
     )
-    SELECT user_id, post_id FROM changed";
+    SELECT user_id, post_id FROM changed
+    UNION ALL SELECT NULL, post_id FROM wanted WHERE (SELECT count(*) FROM changed) < cardinality($2)";
 const DELETE: &str = "WITH published AS (
         INSERT INTO changes (encoded) VALUES ($1)
+    ), wanted AS MATERIALIZED (
+        SELECT l.user_id, l.post_id
+        FROM unnest(CAST($2 AS BIGINT[]), CAST($3 AS BIGINT[])) AS l (user_id, post_id)
+        JOIN posts p ON p.id = l.post_id
+        WHERE current_setting('pinhole.locked', true) = 'yes'
     ), changed AS (
-        DELETE FROM likes l
-        USING unnest(CAST($2 AS BIGINT[]), CAST($3 AS BIGINT[])) AS d (user_id, post_id)
-        WHERE l.user_id = d.user_id AND l.post_id = d.post_id AND current_setting('pinhole.locked', true) = 'yes'
+        DELETE FROM likes l USING wanted w WHERE l.user_id = w.user_id AND l.post_id = w.post_id
         RETURNING l.user_id, l.post_id
     ), counted AS (
         UPDATE posts SET like_count = like_count - c.likes
         FROM (SELECT post_id, count(*) AS likes FROM changed GROUP BY post_id) c WHERE posts.id = c.post_id
     )
-    SELECT user_id, post_id FROM changed";
-const EXISTING_POSTS: &str = "SELECT id FROM posts WHERE id = ANY(CAST($1 AS BIGINT[]))";
+    SELECT user_id, post_id FROM changed
+    UNION ALL SELECT NULL, post_id FROM wanted WHERE (SELECT count(*) FROM changed) < cardinality($2)";
 
-/// Writes and commits likes, and puts the outcome of each into its slot. `posts` are those to lock.
+/// Writes and commits likes, and puts the outcome of each into its slot. `locks` are those of their posts.
 pub(super) async fn write(
     tx: &mut PostgresTx,
-    posts: &[i64],
+    locks: &[i32],
     likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)],
 ) -> Result<(), CommitError> {
-    let (set, removed): (Vec<LikeWrite>, Vec<LikeWrite>) =
-        likes.iter().map(|(like, _)| *like).partition(|like| like.liked_at.is_some());
-    let (set, removed) = (Columns::of(&set), Columns::of(&removed));
-    let (insert, delete) = (set.insert_params(), removed.delete_params());
-    let mut statements: Vec<(&'static str, &[&(dyn ToSql + Sync)])> = Vec::new();
-    if !set.users.is_empty() {
-        statements.push((INSERT, &insert));
+    let (set, removed): (Vec<_>, Vec<_>) = likes.iter().partition(|(like, _)| like.liked_at.is_some());
+    let (set_columns, removed_columns) = (Columns::of(&set), Columns::of(&removed));
+    let (insert, delete) = (set_columns.insert_params(), removed_columns.delete_params());
+    let all: [(&'static str, &[&(dyn ToSql + Sync)], &[_]); 2] =
+        [(INSERT, &insert, &set), (DELETE, &delete, &removed)];
+    let sent: Vec<_> = all.into_iter().filter(|(.., likes)| !likes.is_empty()).collect();
+    let statements: Vec<_> = sent.iter().map(|(sql, params, _)| (*sql, *params)).collect();
+    let responses = tx.run_pipelined(locks, &statements).await?;
+    for ((.., likes), rows) in sent.iter().zip(&responses) {
+        // Committed: an error from here on does not mean that it was rolled back.
+        put_outcomes(likes, rows).map_err(CommitError::Unknown)?;
     }
-    if !removed.users.is_empty() {
-        statements.push((DELETE, &delete));
-    }
-    let rows = tx.run_pipelined(posts, &statements).await?;
-    // Committed: what fails from here on is not rolled back.
-    put_outcomes(tx, likes, &rows).await.map_err(CommitError::Unknown)
+    Ok(())
 }
 
-/// Puts the outcome of each like into its slot. A post that does not exist now did not exist or was deleted
-/// since; one that exists did so all the time.
-async fn put_outcomes(
-    tx: &mut PostgresTx,
-    likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)],
-    rows: &[Vec<Row>],
-) -> Result<(), Error> {
-    let key = |row: &Row| Ok((UserId(row.try_get(0)?), PostId(row.try_get(1)?)));
-    let mut changed = rows.iter().map(|rows| rows.iter().map(key).collect::<Result<HashSet<_>, Error>>());
-    let has_set = likes.iter().any(|(like, _)| like.liked_at.is_some());
-    let mut inserted = if has_set { changed.next().transpose()?.unwrap_or_default() } else { HashSet::new() };
-    let mut deleted = changed.next().transpose()?.unwrap_or_default();
-    let mut unchanged = Vec::new();
-    for (like, outcome) in likes {
-        let changed = if like.liked_at.is_some() { &mut inserted } else { &mut deleted };
-        // Of two equal writes in a batch, the first one changes something.
-        if changed.remove(&(like.user, like.post)) {
-            outcome.put(LikeOutcome::Changed);
-        } else {
-            unchanged.push((like.post, outcome));
+/// Puts the outcome of each like into its slot.
+fn put_outcomes(likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)], rows: &[Row]) -> Result<(), Error> {
+    let (mut changed, mut existing) = (HashSet::new(), HashSet::new());
+    for row in rows {
+        let (user, post): (Option<i64>, i64) = (row.try_get(0)?, row.try_get(1)?);
+        match user {
+            Some(user) => drop(changed.insert((UserId(user), PostId(post)))),
+            None => drop(existing.insert(PostId(post))),
         }
     }
-    if unchanged.is_empty() {
-        return Ok(());
-    }
-    let posts: Vec<i64> = unchanged.iter().map(|(post, _)| post.0).collect();
-    let rows = tx.query((EXISTING_POSTS, &[&posts])).await?;
-    let existing: HashSet<i64> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    for (post, outcome) in unchanged {
-        let exists = existing.contains(&post.0);
-        outcome.put(if exists { LikeOutcome::Unchanged } else { LikeOutcome::NoSuchPost });
+    for (like, outcome) in likes {
+        // Of two equal writes in a batch, the first one changes something.
+        outcome.put(if changed.remove(&(like.user, like.post)) {
+            LikeOutcome::Changed
+        } else if existing.contains(&like.post) {
+            LikeOutcome::Unchanged
+        } else {
+            LikeOutcome::NoSuchPost
+        });
     }
     Ok(())
 }
@@ -112,13 +107,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(likes: &[LikeWrite]) -> Self {
-        let changes: Vec<Change> = likes.iter().map(|like| Change::Like(like.user, like.post)).collect();
+    fn of(likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)]) -> Self {
+        let likes = || likes.iter().map(|(like, _)| like);
+        let changes: Vec<Change> = likes().map(|like| Change::Like(like.user, like.post)).collect();
         Self {
             changes: encode(&changes),
-            users: likes.iter().map(|like| like.user.0).collect(),
-            posts: likes.iter().map(|like| like.post.0).collect(),
-            times: likes.iter().filter_map(|like| Some(like.liked_at?.micros())).collect(),
+            users: likes().map(|like| like.user.0).collect(),
+            posts: likes().map(|like| like.post.0).collect(),
+            times: likes().filter_map(|like| Some(like.liked_at?.micros())).collect(),
         }
     }
 
@@ -156,11 +152,14 @@ mod tests {
                 SELECT 1, id, 1, 1, '', 0, 0 FROM photos";
         tx.client().batch_execute(rows).await.unwrap();
         let like = LikeWrite { user: UserId(1), post: PostId(1), liked_at: Some(Timestamp::from_micros(1)) };
-        let columns = Columns::of(&[like]);
+        let (slot, _) = ResultSlot::pair();
+        let columns = Columns::of(&[(like, &slot)]);
 
-        assert_eq!(tx.query((INSERT, &columns.insert_params())).await.unwrap().len(), 0);
+        let insert = tx.client().prepare(INSERT).await.unwrap();
+        assert_eq!(tx.client().query(&insert, &columns.insert_params()).await.unwrap().len(), 0);
         let inserted = tx.run_pipelined(&[1], &[(INSERT, &columns.insert_params())]).await.unwrap();
         assert_eq!(inserted[0].len(), 1);
-        assert_eq!(tx.query((DELETE, &columns.delete_params())).await.unwrap().len(), 0);
+        let delete = tx.client().prepare(DELETE).await.unwrap();
+        assert_eq!(tx.client().query(&delete, &columns.delete_params()).await.unwrap().len(), 0);
     }
 }

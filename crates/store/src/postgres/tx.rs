@@ -23,6 +23,10 @@ use crate::value::{BoundStatement, Value};
 /// on the server's side.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// For a whole transaction in one round trip: longer than the statement timeout, within which the server
+/// waits for locks, so that normally the server cancels it first.
+const PIPELINE_TIMEOUT: Duration = Duration::from_secs(6);
+
 /// For a rollback, which waits for nothing on the server.
 const ROLLBACK_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -55,8 +59,8 @@ pub(super) enum CommitError {
 /// `pinhole.locked` is set until the end of the transaction too, so that a statement which must not run
 /// without the locks can be sent before the response to this one.
 const LOCK: &str = "SELECT set_config('pinhole.locked', 'yes', true),
-    pg_advisory_xact_lock(CAST(CAST('posts' AS regclass) AS oid)::int, (post & 2147483647)::int)
-    FROM unnest(CAST($1 AS BIGINT[])) AS post";
+    pg_advisory_xact_lock(CAST(CAST('posts' AS regclass) AS oid)::int, post)
+    FROM unnest(CAST($1 AS INT[])) AS post";
 
 /// A statement that only PostgreSQL understands, with arrays as parameters.
 pub(super) type ArrayStatement<'a> = (&'static str, &'a [&'a (dyn ToSql + Sync)]);
@@ -78,7 +82,7 @@ impl PostgresTx {
     /// Begins a transaction, and takes the advisory locks of these posts until its end, in one round trip: if
     /// BEGIN failed, the locks would be released at once. Row locks are not fair: concurrent likes of a post
     /// could starve a delete of it.
-    pub(super) async fn begin(&mut self, posts: &[i64]) -> Result<(), Error> {
+    pub(super) async fn begin(&mut self, posts: &[i32]) -> Result<(), Error> {
         self.failed = false;
         self.changes.clear();
         let begun = if posts.is_empty() {
@@ -97,14 +101,19 @@ impl PostgresTx {
     /// and answers COMMIT with a rollback; if BEGIN itself failed, `pinhole.locked` is not set.
     pub(super) async fn run_pipelined(
         &mut self,
-        posts: &[i64],
+        posts: &[i32],
         statements: &[ArrayStatement<'_>],
     ) -> Result<Vec<Vec<Row>>, CommitError> {
-        let lock = self.prepare(LOCK).await.map_err(CommitError::RolledBack)?;
-        let mut prepared = Vec::with_capacity(statements.len());
-        for (sql, params) in statements {
-            prepared.push((self.prepare(sql).await.map_err(CommitError::RolledBack)?, *params));
-        }
+        let prepare = async {
+            let lock = self.prepare(LOCK).await?;
+            let mut prepared = Vec::with_capacity(statements.len());
+            for (sql, params) in statements {
+                prepared.push((self.prepare(sql).await?, *params));
+            }
+            Ok((lock, prepared))
+        };
+        let prepared = timeout(PIPELINE_TIMEOUT, prepare).await.unwrap_or_else(|_| Err(commit_timed_out()));
+        let (lock, prepared) = prepared.map_err(CommitError::RolledBack)?;
         let lock_params: [&(dyn ToSql + Sync); 1] = [&posts];
         let queries = prepared.iter().map(|(statement, params)| self.client.query(statement, params));
         // Sent in this order, since a request is sent when its future is polled first.
@@ -114,8 +123,9 @@ impl PostgresTx {
             join_all(queries),
             self.client.batch_execute("COMMIT"),
         );
-        let (begun, locked, rows, committed) =
-            timeout(COMMIT_TIMEOUT, responses).await.map_err(|_| CommitError::Unknown(commit_timed_out()))?;
+        let (begun, locked, rows, committed) = timeout(PIPELINE_TIMEOUT, responses)
+            .await
+            .map_err(|_| CommitError::Unknown(commit_timed_out()))?;
         let executed = begun.and(locked).and_then(|_| rows.into_iter().collect());
         match (executed, committed) {
             (Ok(rows), Ok(())) => Ok(rows),
@@ -153,12 +163,6 @@ impl PostgresTx {
     /// Returns whether the connection can be used again. If not, it must be dropped, which rolls back too.
     pub(super) async fn rollback(&mut self) -> bool {
         matches!(timeout(ROLLBACK_TIMEOUT, self.client.batch_execute("ROLLBACK")).await, Ok(Ok(())))
-    }
-
-    pub(super) async fn query(&mut self, (sql, params): ArrayStatement<'_>) -> Result<Vec<Row>, Error> {
-        let statement = self.prepare(sql).await?;
-        let rows = self.client.query(&statement, params).await;
-        self.track_error(rows)
     }
 }
 

@@ -36,7 +36,8 @@ async fn fill(db: &TestDatabase) {
     db.set_profile_photo(ada.id, 50).await;
     let edit = ProfileEdit { bio: Some(Bio::parse("engines".into()).unwrap()), ..ProfileEdit::default() };
     db.store.edit_profile(ada.id, edit).await.unwrap();
-    db.store.replace_recovery_codes(ada.id, vec![TokenHash([7; 32])], NOW).await.unwrap();
+    let codes = vec![TokenHash([7; 32])];
+    assert!(db.store.replace_recovery_codes(ada.id, "hash".into(), codes, NOW).await.unwrap());
     let post = db.post(ada.id, 1).await;
     db.store.claim_photo(photo(2).id, NOW).await.unwrap();
     let mut new = new_post(bob.id, 2, Some("k"));

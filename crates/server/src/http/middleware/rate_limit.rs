@@ -24,6 +24,9 @@ pub(crate) struct RateLimits {
     /// The networks from which a username has logged in. The wider limits do not apply to them, so that
     /// guesses from elsewhere cannot lock the owner of an account out.
     known_networks: Cache<LoginKey, ()>,
+    /// Wrong passwords of users who have a session, by username. Guesses of others do not count: they must
+    /// not keep the owner from changing the password.
+    confirmations: Limiter,
     joins: Limiter,
     requests: Limiter,
     is_enabled: bool,
@@ -54,6 +57,7 @@ impl RateLimits {
             logins: logins("login", config.login_failures),
             logins_per_name: logins("login-name", config.name_failures),
             logins_per_address: logins("login-address", config.address_failures),
+            confirmations: logins("confirmation", config.login_failures),
             known_networks: Cache::new(MAX_KNOWN_NETWORKS),
             joins: Limiter::new("join", config.join_burst, config.join_interval),
             requests: Limiter::new("requests", config.request_burst, per_request),
@@ -99,6 +103,19 @@ impl RateLimits {
         attempt.take(&self.logins, key)?;
         let failed = if is_known { LoginOutcome::FailedFromKnownNetwork } else { LoginOutcome::Failed };
         attempt.failed_login = Some(self.publication(key, failed));
+        Ok(attempt)
+    }
+
+    /// Counts a wrong password of a user who has a session, in advance.
+    pub(crate) fn confirmation<'a>(
+        &'a self,
+        username: &str,
+        clock: &'a Clock,
+    ) -> Result<Attempt<'a>, RateLimited> {
+        let mut attempt = Attempt::new(clock);
+        if self.is_enabled {
+            attempt.take(&self.confirmations, username)?;
+        }
         Ok(attempt)
     }
 

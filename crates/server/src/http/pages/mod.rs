@@ -13,6 +13,8 @@ mod templates;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use http::HeaderValue;
+use http::header::CACHE_CONTROL;
 use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Username};
 
 use crate::http::error::ApiError;
@@ -107,7 +109,10 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
         min_password: http.app.min_password(),
         layout: &layout,
     };
-    layout.respond(&request, &page)
+    let mut response = layout.respond(&request, &page)?;
+    // It is not shown again after a logout.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
 }
 
 /// Join, login and recovery share one template. A signed-in user is redirected to the feed.

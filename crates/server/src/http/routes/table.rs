@@ -99,7 +99,8 @@ fn operations() -> Vec<Route> {
                 "change_password",
                 "security",
                 "Change the password",
-                "Ends all other sessions of the user. A wrong current password counts as a failed login.",
+                "Ends all other sessions of the user, and deletes the recovery codes. Wrong passwords are limited for each \
+                 user.",
             )
             .json::<Empty>(200, "The password is changed")
             .error(400, "A parameter is missing or invalid, or the current password is wrong")
@@ -129,10 +130,11 @@ fn operations() -> Vec<Route> {
                 "security",
                 "Make recovery codes",
                 "Returns ten one-time codes for `POST /recover`, which are not shown again. Earlier ones stop working. \
-                 A wrong password counts as a failed login.",
+                 Wrong passwords are limited for each user.",
             )
             .json::<RecoveryCodes>(201, "The new recovery codes")
-            .error(400, "The password is missing or wrong"),
+            .error(400, "The password is missing or wrong")
+            .error(409, "Another request has changed the password meanwhile"),
         api(Method::PUT, "/me/photo", profile::set)
             .about(
                 "set_profile_photo",
