@@ -8,7 +8,7 @@ use store::{LoginAttempt, NewSession, NewUser};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
-use crate::sessions::SessionClient;
+use crate::session_client::SessionClient;
 use crate::{App, Client, Error, Settings};
 
 /// The user who joined or logged in, and the token of the new session.

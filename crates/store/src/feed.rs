@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::likes;
 use crate::posts::{PostRow, SELECT_LIKED, read_liked_post, read_post};
 use crate::statements::{sql, statements};
-use crate::store::Store;
+use crate::store::{MAX_SHORT_OFFSET, Store};
 use crate::table::TableRow;
 use crate::tx::Tx;
 use crate::users::ANONYMOUS;
@@ -36,9 +36,6 @@ statements! {
     ID_AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
-
-/// Larger offsets are long reads.
-pub(crate) const MAX_SHORT_OFFSET: u64 = 1_000;
 
 impl Store {
     pub async fn feed(

@@ -7,10 +7,9 @@ use model::{Cursor, FeedStart, LikerPage, Limit, PostId, Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
-use crate::feed::MAX_SHORT_OFFSET;
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::statements::statements;
-use crate::store::Store;
+use crate::store::{MAX_SHORT_OFFSET, Store};
 use crate::table::table;
 use crate::tx::Tx;
 use crate::users;

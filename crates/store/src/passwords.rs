@@ -48,7 +48,7 @@ impl Store {
                 if tx.execute(REPLACE, &replace).await? == 0 {
                     return Ok(false);
                 }
-                // Whoever knew the old password may have made some.
+                // Someone who knew the old password may have made some.
                 tx.execute(DELETE_CODES, &[user.into()]).await?;
                 sessions::end_all(tx, user, |token| token != kept).await?;
                 Ok(true)

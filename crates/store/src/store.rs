@@ -35,6 +35,9 @@ enum Backend {
     Postgres(Box<Postgres>),
 }
 
+/// Reads that skip more rows than this are long reads.
+pub(crate) const MAX_SHORT_OFFSET: u64 = 1_000;
+
 impl Store {
     /// Opens the database, creating or upgrading its schema where needed. `listener` is called with every
     /// change that is committed, see [`Store::read_barrier`]. Opening a SQLite file blocks the calling

@@ -48,7 +48,7 @@ fn a_new_password_ends_all_other_sessions() {
 
     let codes = make_codes(&ada);
     change_password(&ada, PASSWORD, NEW_PASSWORD).expect(200);
-    // Whoever knew the old password may have made the codes.
+    // Someone who knew the old password may have made the codes.
     assert_eq!(remaining_codes(&ada), 0);
     recover(&ada, &codes[0], PASSWORD).expect_error(400);
     ada.get("/me").expect(200);
