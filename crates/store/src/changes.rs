@@ -41,6 +41,8 @@ pub enum LoginOutcome {
     Failed,
     /// From a network from which the user has logged in before.
     FailedFromKnownNetwork,
+    /// A user who has a session did not know the password.
+    FailedConfirmation,
 }
 
 /// Called on the writer's thread or a task, which waits for it: it must not block.
@@ -110,6 +112,7 @@ fn take_change(encoded: &mut &[u8]) -> Option<Change> {
                 [0] => LoginOutcome::Succeeded,
                 [1] => LoginOutcome::Failed,
                 [2] => LoginOutcome::FailedFromKnownNetwork,
+                [3] => LoginOutcome::FailedConfirmation,
                 _ => return None,
             },
         }),
@@ -150,6 +153,7 @@ mod tests {
             login(LoginOutcome::Succeeded, [192, 0, 2, 1].into()),
             login(LoginOutcome::Failed, [0x2001, 0xdb8, 0, 0, 0, 0, 0, 0].into()),
             login(LoginOutcome::FailedFromKnownNetwork, [192, 0, 2, 1].into()),
+            login(LoginOutcome::FailedConfirmation, [192, 0, 2, 1].into()),
             Change::Everything,
         ];
         let encoded = encode(&changes);

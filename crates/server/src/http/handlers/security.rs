@@ -1,5 +1,7 @@
 //! The password, the sessions and the recovery codes of the current user.
 
+use std::net::IpAddr;
+
 use app::{Caller, Client, SessionInfo};
 use axum::extract::State;
 use axum::response::Response;
@@ -113,7 +115,7 @@ pub(crate) async fn change_password(
     let (current, password) = (form.required("current_password")?, form.required("password")?);
     let client = Client::anonymous(address).with_user(caller.user.id);
     let change = http.app.change_password(client, &caller, current, password);
-    counted(&http, &caller, change).await?;
+    counted(&http, &caller, address, change).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
 
@@ -151,7 +153,7 @@ pub(crate) async fn new_recovery_codes(
     let password = form.read(&http).await?.required("password")?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let new = http.app.new_recovery_codes(client, &caller, password);
-    let codes = counted(&http, &caller, new).await?;
+    let codes = counted(&http, &caller, address, new).await?;
     Ok(json(StatusCode::CREATED, &RecoveryCodes { codes: codes.iter().map(RecoveryCode::reveal).collect() }))
 }
 
@@ -163,16 +165,19 @@ pub(crate) async fn recovery_codes(
     Ok(json(StatusCode::OK, &RecoveryCodeCount { remaining }))
 }
 
-/// Limits wrong passwords: a stolen session must not allow to guess the password.
+/// Limits wrong passwords, on all nodes: a stolen session must not allow to guess the password.
 async fn counted<T>(
     http: &Http,
     caller: &Caller,
+    address: IpAddr,
     operation: impl Future<Output = Result<T, app::Error>>,
 ) -> Result<T, ApiError> {
-    let attempt = http.rate_limits.confirmation(caller.user.username.as_str(), &http.clock)?;
+    let attempt = http.rate_limits.confirmation(caller.user.username.as_str(), address, &http.clock)?;
     let outcome = operation.await;
-    if matches!(outcome, Err(app::Error::WrongPassword { .. })) {
-        attempt.count();
+    if matches!(outcome, Err(app::Error::WrongPassword { .. }))
+        && let Some(failed) = attempt.count()
+    {
+        http.app.publish_login(failed).await;
     }
     Ok(outcome?)
 }

@@ -110,11 +110,14 @@ impl RateLimits {
     pub(crate) fn confirmation<'a>(
         &'a self,
         username: &str,
+        client: IpAddr,
         clock: &'a Clock,
     ) -> Result<Attempt<'a>, RateLimited> {
         let mut attempt = Attempt::new(clock);
         if self.is_enabled {
-            attempt.take(&self.confirmations, username)?;
+            let key = LoginKey::new(username, client);
+            attempt.take(&self.confirmations, key.name)?;
+            attempt.failed_login = Some(self.publication(key, LoginOutcome::FailedConfirmation));
         }
         Ok(attempt)
     }
@@ -144,6 +147,10 @@ impl RateLimits {
                 continue;
             }
             // An exceeded limit stays exceeded.
+            if outcome == LoginOutcome::FailedConfirmation {
+                drop(self.confirmations.take(name, clock.now()));
+                continue;
+            }
             drop(self.logins.take(key, clock.now()));
             if outcome == LoginOutcome::Failed {
                 drop(self.logins_per_name.take(name, clock.now()));
