@@ -8,12 +8,12 @@ impl App {
     pub async fn feed(
         &self,
         caller: Option<&Caller>,
-        authors: PostFilter,
+        filter: PostFilter,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        let page = self.0.store.feed(viewer, authors, start, limit).await?;
+        let page = self.0.store.feed(viewer, filter, start, limit).await?;
         Ok(FeedPage { posts: self.with_authors(page.posts).await?, next: page.next })
     }
 }

@@ -4,6 +4,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use model::Clock;
@@ -93,6 +94,27 @@ fn post_id(response: &str) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_session_expires_after_a_year_although_it_is_used() {
+    let server = TestServer::start(&[]).await;
+    let used = server.token("/join/username", "username=ada&password=correct+horse").await;
+    let used = format!("Authorization: Bearer {used}\r\n");
+    for _ in 0..6 {
+        server.clock.advance(60 * DAY);
+        assert_eq!(server.send("GET", "/me", &used, b"").await.0, 200);
+        // The use of a session is recorded asynchronously.
+        flush_writes(&server).await;
+    }
+    server.clock.advance(6 * DAY);
+    assert_eq!(server.send("GET", "/me", &used, b"").await.0, 401);
+    // Nor is it listed.
+    let new = server.token("/login/username", "username=ada&password=correct+horse").await;
+    let (_, listed) =
+        server.send("GET", "/me/sessions", &format!("Authorization: Bearer {new}\r\n"), b"").await;
+    assert_eq!(listed.matches("\"id\"").count(), 1, "{listed}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_expires_after_ninety_idle_days_and_each_use_extends_it() {
     let server = TestServer::start(&[]).await;
     let used = server.token("/join/username", "username=ada&password=correct+horse").await;
@@ -144,8 +166,10 @@ async fn a_session_expires_after_ninety_idle_days_and_each_use_extends_it() {
 
 /// Waits for queued writes: a write is committed after all that were queued before it.
 async fn flush_writes(server: &TestServer) {
-    for name in ["w1", "w2"] {
-        server.token("/join/username", &format!("username={name}&password=correct+horse")).await;
+    static USERS: AtomicU64 = AtomicU64::new(0);
+    for _ in 0..2 {
+        let name = USERS.fetch_add(1, Ordering::Relaxed);
+        server.token("/join/username", &format!("username=w{name}&password=correct+horse")).await;
     }
 }
 

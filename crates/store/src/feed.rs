@@ -29,10 +29,10 @@ statements! {
         ) FROM posts p WHERE p.id < $2 ORDER BY p.id DESC LIMIT $3");
     PAGE_BY_USER = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
     // Not in order: SQLite would sort the rows.
-    LIKED_PAGE = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id IN (
+    PAGE_LIKED_BY = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id IN (
             SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
         )");
-    LIKED_AT_OFFSET = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT 1 OFFSET $2";
+    ID_AT_OFFSET_LIKED_BY = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT 1 OFFSET $2";
     ID_AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
     ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
 }
@@ -41,39 +41,39 @@ impl Store {
     pub async fn feed(
         &self,
         viewer: Option<UserId>,
-        authors: PostFilter,
+        filter: PostFilter,
         start: FeedStart,
         limit: Limit,
     ) -> Result<FeedPage<UserId>, Error> {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
             FeedStart::After(Cursor(id)) => Some(PostId(id)),
-            FeedStart::Offset(skipped) => self.at_offset(authors, skipped).await?,
+            FeedStart::Offset(skipped) => self.at_offset(filter, skipped).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
-        self.read(move |tx| async move { page(tx, viewer, authors, before, limit.get()).await }.boxed()).await
+        self.read(move |tx| async move { page(tx, viewer, filter, before, limit.get()).await }.boxed()).await
     }
 
     /// The exclusive upper bound of the ids on the page after `skipped` posts; `None` after the last post.
-    async fn at_offset(&self, authors: PostFilter, skipped: u64) -> Result<Option<PostId>, Error> {
+    async fn at_offset(&self, filter: PostFilter, skipped: u64) -> Result<Option<PostId>, Error> {
         let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
         let first = if skipped > MAX_SHORT_OFFSET {
-            self.read_long(move |tx| id_at(tx, authors, offset).boxed()).await?
+            self.read_long(move |tx| id_at(tx, filter, offset).boxed()).await?
         } else {
-            self.read(move |tx| id_at(tx, authors, offset).boxed()).await?
+            self.read(move |tx| id_at(tx, filter, offset).boxed()).await?
         };
         Ok(first.map(|id| PostId(id + 1)))
     }
 }
 
-async fn id_at(tx: &mut Tx<'_>, authors: PostFilter, offset: i64) -> Result<Option<i64>, Error> {
-    match authors {
+async fn id_at(tx: &mut Tx<'_>, filter: PostFilter, offset: i64) -> Result<Option<i64>, Error> {
+    match filter {
         PostFilter::Any => tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
         PostFilter::By(user) => {
             tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.int(0)).await
         }
         PostFilter::LikedBy(user) => {
-            tx.first(LIKED_AT_OFFSET, &[user.into(), offset.into()], |row| row.int(0)).await
+            tx.first(ID_AT_OFFSET_LIKED_BY, &[user.into(), offset.into()], |row| row.int(0)).await
         }
     }
 }
@@ -81,22 +81,22 @@ async fn id_at(tx: &mut Tx<'_>, authors: PostFilter, offset: i64) -> Result<Opti
 async fn page(
     tx: &mut Tx<'_>,
     viewer: Option<UserId>,
-    authors: PostFilter,
+    filter: PostFilter,
     before: PostId,
     limit: usize,
 ) -> Result<FeedPage<UserId>, Error> {
     // One row more than the page tells whether there is a next page.
     let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let (before, fetched) = (before.into(), fetched.into());
-    let (posts, more) = match (authors, viewer) {
+    let (posts, more) = match (filter, viewer) {
         (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
-        (PostFilter::Any, Some(viewer)) => liked_page(tx, viewer, limit, before, fetched).await?,
+        (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await?,
         (PostFilter::By(user), viewer) => {
             let viewer = viewer.unwrap_or(ANONYMOUS).into();
             tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post).await?
         }
         (PostFilter::LikedBy(user), viewer) => {
-            let mut posts = tx.all(LIKED_PAGE, &[user.into(), before, fetched], read_post).await?;
+            let mut posts = tx.all(PAGE_LIKED_BY, &[user.into(), before, fetched], read_post).await?;
             posts.sort_by_key(|post| Reverse(post.id));
             let more = posts.len() > limit;
             posts.truncate(limit);
@@ -111,7 +111,7 @@ async fn page(
 }
 
 /// A page for a user, and whether there is another one.
-async fn liked_page(
+async fn page_for(
     tx: &mut Tx<'_>,
     viewer: UserId,
     limit: usize,
@@ -142,12 +142,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_offset_queues_behind_long_reads_and_other_pages_do_not() {
-        for authors in [PostFilter::Any, PostFilter::By(UserId(1))] {
-            assert_only_large_offsets_wait(authors).await;
+        for filter in [PostFilter::Any, PostFilter::By(UserId(1)), PostFilter::LikedBy(UserId(1))] {
+            assert_only_large_offsets_wait(filter).await;
         }
     }
 
-    async fn assert_only_large_offsets_wait(authors: PostFilter) {
+    async fn assert_only_large_offsets_wait(filter: PostFilter) {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::File(folder.path().join("pinhole.db"));
         let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
@@ -162,7 +162,7 @@ mod tests {
         }));
         assert!(poll!(&mut counting).is_pending());
 
-        let feed = |start| store.feed(None, authors, start, Limit::default());
+        let feed = |start| store.feed(None, filter, start, Limit::default());
         let mut far = Box::pin(feed(FeedStart::Offset(MAX_SHORT_OFFSET + 1)));
         assert!(poll!(&mut far).is_pending());
         for start in [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(9))]

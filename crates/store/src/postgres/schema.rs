@@ -7,6 +7,7 @@ use std::time::Duration;
 use model::error_chain;
 use tokio::time::Instant;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
 use super::tx::PostgresTx;
@@ -28,6 +29,9 @@ const MIGRATIONS_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// The oldest supported server, as `server_version_num`.
 const MIN_SERVER_VERSION: i32 = 150_000;
+
+/// Attempts of a migration that deadlocks with writes.
+const MAX_ATTEMPTS: usize = 5;
 
 /// Applies the missing migrations, each in its own transaction together with the new version number.
 pub(super) async fn upgrade(url: &DatabaseUrl, connector: Arc<Connector>) -> Result<(), OpenError> {
@@ -106,7 +110,21 @@ async fn check_server(client: &Client) -> Result<(), String> {
     }
 }
 
+/// Applies a migration. Nodes of the previous version may be writing: a migration that locks several tables
+/// can deadlock with them, and is tried again.
 async fn apply(client: &mut Client, migration: &str, version: u32) -> Result<(), tokio_postgres::Error> {
+    for _ in 1..MAX_ATTEMPTS {
+        match try_apply(client, migration, version).await {
+            Err(error) if error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED) => {
+                tracing::warn!(to = version, "database schema upgrade deadlocked with a write; retried");
+            }
+            applied => return applied,
+        }
+    }
+    try_apply(client, migration, version).await
+}
+
+async fn try_apply(client: &mut Client, migration: &str, version: u32) -> Result<(), tokio_postgres::Error> {
     let tx = client.transaction().await?;
     tx.batch_execute("CREATE TABLE IF NOT EXISTS pinhole_schema (version BIGINT NOT NULL)").await?;
     tx.batch_execute(migration).await?;
@@ -165,6 +183,23 @@ mod tests {
         tx.client().batch_execute("CREATE TABLE users (name TEXT)").await.unwrap();
         let rejected = upgrade(&url, connector(&url)).await.unwrap_err();
         assert!(matches!(rejected, OpenError::Foreign { .. }), "{rejected}");
+    }
+
+    #[tokio::test]
+    async fn a_migration_that_deadlocks_with_a_write_is_retried() {
+        let url = test_database::create().await;
+        upgrade(&url, connector(&url)).await.unwrap();
+        let (mut writer, mut migrating) =
+            (connector(&url).connect().await.unwrap(), connector(&url).connect().await.unwrap());
+        writer.client().batch_execute("BEGIN; LOCK TABLE posts").await.unwrap();
+        let migration = "LOCK TABLE users; LOCK TABLE posts; CREATE TABLE later (x BIGINT)";
+        let migration = tokio::spawn(async move { apply(migrating.client(), migration, 9).await });
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass";
+        while writer.client().query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+        // Now each waits for the other, until the server ends the transaction that waits longer.
+        writer.client().batch_execute("LOCK TABLE users; COMMIT").await.unwrap();
+        migration.await.unwrap().unwrap();
+        assert_eq!(version(writer.client()).await.unwrap(), Some(9));
     }
 
     #[tokio::test]

@@ -100,6 +100,12 @@ async fn sessions_are_found_touched_ended_and_swept(db: TestDatabase) {
     assert!(db.store.end_session(second).await.unwrap());
     assert!(!db.store.end_session(second).await.unwrap());
     assert!(db.store.session(second).await.unwrap().is_none());
+
+    // Used or not, a session ends at some age.
+    assert!(db.store.start_session(ada.id, "hash".into(), session(97)).await.unwrap());
+    let (day, later) = (Duration::from_secs(24 * 60 * 60), NOW.plus(Duration::from_secs(366 * 24 * 60 * 60)));
+    assert_eq!(db.store.sweep(later, 1_000 * day, 367 * day, day).await.unwrap(), 0);
+    assert_eq!(db.store.sweep(later, 1_000 * day, 365 * day, day).await.unwrap(), 1);
 }
 
 async fn like_count_is_the_number_of_likes(db: TestDatabase) {
