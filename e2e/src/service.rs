@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 use rustix::process::Signal;
@@ -150,6 +150,29 @@ impl Service {
         self.anonymous().join(&crate::unique(prefix))
     }
 
+    /// Runs a command of the operator, such as `user list`, beside the service; returns its JSON.
+    #[track_caller]
+    pub fn operator(&self, args: &[&str]) -> Value {
+        let output = self.try_operator(args);
+        let printed = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{args:?}: {}", printed(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", printed(&output.stdout)))
+    }
+
+    /// The same for a command that may fail.
+    pub fn try_operator(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(program());
+        command.args(args).args(["--json", "--data-dir"]).arg(self.data_dir());
+        command.args(self.stores.flags()).output().unwrap()
+    }
+
+    /// A new user with this role.
+    pub fn new_user_with_role(&self, role: &str) -> Client {
+        let user = self.new_user(role);
+        self.operator(&["user", "role", user.username(), role]);
+        user
+    }
+
     #[track_caller]
     pub fn assert_ready(&self) {
         self.anonymous().get("/readyz").expect(200);
@@ -219,7 +242,9 @@ impl Service {
         let (mut folders, mut files) = (vec![self.data_dir().join(folder)], Vec::new());
         while let Some(folder) = folders.pop() {
             let Ok(entries) = std::fs::read_dir(folder) else { continue };
-            let paths = entries.map(|entry| entry.unwrap().path());
+            // Not the operator's socket.
+            let paths =
+                entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir() || path.is_file());
             let (inner, found): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
             folders.extend(inner);
             files.extend(found);

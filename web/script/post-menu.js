@@ -21,12 +21,12 @@ function dialog(id) {
 /** @param {HTMLElement} element */
 function openMenu(element) {
   post = element;
-  const { me, admin } = document.body.dataset;
+  const { me, moderator } = document.body.dataset;
   const own = Boolean(me) && element.dataset.author === me;
   const allowed = /** @type {Record<string, boolean>} */ ({
     share: "share" in navigator,
     edit: own,
-    delete: own || (Boolean(me) && admin !== undefined),
+    delete: own || (Boolean(me) && moderator !== undefined),
   });
   for (const button of menu?.querySelectorAll("button[data-action]") ?? []) {
     const action = /** @type {HTMLElement} */ (button).dataset.action ?? "";

@@ -189,7 +189,10 @@ mod tests {
     fn the_parameters_of_statements_are_replaced() {
         let page = first_page();
         assert!(page.starts_with("\\set before 100001\nSELECT "), "{page}");
-        assert!(page.ends_with("WHERE p.id < :before ORDER BY p.id DESC LIMIT 21;\n"), "{page}");
+        assert!(
+            page.ends_with("WHERE p.id < :before AND p.hidden_reason IS NULL ORDER BY p.id DESC LIMIT 21;\n"),
+            "{page}"
+        );
         assert!(!(page + &spread_likes()).contains('$'), "a parameter without a value");
     }
 }

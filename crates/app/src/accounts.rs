@@ -1,15 +1,14 @@
 //! Accounts: join, login, logout, passwords, recovery codes, and authentication by token.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use model::{RecoveryCode, Timestamp, Token, TokenHash, User, Username};
-use store::{LoginAttempt, NewSession, NewUser};
+use model::{RecoveryCode, Registration, Role, Status, Timestamp, Token, TokenHash, User, Username};
+use store::{JoinOutcome, LoginAttempt, NewSession, NewUser};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
 use crate::session_client::SessionClient;
-use crate::{App, Client, Error, Settings};
+use crate::{App, Caller, Client, Error, Settings};
 
 /// The user who joined or logged in, and the token of the new session.
 #[derive(Debug)]
@@ -18,12 +17,14 @@ pub struct NewLogin {
     pub token: Token,
 }
 
-/// The authenticated user of a request.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    pub user: Arc<User>,
-    pub is_admin: bool,
-    pub(crate) token: TokenHash,
+/// The parameters of a new account.
+#[derive(Debug, Default)]
+pub struct Join {
+    pub username: String,
+    pub password: String,
+    pub invitation: Option<String>,
+    /// Whether the terms of the instance are accepted.
+    pub accepts_terms: bool,
 }
 
 /// The last use of a session is written at most this often, so that most reads do not write.
@@ -38,15 +39,24 @@ const PASSWORD_CHANGED: Error = Error::Conflict {
 const RECOVERY_CODES: usize = 10;
 
 impl App {
-    pub async fn join(
-        &self,
-        from: &SessionClient,
-        username: &str,
-        password: String,
-    ) -> Result<NewLogin, Error> {
+    pub async fn join(&self, from: &SessionClient, join: Join) -> Result<NewLogin, Error> {
         let inner = &self.0;
-        let username = Username::parse_new(username).map_err(|rule| Error::invalid("username", rule))?;
+        let Join { username, password, invitation, accepts_terms } = join;
+        let instance = self.instance().await?;
+        // 403 comes before 400.
+        check_registration(instance.registration, invitation.is_some())?;
+        let username = Username::parse_new(&username).map_err(|rule| Error::invalid("username", rule))?;
         check_new_password(&password, &username, &inner.settings)?;
+        let role = match &invitation {
+            Some(code) => self.invitation_role(code).await?,
+            None => Role::Member,
+        };
+        if instance.terms.is_some() && !accepts_terms {
+            return Err(Error::invalid(
+                "terms",
+                "the terms of this instance must be accepted; send terms=accepted",
+            ));
+        }
         let taken =
             || Error::Conflict { field: Some("username"), message: "this username is taken; choose another" };
         // Saves the expensive hash for a taken name; the unique index of the insert below decides.
@@ -60,8 +70,19 @@ impl App {
         }
         let password_hash = inner.passwords.hash(from.client(), password).await?;
         let (token, session) = self.new_session(from)?;
-        let new = NewUser { username, password_hash, created_at: session.started_at };
-        let user = inner.store.join(new, session).await?.ok_or_else(taken)?;
+        let needs_approval = instance.registration == Registration::Approval && invitation.is_none();
+        let status = if needs_approval { Status::Pending } else { Status::Active };
+        let new = NewUser { username, password_hash, created_at: session.started_at, role, status };
+        let invitation =
+            invitation.and_then(|code| code.parse::<RecoveryCode>().ok()).map(|code| code.hash());
+        let user = match inner.store.join(new, session, invitation).await? {
+            JoinOutcome::Joined(user) => user,
+            JoinOutcome::UsernameTaken => return Err(taken()),
+            JoinOutcome::InvalidInvitation => {
+                let used = "this invitation has just been used up; ask for another";
+                return Err(Error::invalid("invitation", used));
+            }
+        };
         tracing::info!(user = user.id.0, "user joined");
         Ok(NewLogin { user, token })
     }
@@ -151,7 +172,7 @@ impl App {
             _ => None,
         };
         let Some((user, code)) = found else { return Err(Error::WrongRecoveryCode) };
-        if !inner.store.has_recovery_code(user.id, code).await? {
+        if !inner.store.has_recovery_code(user.id, code, inner.clock.now()).await? {
             return Err(Error::WrongRecoveryCode);
         }
         // After the code, so that the rules do not reveal anything to others, and a code is not lost.
@@ -166,7 +187,7 @@ impl App {
     }
 
     /// Returns the hash of the caller's password; a wrong password is an error of `field`.
-    async fn confirm_password(
+    pub(crate) async fn confirm_password(
         &self,
         client: Client,
         caller: &Caller,
@@ -213,8 +234,13 @@ impl App {
         if idle >= TOUCH_AFTER.min(inner.settings.session_idle / 100) {
             self.touch(token, now);
         }
-        let is_admin = inner.settings.is_admin(&session.user.username);
-        Ok(Some(Caller { user: session.user, is_admin, token }))
+        let role = self.role(&session.user);
+        Ok(Some(Caller { user: session.user, role, token }))
+    }
+
+    /// The role of a user; those whom the configuration names are owners.
+    pub(crate) fn role(&self, user: &User) -> Role {
+        if self.0.settings.is_admin(&user.username) { Role::Owner } else { user.role }
     }
 
     pub(crate) fn is_expired(&self, now: Timestamp, created_at: Timestamp, last_used_at: Timestamp) -> bool {
@@ -241,6 +267,16 @@ impl App {
             network: Some(from.network()),
         };
         Ok((token, session))
+    }
+}
+
+/// Whether joining needs an invitation, given one or not.
+fn check_registration(registration: Registration, is_invited: bool) -> Result<(), Error> {
+    match registration {
+        _ if is_invited => Ok(()),
+        Registration::Open | Registration::Approval => Ok(()),
+        Registration::Invitation => Err(Error::InvitationRequired),
+        Registration::Closed => Err(Error::RegistrationClosed),
     }
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use model::{Clock, Timestamp};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 use crate::caches::Caches;
 use crate::fair_semaphore::FairSemaphore;
+use crate::like_counts::LikeCounts;
 use crate::passwords::Passwords;
 use crate::settings::Settings;
 use crate::thread_pool::ThreadPool;
@@ -42,6 +43,10 @@ pub(crate) struct AppInner {
     pub(crate) rebuilt_files: AtomicU64,
     /// Held while the files of a photo are rebuilt.
     pub(crate) rebuilds: Mutex<()>,
+    /// For the quota of likes.
+    pub(crate) like_counts: parking_lot::Mutex<LikeCounts>,
+    /// Notified when an account is marked as deleted.
+    pub(crate) deletions: Notify,
     /// The cached photo totals, and the time of the query.
     pub(crate) totals: Mutex<Option<(Timestamp, store::PhotoTotals)>>,
     /// The lock of the data folder, which excludes other processes.

@@ -10,18 +10,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{CacheStats, PhotoId, PostId, Profile, TokenHash, User, UserId};
 use parking_lot::RwLock;
-use store::{Change, Session};
+use store::{Change, HiddenUsers, Relations, Session};
 
+use crate::instance_settings::Instance;
 use crate::invalidating_cache::InvalidatingCache;
 
 #[derive(Debug)]
 pub(crate) struct Caches {
     pub(crate) sessions: InvalidatingCache<TokenHash, Session>,
-    /// The short side of photos that exist.
+    /// The short side of photos that are shown.
     pub(crate) photos: InvalidatingCache<PhotoId, u32>,
     /// The authors of posts.
     pub(crate) users: InvalidatingCache<UserId, Arc<User>>,
     pub(crate) likes: InvalidatingCache<UserId, Arc<LikedSet>>,
+    pub(crate) hidden_users: InvalidatingCache<(), Arc<HiddenUsers>>,
+    pub(crate) relations: InvalidatingCache<UserId, Arc<Relations>>,
+    /// Filled only while a like has to be checked against hidden users or blocks.
+    pub(crate) post_authors: InvalidatingCache<PostId, UserId>,
+    pub(crate) instance: InvalidatingCache<(), Arc<Instance>>,
     subscribers: RwLock<Vec<Subscriber>>,
     /// The number of publications that have begun or ended: odd while one is applied.
     publications: AtomicU64,
@@ -39,6 +45,14 @@ const SESSIONS_BYTES: u64 = 24 << 20;
 const PHOTOS_BYTES: u64 = 8 << 20;
 const USERS_BYTES: u64 = 12 << 20;
 const LIKES_BYTES: u64 = 32 << 20;
+const RELATIONS_BYTES: u64 = 8 << 20;
+const POST_AUTHORS_BYTES: u64 = 8 << 20;
+
+/// A cache of one value.
+const SINGLE_BYTES: u64 = 16 << 20;
+
+/// The estimated size of an id in a hash set.
+const ID_BYTES: u64 = 16;
 
 /// The estimated size of a user with a profile photo, without texts.
 const USER_BYTES: u64 = 256;
@@ -60,6 +74,15 @@ impl Caches {
             photos: InvalidatingCache::new("photos", PHOTOS_BYTES, |_| 0),
             users: InvalidatingCache::new("users", USERS_BYTES, |user| user_bytes(user)),
             likes: InvalidatingCache::new("likes", LIKES_BYTES, |liked| liked.bytes()),
+            hidden_users: InvalidatingCache::with_shards("hidden_users", 1, SINGLE_BYTES, |hidden| {
+                hidden.0.len() as u64 * ID_BYTES
+            }),
+            relations: InvalidatingCache::new("relations", RELATIONS_BYTES, |relations| {
+                let Relations { blocked, blocked_by, hidden_posts } = &**relations;
+                (blocked.len() + blocked_by.len() + hidden_posts.len()) as u64 * ID_BYTES
+            }),
+            post_authors: InvalidatingCache::new("post_authors", POST_AUTHORS_BYTES, |_| 0),
+            instance: InvalidatingCache::with_shards("instance", 1, SINGLE_BYTES, |_| 0),
             subscribers: RwLock::default(),
             publications: AtomicU64::new(0),
         }
@@ -84,7 +107,17 @@ impl Caches {
                 }
                 Change::Like(user, _) => self.likes.invalidate(user),
                 Change::Photo(photo) => self.photos.invalidate(photo),
-                Change::Post(_) | Change::Login(_) => {}
+                Change::Visibility(user) => {
+                    self.users.invalidate(user);
+                    self.sessions.invalidate_all();
+                    self.hidden_users.invalidate_all();
+                    // Photos are not indexed by their owner.
+                    self.photos.invalidate_all();
+                }
+                Change::Relations(user) => self.relations.invalidate(user),
+                Change::Instance => self.instance.invalidate_all(),
+                Change::Post(post) => self.post_authors.invalidate(post),
+                Change::Login(_) => {}
             }
         }
         for subscriber in &*self.subscribers.read() {
@@ -99,16 +132,31 @@ impl Caches {
     }
 
     fn invalidate_all(&self) {
-        let Self { sessions, photos, users, likes, subscribers: _, publications: _ } = self;
+        let Self {
+            sessions,
+            photos,
+            users,
+            likes,
+            hidden_users,
+            relations,
+            post_authors,
+            instance,
+            subscribers: _,
+            publications: _,
+        } = self;
         sessions.invalidate_all();
         photos.invalidate_all();
         users.invalidate_all();
         likes.invalidate_all();
+        hidden_users.invalidate_all();
+        relations.invalidate_all();
+        post_authors.invalidate_all();
+        instance.invalidate_all();
     }
 
     pub(crate) fn stats(&self) -> Vec<CacheStats> {
-        let Self { sessions, photos, users, likes, subscribers: _, publications: _ } = self;
-        vec![sessions.stats(), photos.stats(), users.stats(), likes.stats()]
+        let Self { sessions, photos, users, likes, relations, .. } = self;
+        vec![sessions.stats(), photos.stats(), users.stats(), likes.stats(), relations.stats()]
     }
 }
 

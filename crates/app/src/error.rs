@@ -1,6 +1,9 @@
 //! The errors of the use cases. The server maps each kind to a status and a message.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use model::Status;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
@@ -18,6 +21,18 @@ pub enum Error {
     WrongPassword { field: &'static str },
     #[error("the username or the recovery code is wrong, or the code has been used")]
     WrongRecoveryCode,
+    #[error("this account is not active: {0}")]
+    Inactive(Status),
+    #[error("registration is closed")]
+    RegistrationClosed,
+    #[error("joining needs an invitation")]
+    InvitationRequired,
+    /// A quota of the caller is reached. It frees itself after `retry_after`, else only by deleting.
+    #[error("{message}")]
+    Quota { message: String, retry_after: Option<Duration> },
+    /// The caller has as many items of a kind as a user may have.
+    #[error("{0}")]
+    TooMany(String),
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: &'static str },
     /// A bounded resource is exhausted; a retry may succeed.
@@ -39,6 +54,8 @@ pub enum Error {
 
 impl Error {
     pub(crate) const NO_SUCH_PHOTO: Self = Self::NotFound("there is no such photo");
+    pub(crate) const NO_SUCH_POST: Self = Self::NotFound("there is no such post");
+    pub(crate) const NO_SUCH_USER: Self = Self::NotFound("there is no such user");
 
     pub(crate) fn internal(cause: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Internal(Arc::new(cause))

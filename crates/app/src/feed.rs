@@ -13,7 +13,8 @@ impl App {
         limit: Limit,
     ) -> Result<FeedPage, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        let page = self.0.store.feed(viewer, filter, start, limit).await?;
+        let exclusions = self.exclusions(caller).await?;
+        let page = self.0.store.feed(viewer, filter, start, limit, exclusions).await?;
         Ok(FeedPage { posts: self.with_authors(page.posts).await?, next: page.next })
     }
 }

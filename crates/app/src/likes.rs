@@ -5,7 +5,6 @@ use std::sync::Arc;
 use model::{FeedStart, LikerPage, Limit, PostId, UserId};
 use store::LikeOutcome;
 
-use crate::posts::NO_SUCH_POST;
 use crate::{App, Caller, Error, LikedSet};
 
 /// How many of a user's newest likes are cached: a page of the feed shows a hundred posts at most.
@@ -13,12 +12,15 @@ const CACHED_LIKES: u32 = 512;
 
 impl App {
     pub async fn like(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
+        caller.check_active()?;
+        self.check_likeable(caller, post).await?;
+        self.count_like(caller).await?;
         match self.0.store.like(caller.user.id, post, self.0.clock.now()).await? {
             LikeOutcome::Changed => Ok(()),
             LikeOutcome::Unchanged => {
                 Err(Error::Conflict { field: None, message: "you have liked this post already" })
             }
-            LikeOutcome::NoSuchPost => Err(NO_SUCH_POST),
+            LikeOutcome::NoSuchPost => Err(Error::NO_SUCH_POST),
         }
     }
 
@@ -34,9 +36,20 @@ impl App {
         Ok(is_liked)
     }
 
-    /// The users who like a post, the newest members first.
-    pub async fn likers(&self, post: PostId, start: FeedStart, limit: Limit) -> Result<LikerPage, Error> {
-        self.0.store.likers(post, start, limit).await?.ok_or(NO_SUCH_POST)
+    /// The users who like a post, the newest members first. A page without hidden and blocked users may be
+    /// shorter than `limit`.
+    pub async fn likers(
+        &self,
+        caller: Option<&Caller>,
+        post: PostId,
+        start: FeedStart,
+        limit: Limit,
+    ) -> Result<LikerPage, Error> {
+        self.post(caller, post).await?;
+        let exclusions = self.exclusions(caller).await?;
+        let mut page = self.0.store.likers(post, start, limit).await?.ok_or(Error::NO_SUCH_POST)?;
+        page.users.retain(|user| !exclusions.excludes_user(user.id));
+        Ok(page)
     }
 
     /// The posts that the caller has liked, among `oldest` and all newer ones.
@@ -67,7 +80,7 @@ impl App {
             LikeOutcome::Unchanged => {
                 Err(Error::Conflict { field: None, message: "you have not liked this post" })
             }
-            LikeOutcome::NoSuchPost => Err(NO_SUCH_POST),
+            LikeOutcome::NoSuchPost => Err(Error::NO_SUCH_POST),
         }
     }
 }

@@ -30,6 +30,7 @@ impl App {
             self.remove_orphaned_images_periodically(),
             self.remove_images_of_deleted_photos(),
             self.sweep_periodically(),
+            self.delete_accounts_continuously(),
             self.watch_disk_periodically()
         );
     }

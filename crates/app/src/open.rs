@@ -173,6 +173,8 @@ impl App {
             renders: AtomicU64::new(0),
             rebuilt_files: AtomicU64::new(0),
             rebuilds: tokio::sync::Mutex::default(),
+            like_counts: parking_lot::Mutex::default(),
+            deletions: tokio::sync::Notify::new(),
             totals: tokio::sync::Mutex::default(),
             settings,
             _lock: lock,

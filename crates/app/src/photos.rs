@@ -9,7 +9,7 @@ use model::{PhotoId, Size, master_for};
 use crate::rebuild::Damage;
 use crate::scheduler::SlotPermit;
 use crate::variants::Variant;
-use crate::{App, Client, Error, Image};
+use crate::{App, Caller, Client, Error, Image};
 
 /// A photo that existed at its lookup, with the size that a render needs.
 #[derive(Debug, Clone, Copy)]
@@ -22,10 +22,21 @@ impl App {
     /// Looks the photo up. Called before every image, so a deleted photo is not found although its images may
     /// still be cached.
     pub async fn photo(&self, id: PhotoId) -> Result<PhotoHandle, Error> {
-        let fill =
-            async || Ok::<_, Error>(self.0.store.photo(id).await?.ok_or(Error::NO_SUCH_PHOTO)?.short_side());
+        let fill = async || {
+            let found = self.0.store.photo_with_owner(id).await?;
+            let shown = found.filter(|(_, owner)| owner.is_shown);
+            Ok::<_, Error>(shown.ok_or(Error::NO_SUCH_PHOTO)?.0.short_side())
+        };
         let short_side = self.0.caches.photos.get_or_fill(id, fill).await?;
         Ok(PhotoHandle { id, short_side })
+    }
+
+    /// Looks up a photo that may be hidden, for its owner and for moderators.
+    pub async fn hidden_photo(&self, caller: &Caller, id: PhotoId) -> Result<PhotoHandle, Error> {
+        let found = self.0.store.photo_with_owner(id).await?;
+        let seen = found.filter(|(_, owner)| caller.is_moderator() || owner.user == caller.user.id);
+        let (photo, _) = seen.ok_or(Error::NO_SUCH_PHOTO)?;
+        Ok(PhotoHandle { id, short_side: photo.short_side() })
     }
 
     /// Fails if the photo has been deleted since its lookup.

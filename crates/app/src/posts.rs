@@ -1,14 +1,14 @@
 //! Posts: create, read, edit and delete.
 
 use imaging::RemovedMetadata;
-use model::{Post, PostContent, PostEdit, PostId, UserId};
-use store::{AccessCheck, CreateOutcome, NewPost, Replay};
+use model::{Post, PostContent, PostEdit, PostId, Status, UserId};
+use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay};
 
+use crate::caller::is_seen;
 use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
-use crate::{App, Caller, Error, Settings, Upload};
+use crate::{Actor, App, Caller, Error, Settings, Upload};
 
-pub(crate) const NO_SUCH_POST: Error = Error::NotFound("there is no such post");
 const NOT_YOURS: Error = Error::Forbidden("this post belongs to another user");
 
 /// The parameters of a new post.
@@ -37,9 +37,14 @@ pub enum Posted {
 }
 
 impl App {
+    /// A post that the caller may see: one that is hidden only if they are its author or a moderator.
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        self.with_author(self.0.store.post(id, viewer).await?.ok_or(NO_SUCH_POST)?).await
+        let post = self.with_author(self.0.store.post(id, viewer).await?.ok_or(Error::NO_SUCH_POST)?).await?;
+        let is_author = || viewer == Some(post.user.id);
+        let is_shown =
+            post.hidden_reason.is_none() || caller.is_some_and(|caller| caller.is_moderator() || is_author());
+        if is_shown && is_seen(caller, &post.user) { Ok(post) } else { Err(Error::NO_SUCH_POST) }
     }
 
     /// The post that an earlier upload with this key created, so that a retry need not send its body.
@@ -49,6 +54,12 @@ impl App {
             Some(replay) => self.with_author(replayed(replay)?).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Fails if the caller may not post now, before the body of the request is read.
+    pub async fn check_may_post(&self, caller: &Caller) -> Result<(), Error> {
+        caller.check_active()?;
+        self.check_quota(caller).await
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
@@ -67,16 +78,17 @@ impl App {
                 self.with_author(replayed(replay)?).await.map(Posted::Replayed)
             }
             CreateOutcome::ClaimLost => Err(CLAIM_LOST),
+            CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
         }
     }
 
     /// Fails as an edit by this caller would, before the body of the request is read.
     pub async fn check_editable(&self, caller: &Caller, id: PostId) -> Result<(), Error> {
-        match self.0.store.post_author(id).await? {
-            None => Err(NO_SUCH_POST),
-            Some(author) if author != caller.user.id => Err(NOT_YOURS),
-            Some(_) => Ok(()),
+        let author = self.post(Some(caller), id).await?.user.id;
+        if author != caller.user.id {
+            return Err(NOT_YOURS);
         }
+        caller.check_active()
     }
 
     pub async fn edit_post(&self, caller: &Caller, id: PostId, edit: PostEdit) -> Result<Post, Error> {
@@ -84,12 +96,31 @@ impl App {
     }
 
     /// Deletes a post with its likes, its photo and all rendered images.
-    pub async fn delete_post(&self, caller: &Caller, id: PostId) -> Result<(), Error> {
-        let only_by = (!caller.is_admin).then_some(caller.user.id);
+    /// A moderator may delete the posts of others as well.
+    pub async fn delete_post(
+        &self,
+        caller: &Caller,
+        moderator: Option<&Actor>,
+        id: PostId,
+    ) -> Result<(), Error> {
+        let author = self.post(Some(caller), id).await?.user.id;
+        match moderator {
+            Some(actor) if author != caller.user.id => self.moderate_delete(actor, id, None).await,
+            _ => self.delete_post_as(id, Some(caller.user.id), None).await,
+        }
+    }
+
+    /// Deletes a post of `only_by`, or of any user for a moderator.
+    pub(crate) async fn delete_post_as(
+        &self,
+        id: PostId,
+        only_by: Option<UserId>,
+        audit: Option<NewAuditEntry>,
+    ) -> Result<(), Error> {
         let (app, now) = (self.clone(), self.0.clock.now());
         detached(async move {
             // Row first: maintenance deletes files without a row, but a row without files cannot be repaired.
-            let photo = granted(app.0.store.delete_post(id, only_by, now).await?)?;
+            let photo = granted(app.0.store.delete_post(id, only_by, now, audit).await?)?;
             app.delete_photo_files(photo).await;
             Ok(())
         })
@@ -111,6 +142,6 @@ fn granted<T>(access: AccessCheck<T>) -> Result<T, Error> {
     match access {
         AccessCheck::Granted(value) => Ok(value),
         AccessCheck::Forbidden => Err(NOT_YOURS),
-        AccessCheck::Missing => Err(NO_SUCH_POST),
+        AccessCheck::Missing => Err(Error::NO_SUCH_POST),
     }
 }

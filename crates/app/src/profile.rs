@@ -1,7 +1,7 @@
 //! The profile: its photo, and what users say about themselves.
 
 use imaging::RemovedMetadata;
-use model::{ProfileEdit, User};
+use model::{ProfileEdit, Status, User};
 
 use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
@@ -10,7 +10,9 @@ use crate::{App, Caller, Error, Upload};
 impl App {
     /// Edits the caller's profile; returns the updated user.
     pub async fn edit_profile(&self, caller: &Caller, edit: ProfileEdit) -> Result<User, Error> {
-        Ok(self.0.store.edit_profile(caller.user.id, edit).await?)
+        caller.check_active()?;
+        let edited = self.0.store.edit_profile(caller.user.id, edit).await?;
+        edited.ok_or(Error::Inactive(Status::Suspended))
     }
 
     /// Replaces the caller's profile photo and deletes the previous one with its images. Returns the updated
@@ -20,6 +22,7 @@ impl App {
         caller: &Caller,
         upload: Upload,
     ) -> Result<(User, RemovedMetadata), Error> {
+        caller.check_active()?;
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
         let (app, user) = (self.clone(), caller.user.id);
         let updated = detached(async move {
@@ -37,7 +40,7 @@ impl App {
     pub async fn delete_profile_photo(&self, caller: &Caller) -> Result<(), Error> {
         let (app, user, now) = (self.clone(), caller.user.id, self.0.clock.now());
         detached(async move {
-            if let Some(photo) = app.0.store.delete_profile_photo(user, now).await? {
+            if let Some(photo) = app.0.store.delete_profile_photo(user, now, None).await? {
                 app.delete_photo_files(photo).await;
             }
             Ok(())

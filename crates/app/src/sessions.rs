@@ -1,6 +1,6 @@
 //! The sessions of a user: listing and ending them.
 
-use model::{SessionId, Timestamp};
+use model::{SessionId, Timestamp, TokenHash, UserId};
 
 use crate::{App, Caller, Error};
 
@@ -21,8 +21,16 @@ pub struct SessionInfo {
 impl App {
     /// The caller's sessions, the last used one first.
     pub async fn sessions(&self, caller: &Caller) -> Result<Vec<SessionInfo>, Error> {
+        self.session_infos(caller.user.id, Some(caller.token)).await
+    }
+
+    pub(crate) async fn session_infos(
+        &self,
+        user: UserId,
+        current: Option<TokenHash>,
+    ) -> Result<Vec<SessionInfo>, Error> {
         let now = self.0.clock.now();
-        let mut rows = self.0.store.sessions(caller.user.id).await?;
+        let mut rows = self.0.store.sessions(user).await?;
         // Expired ones are deleted by maintenance, a little later.
         rows.retain(|row| !self.is_expired(now, row.created_at, row.last_used_at));
         let info = |row: store::SessionRow| SessionInfo {
@@ -31,7 +39,7 @@ impl App {
             last_used_at: row.last_used_at,
             client: row.client,
             network: row.network,
-            is_current: row.token_hash == caller.token,
+            is_current: Some(row.token_hash) == current,
         };
         Ok(rows.into_iter().map(info).collect())
     }

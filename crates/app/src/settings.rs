@@ -18,7 +18,7 @@ pub struct Settings {
     pub database_url: Option<DatabaseUrl>,
     /// A replica of it for reads.
     pub database_read_url: Option<DatabaseUrl>,
-    /// Users who may delete any post.
+    /// Users who are owners, whatever their role in the database.
     pub admins: Vec<Username>,
     /// Whether stripped uploads are stored beside their masters.
     pub keep_originals: bool,
@@ -54,6 +54,12 @@ impl Settings {
 
     /// A session expires after this time, even if it is used.
     pub const SESSION_AGE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+    /// How long a code is valid with which the operator resets a password.
+    pub const RESET_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// How long the link for the first owner is valid.
+    pub const OWNER_INVITATION_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
     /// How long an idempotency key is recognised.
     pub const IDEMPOTENCY_KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);

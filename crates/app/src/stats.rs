@@ -88,6 +88,11 @@ impl App {
         })
     }
 
+    /// The number of photos and the size of their files, up to date. Scans the table of photos.
+    pub async fn photo_totals(&self) -> Result<PhotoTotals, Error> {
+        Ok(self.0.store.photo_totals().await?)
+    }
+
     async fn totals(&self) -> Result<PhotoTotals, Error> {
         let now = self.0.clock.now();
         let mut cached = self.0.totals.lock().await;

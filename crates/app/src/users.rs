@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use model::{Post, User, UserId, Username};
 
-use crate::{App, Error};
-
-const NO_SUCH_USER: Error = Error::NotFound("there is no such user");
+use crate::caller::is_seen;
+use crate::{App, Caller, Error};
 
 impl App {
-    /// The user of this name, compared without case.
-    pub async fn user(&self, username: &Username) -> Result<User, Error> {
-        self.0.store.user(username).await?.ok_or(NO_SUCH_USER)
+    /// The user of this name, compared without case, if the caller may see them.
+    pub async fn user(&self, caller: Option<&Caller>, username: &Username) -> Result<User, Error> {
+        let user = self.0.store.user(username).await?;
+        user.filter(|user| is_seen(caller, user)).ok_or(Error::NO_SUCH_USER)
     }
 
-    /// Posts with their authors. One query reads all that are not cached.
+    /// Posts with their authors. One query reads all that are not cached. A post whose author has been
+    /// deleted meanwhile is omitted.
     pub(crate) async fn with_authors(&self, posts: Vec<Post<UserId>>) -> Result<Vec<Post>, Error> {
         let cache = &self.0.caches.users;
         let mut missing = BTreeMap::new();
@@ -43,13 +44,15 @@ impl App {
             }
         }
         let with_author = |(post, author): (Post<UserId>, Option<Arc<User>>)| Some(post.with_author(author?));
-        posts.into_iter().zip(authors).map(with_author).collect::<Option<_>>().ok_or(NO_SUCH_USER)
+        Ok(posts.into_iter().zip(authors).filter_map(with_author).collect())
     }
 
     /// A post with its author.
     pub(crate) async fn with_author(&self, post: Post<UserId>) -> Result<Post, Error> {
         let inner = &self.0;
-        let fill = async || Ok::<_, Error>(Arc::new(inner.store.author(post.user).await?));
+        let fill = async || {
+            Ok::<_, Error>(Arc::new(inner.store.author(post.user).await?.ok_or(Error::NO_SUCH_POST)?))
+        };
         let user = inner.caches.users.get_or_fill(post.user, fill).await?;
         Ok(post.with_author(user))
     }

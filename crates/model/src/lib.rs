@@ -1,5 +1,6 @@
 //! The domain types and their validation: plain data without I/O. Only [`Clock`] reads the time.
 
+mod account;
 mod cache;
 mod clock;
 mod cursor;
@@ -10,12 +11,14 @@ mod ids;
 mod photo;
 mod post;
 mod recovery_code;
+mod report;
 mod session;
 mod size;
 mod text;
 mod timestamp;
 mod user;
 
+pub use account::{Registration, Role, Status};
 pub use cache::{CacheCounters, CacheStats};
 pub use clock::Clock;
 pub use cursor::Cursor;
@@ -26,6 +29,7 @@ pub use ids::{PhotoId, validate_id};
 pub use photo::{Photo, Placeholder, master_for, master_sides, validate_dimensions, validate_placeholder};
 pub use post::{Post, PostContent, PostEdit, PostId};
 pub use recovery_code::RecoveryCode;
+pub use report::ReportId;
 pub use session::{SessionId, Token, TokenHash};
 pub use size::Size;
 pub use text::*;

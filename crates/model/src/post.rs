@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::numeric_id;
-use crate::{Alt, Message, Photo, Timestamp, User};
+use crate::{Alt, Message, Photo, Reason, Timestamp, User};
 
 numeric_id!(
     /// The id of a post. Ids ascend with time and are never reused.
@@ -21,13 +21,15 @@ pub struct Post<Author = Arc<User>> {
     /// Whether the caller has liked it; false for an anonymous request.
     pub is_liked: bool,
     pub like_count: i64,
+    /// Why a moderator has hidden it: then only its author and moderators see it.
+    pub hidden_reason: Option<Reason>,
 }
 
 impl<Author> Post<Author> {
     /// Replaces the author, such as an id by its user.
     pub fn with_author<Other>(self, user: Other) -> Post<Other> {
-        let Self { id, photo, message, user: _, created_at, is_liked, like_count } = self;
-        Post { id, photo, message, user, created_at, is_liked, like_count }
+        let Self { id, photo, message, user: _, created_at, is_liked, like_count, hidden_reason } = self;
+        Post { id, photo, message, user, created_at, is_liked, like_count, hidden_reason }
     }
 }
 

@@ -1,4 +1,5 @@
-//! User-supplied text: the message of a post, the alt text of a photo, and what a profile says.
+//! User-supplied text: the message of a post, the alt text of a photo, what a profile says, and the reasons
+//! of moderators.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -36,6 +37,21 @@ pub type Bio = Text<BioRule>;
 
 /// The address of a website.
 pub type Link = Text<LinkRule>;
+
+/// Why a post or a user is reported, hidden or suspended.
+pub type Reason = Text<ReasonRule>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReasonRule {}
+
+impl TextRule for ReasonRule {
+    const NAME: &'static str = "reason";
+    const MAX_CHARS: usize = 1_000;
+
+    fn check(text: &str) -> Result<(), &'static str> {
+        if text.trim().is_empty() { Err("consists of spaces") } else { Ok(()) }
+    }
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageRule {}

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::numeric_id;
-use crate::{Bio, DisplayName, Link, Photo, Timestamp, ValidationError};
+use crate::{Bio, DisplayName, Link, Photo, Role, Status, Timestamp, ValidationError};
 
 numeric_id!(
     /// The id of a user.
@@ -21,6 +21,8 @@ pub struct User {
     /// Boxed for the same reason.
     pub profile: Option<Box<Profile>>,
     pub created_at: Timestamp,
+    pub role: Role,
+    pub status: Status,
 }
 
 /// What users say about themselves.

@@ -47,7 +47,7 @@ pub enum Error {
          Name an empty one: a restore or a migration never merges into existing data.",
         summary(counts)
     )]
-    NotEmpty { location: String, counts: TableCounts },
+    NotEmpty { location: String, counts: Box<TableCounts> },
     #[error("{location} is the current location\nName another location.")]
     SameLocation { location: String },
     #[error(

@@ -78,7 +78,7 @@ pub async fn migrate(
             Mode::Verify => rows_mismatch(),
             _ => Error::NotEmpty {
                 location: to.location.database.to_string(),
-                counts: to.store.table_counts().await?,
+                counts: Box::new(to.store.table_counts().await?),
             },
         });
     }

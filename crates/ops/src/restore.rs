@@ -128,7 +128,7 @@ impl Instance {
         if counts.is_empty() {
             Ok(counts)
         } else {
-            Err(Error::NotEmpty { location: self.location.database.to_string(), counts })
+            Err(Error::NotEmpty { location: self.location.database.to_string(), counts: Box::new(counts) })
         }
     }
 

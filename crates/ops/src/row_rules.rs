@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use app::{InputFormat, check_password_hash};
-use model::{IdempotencyKey, PhotoId, PostId, UserId, ValidationError, validate_dimensions};
+use app::{InputFormat, check_instance_setting, check_password_hash};
+use model::{IdempotencyKey, PhotoId, PostId, Status, UserId, ValidationError, validate_dimensions};
 use store::{ExportRow, PhotoRow, PostRow, UserRow};
 
 /// Checks the rows of an export in their order. A row takes up to about 100 bytes of memory.
@@ -41,9 +41,7 @@ impl RowRules {
             ExportRow::Post(post) => self.check_post(post)?,
             ExportRow::Like(like) => {
                 self.check_user_exists(like.user_id)?;
-                if !self.posts.contains(&like.post_id) {
-                    return broken(format!("post_id: there is no post {}", like.post_id));
-                }
+                self.check_post_exists(like.post_id)?;
             }
             ExportRow::IdempotencyKey(key) => {
                 self.check_user_exists(key.user_id)?;
@@ -51,6 +49,27 @@ impl RowRules {
                 key.key.parse::<IdempotencyKey>()?;
             }
             ExportRow::RecoveryCode(code) => self.check_user_exists(code.user_id)?,
+            ExportRow::Block(block) => {
+                self.check_user_exists(block.user_id)?;
+                self.check_user_exists(block.blocked_id)?;
+            }
+            ExportRow::HiddenPost(hidden) => {
+                self.check_user_exists(hidden.user_id)?;
+                self.check_post_exists(hidden.post_id)?;
+            }
+            ExportRow::Report(report) => {
+                // Its post may be deleted.
+                self.check_user_exists(report.user_id)?;
+                report.reporter_id.map_or(Ok(()), |user| self.check_user_exists(user))?;
+            }
+            ExportRow::Invitation(invitation) => {
+                invitation.user_id.map_or(Ok(()), |user| self.check_user_exists(user))?;
+            }
+            ExportRow::InstanceSetting(setting) => {
+                check_instance_setting(&setting.key, &setting.value).map_err(ValidationError)?;
+            }
+            // It outlives the users and posts that it names.
+            ExportRow::AuditEntry(_) => {}
             ExportRow::Sequence(_) => {}
         }
         self.last = Some(row.clone());
@@ -71,11 +90,18 @@ impl RowRules {
     }
 
     fn check_user(&mut self, user: &UserRow) -> Result<(), ValidationError> {
-        if user.username_key != user.username.key() {
-            return broken("username_key: it is not the username in lower case".to_owned());
-        }
-        if let Err(rule) = check_password_hash(&user.password_hash) {
-            return broken(format!("password_hash: {rule}"));
+        if user.status == Status::Deleted {
+            // Its name is free, and it has no password: maintenance deletes the rest of it.
+            if user.username_key != format!("!{}", user.id) || !user.password_hash.is_empty() {
+                return broken("username_key, password_hash: a deleted user has neither".to_owned());
+            }
+        } else {
+            if user.username_key != user.username.key() {
+                return broken("username_key: it is not the username in lower case".to_owned());
+            }
+            if let Err(rule) = check_password_hash(&user.password_hash) {
+                return broken(format!("password_hash: {rule}"));
+            }
         }
         if self.username_keys.contains(&user.username_key) {
             return broken(format!("username: another user is called {}", user.username));
@@ -108,6 +134,10 @@ impl RowRules {
             Some(_) => Ok(()),
             None => broken(format!("photo_id: there is no photo {photo}, or another row has it")),
         }
+    }
+
+    fn check_post_exists(&self, post: PostId) -> Result<(), ValidationError> {
+        if self.posts.contains(&post) { Ok(()) } else { broken(format!("post_id: there is no post {post}")) }
     }
 
     fn check_user_exists(&self, user: UserId) -> Result<(), ValidationError> {

@@ -13,6 +13,9 @@ pub(crate) fn print_banner(config: &Config, service: &Service, guest: Option<&Gu
     if !telemetry::is_text(config) {
         let (username, password) =
             guest.map(|guest| (guest.username.as_str(), guest.password.as_str())).unzip();
+        if let Some(link) = service.owner_link().filter(|_| guest.is_none()) {
+            tracing::info!(link, "this instance has no owner; join with this link to become it");
+        }
         tracing::info!(address, metrics, data_dir = %folder, username, password, "ready");
         return;
     }
@@ -26,6 +29,9 @@ pub(crate) fn print_banner(config: &Config, service: &Service, guest: Option<&Gu
         eprintln!("  All data is in {folder}, and is deleted on exit.");
         eprintln!("  Photo credits and licences: `pinhole demo --help`.");
     } else {
+        if let Some(link) = service.owner_link() {
+            eprintln!("  Become the owner:    {link}");
+        }
         eprintln!("  Photos and database: {folder}");
     }
     if let Some(metrics) = metrics {

@@ -14,8 +14,9 @@ use tokio::task::JoinHandle;
 use crate::config::Config;
 use crate::listener::{self, ConnectionLimits};
 use crate::metrics::Metrics;
-use crate::settings::app_settings;
-use crate::{admin, http};
+use crate::operator::OperatorSocket;
+use crate::settings::{app_settings, base_url};
+use crate::{admin, http, links};
 
 /// Why the service did not start. The first line of a message says what is wrong, the others what to do.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,8 @@ pub struct Service {
     stop: watch::Sender<bool>,
     listeners: Vec<JoinHandle<()>>,
     maintenance: JoinHandle<()>,
+    operator_socket: Option<OperatorSocket>,
+    owner_link: Option<String>,
     app: App,
 }
 
@@ -92,12 +95,32 @@ impl Service {
             listeners.push(tokio::spawn(listener::serve(listener, router, limits, admin_metrics, stopping)));
         }
         let maintenance = tokio::spawn(app.clone().run_maintenance());
-        Ok(Self { address, admin_address, stop, listeners, maintenance, app })
+        let base_url = base_url(config, address);
+        let owner_link = match app.owner_invitation().await {
+            Ok(code) => code.map(|code| links::invitation(&base_url, &code)),
+            Err(error) => {
+                tracing::warn!(%error, "no link for the first owner; `pinhole user add --owner` makes one");
+                None
+            }
+        };
+        let operator_socket = match OperatorSocket::listen(app.clone(), &config.data_dir, base_url) {
+            Ok(socket) => Some(socket),
+            Err(error) => {
+                tracing::warn!(%error, "no socket for `pinhole user` and others; stop the service to use them");
+                None
+            }
+        };
+        Ok(Self { address, admin_address, stop, listeners, maintenance, operator_socket, owner_link, app })
     }
 
     /// The bound address: with `listen` at port 0, the port that the kernel chose.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The link with which the first owner joins; `None` if there is an owner.
+    pub fn owner_link(&self) -> Option<&str> {
+        self.owner_link.as_deref()
     }
 
     pub fn admin_address(&self) -> Option<SocketAddr> {
@@ -111,6 +134,9 @@ impl Service {
             if let Err(error) = listener.await {
                 tracing::error!(%error, "listener failed");
             }
+        }
+        if let Some(socket) = self.operator_socket {
+            socket.close().await;
         }
         self.maintenance.abort();
         // Awaited so that its clone of the app is dropped; the error is the abort.

@@ -1,4 +1,6 @@
-//! Conversion of the configuration to the settings of `app`.
+//! Conversion of the configuration to the settings of `app`, and to the address in links.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use app::{CacheMinFree, Location, S3Config};
 
@@ -33,4 +35,11 @@ pub(crate) fn app_settings(config: &Config) -> app::Settings {
         cache_min_free: CacheMinFree(config.cache_min_free),
         upload_min_free: config.upload_min_free,
     }
+}
+
+/// The public address of the service; else the address that it listens on, which others may not reach.
+pub(crate) fn base_url(config: &Config, listen: SocketAddr) -> String {
+    let ip = if listen.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { listen.ip() };
+    let address = SocketAddr::new(ip, listen.port());
+    config.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string)
 }

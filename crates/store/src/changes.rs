@@ -22,6 +22,12 @@ pub enum Change {
     Photo(PhotoId),
     /// A login succeeded or failed. No row has changed.
     Login(LoginAttempt),
+    /// The status of the user has changed: their profile and posts may be hidden or shown.
+    Visibility(UserId),
+    /// The user has blocked or unblocked another one, or was; or has hidden a post from their lists.
+    Relations(UserId),
+    /// The settings of the instance were changed.
+    Instance,
 }
 
 /// A login attempt, which all nodes count towards the rate limits that protect accounts.
@@ -68,6 +74,9 @@ pub(crate) fn encode(changes: &[Change]) -> Vec<u8> {
                 };
                 put(&mut encoded, 6, &[&node.to_be_bytes(), name, &network.octets(), &[*outcome as u8]]);
             }
+            Change::Visibility(user) => put(&mut encoded, 7, &[&user.0.to_be_bytes()]),
+            Change::Relations(user) => put(&mut encoded, 8, &[&user.0.to_be_bytes()]),
+            Change::Instance => encoded.push(9),
         }
     }
     encoded
@@ -116,6 +125,9 @@ fn take_change(encoded: &mut &[u8]) -> Option<Change> {
                 _ => return None,
             },
         }),
+        7 => Change::Visibility(UserId(i64::from_be_bytes(take(&mut rest)?))),
+        8 => Change::Relations(UserId(i64::from_be_bytes(take(&mut rest)?))),
+        9 => Change::Instance,
         _ => return None,
     };
     *encoded = rest;
@@ -154,6 +166,9 @@ mod tests {
             login(LoginOutcome::Failed, [0x2001, 0xdb8, 0, 0, 0, 0, 0, 0].into()),
             login(LoginOutcome::FailedFromKnownNetwork, [192, 0, 2, 1].into()),
             login(LoginOutcome::FailedConfirmation, [192, 0, 2, 1].into()),
+            Change::Visibility(UserId(5)),
+            Change::Relations(UserId(6)),
+            Change::Instance,
             Change::Everything,
         ];
         let encoded = encode(&changes);

@@ -6,8 +6,8 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{
-    PhotoId, Placeholder, PostId, Text, TextRule, Timestamp, TokenHash, UserId, Username, ValidationError,
-    validate_placeholder,
+    PhotoId, Placeholder, PostId, ReportId, Role, Status, Text, TextRule, Timestamp, TokenHash, UserId,
+    Username, ValidationError, validate_placeholder,
 };
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -99,6 +99,7 @@ integers! {
     u64: |value| u64::try_from(value).ok(), |value: &u64| i64::try_from(*value).unwrap_or(i64::MAX), |_| Ok(());
     UserId: |id| Some(UserId(id)), |id: &UserId| id.0, UserId::validate;
     PostId: |id| Some(PostId(id)), |id: &PostId| id.0, PostId::validate;
+    ReportId: |id| Some(ReportId(id)), |id: &ReportId| id.0, ReportId::validate;
     Timestamp: |micros| Some(Timestamp::from_micros(micros)), |time: &Timestamp| time.micros(), Timestamp::validate;
 }
 
@@ -134,6 +135,36 @@ texts! {
     [] String: |text| text, String::as_str, no_nul;
     [] Username: Username::from_stored, Username::as_str, |text: &str| text.parse::<Username>().map(drop);
     [Rule: TextRule] Text<Rule>: Text::from_stored, Text::as_str, Text::<Rule>::validate;
+}
+
+macro_rules! words {
+    ($($Type:ty, default $default:expr;)*) => {$(
+        impl Column for $Type {
+            const LEAST: Value<'static> = Value::Text("");
+
+            fn read(row: &Row<'_, '_>, at: usize) -> Result<Self, Error> {
+                let word = row.text(at)?;
+                word.parse().map_err(|_| Error::Corrupt(format!("{word:?} in column {at}")))
+            }
+
+            fn value(&self) -> Value<'_> {
+                Value::Text(self.as_str())
+            }
+
+            fn from_json(json: Json) -> Option<Self> {
+                if let Json::Text(text) = json { text.parse().ok() } else { None }
+            }
+
+            fn absent() -> Option<Self> {
+                Some($default)
+            }
+        }
+    )*};
+}
+
+words! {
+    Role, default Role::Member;
+    Status, default Status::Active;
 }
 
 /// PostgreSQL cannot store NUL in text.

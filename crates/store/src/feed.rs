@@ -3,6 +3,9 @@
 //! Keyset pagination: a page is selected by an id, so every page costs the same, and posts that are created
 //! or deleted do not shift it. An offset is first converted to an id by counting down a narrow index; a large
 //! offset is a long read.
+//!
+//! Posts that a moderator has hidden are excluded by the statements, others by [`Exclusions`] afterwards:
+//! few pages contain any, and a join for each row would cost all of them.
 
 use std::cmp::Reverse;
 
@@ -10,8 +13,10 @@ use futures_util::FutureExt;
 use model::{Cursor, FeedPage, FeedStart, Limit, Post, PostFilter, PostId, UserId};
 
 use crate::error::Error;
+use crate::exclusions::Exclusions;
 use crate::likes;
 use crate::posts::{PostRow, SELECT_LIKED, read_liked_post, read_post};
+use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::{MAX_SHORT_OFFSET, Store};
 use crate::table::TableRow;
@@ -20,94 +25,202 @@ use crate::users::ANONYMOUS;
 use crate::value::Value;
 
 statements! {
-    PAGE = sql!(
-        "SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id < $1 ORDER BY p.id DESC LIMIT $2"
-    );
+    PAGE = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p
+        WHERE p.id < $1 AND p.hidden_reason IS NULL ORDER BY p.id DESC LIMIT $2");
     // One range scan finds the likes of a page: as many as there are posts reach down to its oldest one.
     pub PAGE_LIKED = sql!("SELECT ", PostRow::COLUMN_LIST, ", p.id IN (
-            SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
-        ) FROM posts p WHERE p.id < $2 ORDER BY p.id DESC LIMIT $3");
-    PAGE_BY_USER = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 ORDER BY p.id DESC LIMIT $4");
-    // Not in order: SQLite would sort the rows.
+            SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2
+            AND NOT EXISTS (SELECT 1 FROM posts h WHERE h.id = l.post_id AND h.hidden_reason IS NOT NULL)
+            ORDER BY l.post_id DESC LIMIT $3
+        ) FROM posts p WHERE p.id < $2 AND p.hidden_reason IS NULL ORDER BY p.id DESC LIMIT $3");
+    PAGE_BY_USER = sql!(SELECT_LIKED, "WHERE p.user_id = $2 AND p.id < $3 AND p.hidden_reason IS NULL
+        ORDER BY p.id DESC LIMIT $4");
+    // Not in order: SQLite would sort the rows. With hidden posts, since the limit counts them.
     PAGE_LIKED_BY = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id IN (
             SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
         )");
-    ID_AT_OFFSET_LIKED_BY = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT 1 OFFSET $2";
-    ID_AT_OFFSET = "SELECT id FROM posts ORDER BY id DESC LIMIT 1 OFFSET $1";
-    ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2";
+    ID_AT_OFFSET = "SELECT id FROM posts WHERE hidden_reason IS NULL ORDER BY id DESC LIMIT 1 OFFSET $1";
+    ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 AND hidden_reason IS NULL
+        ORDER BY id DESC LIMIT 1 OFFSET $2";
+    // For offsets that do not count excluded posts.
+    AUTHORS = "SELECT id, user_id FROM posts WHERE id < $1 AND hidden_reason IS NULL ORDER BY id DESC LIMIT $2";
+    AUTHORS_BY_USER = "SELECT id, user_id FROM posts WHERE user_id = $1 AND id < $2 AND hidden_reason IS NULL
+        ORDER BY id DESC LIMIT $3";
+    AUTHORS_LIKED_BY = "SELECT l.post_id, CASE WHEN p.hidden_reason IS NULL THEN p.user_id ELSE 0 END
+        FROM likes l JOIN posts p ON p.id = l.post_id
+        WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3";
 }
 
+/// Rows that one page reads at most. If more than these are excluded, the page is short, and the next one
+/// continues below them.
+const MAX_SCANNED: usize = 20_000;
+
+/// Rows that one statement reads at most.
+const MAX_FETCHED: usize = 500;
+
 impl Store {
+    /// Posts that the viewer's `exclusions` do not exclude.
     pub async fn feed(
         &self,
         viewer: Option<UserId>,
         filter: PostFilter,
         start: FeedStart,
         limit: Limit,
+        exclusions: Exclusions,
     ) -> Result<FeedPage<UserId>, Error> {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
             FeedStart::After(Cursor(id)) => Some(PostId(id)),
-            FeedStart::Offset(skipped) => self.at_offset(filter, skipped).await?,
+            FeedStart::Offset(skipped) => self.at_offset(filter, skipped, exclusions.clone()).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
-        self.read(move |tx| async move { page(tx, viewer, filter, before, limit.get()).await }.boxed()).await
+        let page = Page { viewer, filter, limit: limit.get() };
+        self.read(move |tx| async move { page.read(tx, before, &exclusions).await }.boxed()).await
     }
 
     /// The exclusive upper bound of the ids on the page after `skipped` posts; `None` after the last post.
-    async fn at_offset(&self, filter: PostFilter, skipped: u64) -> Result<Option<PostId>, Error> {
-        let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
+    async fn at_offset(
+        &self,
+        filter: PostFilter,
+        skipped: u64,
+        exclusions: Exclusions,
+    ) -> Result<Option<PostId>, Error> {
         let first = if skipped > MAX_SHORT_OFFSET {
-            self.read_long(move |tx| id_at(tx, filter, offset).boxed()).await?
+            self.read_long(move |tx| id_at(tx, filter, skipped, exclusions).boxed()).await?
         } else {
-            self.read(move |tx| id_at(tx, filter, offset).boxed()).await?
+            self.read(move |tx| id_at(tx, filter, skipped, exclusions).boxed()).await?
         };
-        Ok(first.map(|id| PostId(id + 1)))
+        Ok(first.map(|id| PostId(id.0 + 1)))
     }
 }
 
-async fn id_at(tx: &mut Tx<'_>, filter: PostFilter, offset: i64) -> Result<Option<i64>, Error> {
-    match filter {
-        PostFilter::Any => tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.int(0)).await,
-        PostFilter::By(user) => {
-            tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.int(0)).await
-        }
-        PostFilter::LikedBy(user) => {
-            tx.first(ID_AT_OFFSET_LIKED_BY, &[user.into(), offset.into()], |row| row.int(0)).await
-        }
-    }
-}
-
-async fn page(
+async fn id_at(
     tx: &mut Tx<'_>,
+    filter: PostFilter,
+    skipped: u64,
+    exclusions: Exclusions,
+) -> Result<Option<PostId>, Error> {
+    let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
+    match filter {
+        PostFilter::Any if exclusions.is_empty() => {
+            tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.post_id(0)).await
+        }
+        PostFilter::By(user) if exclusions.is_empty() => {
+            tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.post_id(0)).await
+        }
+        _ => count_shown(tx, filter, skipped, &exclusions).await,
+    }
+}
+
+/// The post after `skipped` ones that are not excluded.
+async fn count_shown(
+    tx: &mut Tx<'_>,
+    filter: PostFilter,
+    mut skipped: u64,
+    exclusions: &Exclusions,
+) -> Result<Option<PostId>, Error> {
+    let (mut before, fetched) = (PostId(i64::MAX), MAX_FETCHED as i64);
+    let read = |row: &Row<'_, '_>| Ok((row.post_id(0)?, row.user_id(1)?));
+    loop {
+        let bounds: [Value<'_>; 2] = [before.into(), fetched.into()];
+        let rows = match filter {
+            PostFilter::Any => tx.all(AUTHORS, &bounds, read).await?,
+            PostFilter::By(user) => {
+                tx.all(AUTHORS_BY_USER, &[user.into(), bounds[0], bounds[1]], read).await?
+            }
+            PostFilter::LikedBy(user) => {
+                tx.all(AUTHORS_LIKED_BY, &[user.into(), bounds[0], bounds[1]], read).await?
+            }
+        };
+        for (post, author) in &rows {
+            // Hidden by a moderator.
+            if *author == ANONYMOUS || exclusions.excludes_post(*post, *author) {
+                continue;
+            }
+            match skipped.checked_sub(1) {
+                Some(rest) => skipped = rest,
+                None => return Ok(Some(*post)),
+            }
+        }
+        match rows.last() {
+            Some((last, _)) if rows.len() == MAX_FETCHED => before = *last,
+            _ => return Ok(None),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Page {
     viewer: Option<UserId>,
     filter: PostFilter,
-    before: PostId,
     limit: usize,
-) -> Result<FeedPage<UserId>, Error> {
-    // One row more than the page tells whether there is a next page.
-    let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let (before, fetched) = (before.into(), fetched.into());
-    let (posts, more) = match (filter, viewer) {
-        (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
-        (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await?,
-        (PostFilter::By(user), viewer) => {
-            let viewer = viewer.unwrap_or(ANONYMOUS).into();
-            tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post).await?
+}
+
+impl Page {
+    async fn read(
+        self,
+        tx: &mut Tx<'_>,
+        mut before: PostId,
+        exclusions: &Exclusions,
+    ) -> Result<FeedPage<UserId>, Error> {
+        if exclusions.is_empty() && !matches!(self.filter, PostFilter::LikedBy(_)) {
+            let (posts, more) = self.select(tx, before, self.limit).await?;
+            let next = posts.last().filter(|_| more).map(|post| Cursor(post.id.0));
+            return Ok(FeedPage { posts, next });
         }
-        (PostFilter::LikedBy(user), viewer) => {
-            let mut posts = tx.all(PAGE_LIKED_BY, &[user.into(), before, fetched], read_post).await?;
-            posts.sort_by_key(|post| Reverse(post.id));
-            let more = posts.len() > limit;
-            posts.truncate(limit);
-            for post in &mut posts {
-                post.is_liked = viewer == Some(user);
+        let (mut posts, mut scanned): (Vec<Post<UserId>>, usize) = (Vec::with_capacity(self.limit), 0);
+        // A quarter more than needed, so that one statement is usually enough.
+        let mut wanted = (self.limit + 1).saturating_mul(5) / 4;
+        loop {
+            let (rows, more) = self.select(tx, before, wanted.min(MAX_FETCHED)).await?;
+            scanned += rows.len();
+            before = rows.last().map_or(before, |post| post.id);
+            let is_shown = |post: &Post<UserId>| {
+                post.hidden_reason.is_none() && !exclusions.excludes_post(post.id, post.user)
+            };
+            posts.extend(rows.into_iter().filter(is_shown));
+            if posts.len() > self.limit {
+                posts.truncate(self.limit);
+                let next = posts.last().map(|post| Cursor(post.id.0));
+                return Ok(FeedPage { posts, next });
             }
-            (posts, more)
+            if !more || scanned >= MAX_SCANNED {
+                let next = more.then_some(Cursor(before.0));
+                return Ok(FeedPage { posts, next });
+            }
+            wanted *= 4;
         }
-    };
-    let next = posts.last().filter(|_| more).map(|post| Cursor(post.id.0));
-    Ok(FeedPage { posts, next })
+    }
+
+    /// At most `limit` posts below `before`, and whether there are more.
+    async fn select(
+        self,
+        tx: &mut Tx<'_>,
+        before: PostId,
+        limit: usize,
+    ) -> Result<(Vec<Post<UserId>>, bool), Error> {
+        // One row more than the page tells whether there is a next page.
+        let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let (before, fetched) = (before.into(), fetched.into());
+        match (self.filter, self.viewer) {
+            (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await,
+            (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await,
+            (PostFilter::By(user), viewer) => {
+                let viewer = viewer.unwrap_or(ANONYMOUS).into();
+                tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post).await
+            }
+            (PostFilter::LikedBy(user), viewer) => {
+                let mut posts = tx.all(PAGE_LIKED_BY, &[user.into(), before, fetched], read_post).await?;
+                posts.sort_by_key(|post| Reverse(post.id));
+                let more = posts.len() > limit;
+                posts.truncate(limit);
+                for post in &mut posts {
+                    post.is_liked = viewer == Some(user);
+                }
+                Ok((posts, more))
+            }
+        }
+    }
 }
 
 /// A page for a user, and whether there is another one.
@@ -162,7 +275,7 @@ mod tests {
         }));
         assert!(poll!(&mut counting).is_pending());
 
-        let feed = |start| store.feed(None, filter, start, Limit::default());
+        let feed = |start| store.feed(None, filter, start, Limit::default(), Exclusions::default());
         let mut far = Box::pin(feed(FeedStart::Offset(MAX_SHORT_OFFSET + 1)));
         assert!(poll!(&mut far).is_pending());
         for start in [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(9))]

@@ -24,8 +24,10 @@ table! {
 }
 
 statements! {
-    // Selecting from `posts` inserts no row if the post does not exist.
+    // Selecting from `posts` inserts no row if the post does not exist or is hidden. A request of a user who
+    // has been deleted meanwhile must not leave one either.
     pub INSERT = "INSERT INTO likes (user_id, post_id, created_at) SELECT $1, id, $2 FROM posts WHERE id = $3
+        AND hidden_reason IS NULL AND EXISTS (SELECT 1 FROM users WHERE id = $1 AND status <> 'deleted')
         ON CONFLICT (user_id, post_id) DO NOTHING";
     DELETE = "DELETE FROM likes WHERE user_id = $1 AND post_id = $2";
     pub ADD_TO_COUNT = "UPDATE posts SET like_count = like_count + $1 WHERE id = $2";
@@ -33,7 +35,7 @@ statements! {
     NEWEST = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id DESC LIMIT $2";
     LIKERS = "SELECT user_id FROM likes WHERE post_id = $1 AND user_id < $2 ORDER BY user_id DESC LIMIT $3";
     LIKER_AT_OFFSET = "SELECT user_id FROM likes WHERE post_id = $1 ORDER BY user_id DESC LIMIT 1 OFFSET $2";
-    POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1";
+    POST_EXISTS = "SELECT 1 FROM posts WHERE id = $1 AND hidden_reason IS NULL";
 }
 
 impl Store {

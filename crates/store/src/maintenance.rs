@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::statements::statements;
 use crate::store::Store;
-use crate::{idempotency_keys, sessions};
+use crate::{idempotency_keys, invitations, sessions};
 
 statements! {
     PHOTO_TOTALS = "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM photos";
     PING = "SELECT 1";
-    // Users are never deleted; claims and removals are what an interrupted restore leaves.
+    // Claims and removals are what an interrupted restore leaves.
     ANY_ROW = "SELECT 1 FROM users WHERE id > 0 UNION ALL SELECT 1 FROM uploads WHERE started_at > 0
         UNION ALL SELECT 1 FROM removals WHERE since > 0 LIMIT 1";
     // Deletes no row, but needs a database that accepts writes.
@@ -38,7 +38,14 @@ impl Store {
 
     /// Whether this database has never had a row.
     pub async fn is_unused(&self) -> Result<bool, Error> {
-        Ok(self.read(|tx| tx.first(ANY_ROW, &[], |_| Ok(())).boxed()).await?.is_none())
+        self.read(|tx| {
+            async move {
+                // The last user may have left.
+                Ok(tx.last_id("users").await? == 0 && tx.first(ANY_ROW, &[], |_| Ok(())).await?.is_none())
+            }
+            .boxed()
+        })
+        .await
     }
 
     pub async fn photo_totals(&self) -> Result<PhotoTotals, Error> {
@@ -63,7 +70,8 @@ impl Store {
         self.write_freeing(LockKey::Maintenance, move |tx| {
             async move {
                 let sessions = sessions::sweep(tx, now.minus(session_idle), now.minus(session_age)).await?;
-                Ok(sessions + idempotency_keys::sweep(tx, now.minus(key_ttl)).await?)
+                let invitations = invitations::sweep(tx, now).await?;
+                Ok(sessions + invitations + idempotency_keys::sweep(tx, now.minus(key_ttl)).await?)
             }
             .boxed()
         })

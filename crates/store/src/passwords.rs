@@ -1,14 +1,16 @@
 //! New passwords, which end sessions, and the one-time codes that set one without the old password.
 
 use futures_util::FutureExt;
-use model::{Timestamp, TokenHash, UserId};
+use model::{Timestamp, TokenHash, User, UserId};
 
+use crate::audit_log::{self, NewAuditEntry};
 use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::sessions::{self, NewSession};
 use crate::statements::statements;
 use crate::store::Store;
 use crate::table::{TableRow, table};
+use crate::users::{self, NewUser};
 use crate::value::Value;
 
 table! {
@@ -17,6 +19,7 @@ table! {
         code_hash: TokenHash,
         user_id: UserId,
         created_at: Timestamp,
+        expires_at: Option<Timestamp>,
     }
 }
 
@@ -26,10 +29,11 @@ statements! {
     LOCK_USER = "UPDATE users SET password_hash = password_hash WHERE id = $1";
     REPLACE = "UPDATE users SET password_hash = $1 WHERE id = $2 AND password_hash = $3";
     SET = "UPDATE users SET password_hash = $1 WHERE id = $2";
-    USE_CODE = "DELETE FROM recovery_codes WHERE code_hash = $1 AND user_id = $2";
+    USE_CODE = "DELETE FROM recovery_codes WHERE code_hash = $1 AND user_id = $2 AND coalesce(expires_at, $3) >= $3";
     DELETE_CODES = "DELETE FROM recovery_codes WHERE user_id = $1";
-    COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1";
-    HAS_CODE = "SELECT 1 FROM recovery_codes WHERE code_hash = $1 AND user_id = $2";
+    // Without those of the operator, which expire.
+    COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND expires_at IS NULL";
+    HAS_CODE = "SELECT 1 FROM recovery_codes WHERE code_hash = $1 AND user_id = $2 AND coalesce(expires_at, $3) >= $3";
 }
 
 impl Store {
@@ -75,11 +79,51 @@ impl Store {
                 tx.execute(DELETE_CODES, &[user.into()]).await?;
                 let rows: Vec<RecoveryCodeRow> = codes
                     .into_iter()
-                    .map(|code_hash| RecoveryCodeRow { code_hash, user_id: user, created_at: now })
+                    .map(|code_hash| RecoveryCodeRow {
+                        code_hash,
+                        user_id: user,
+                        created_at: now,
+                        expires_at: None,
+                    })
                     .collect();
                 let values: Vec<Vec<Value<'_>>> = rows.iter().map(TableRow::values).collect();
                 tx.execute_each(RecoveryCodeRow::INSERT, &values).await?;
                 Ok(true)
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Creates a user without a session, who sets a password by this code; `None` when the username is taken.
+    pub async fn add_user(
+        &self,
+        new: NewUser,
+        code: TokenHash,
+        expires_at: Timestamp,
+        audit: NewAuditEntry,
+    ) -> Result<Option<User>, Error> {
+        self.write(LockKey::Username(new.username.key()), move |tx| {
+            async move {
+                let now = new.created_at;
+                let Some(user) = users::insert(tx, new).await? else { return Ok(None) };
+                let expires_at = Some(expires_at);
+                let row = RecoveryCodeRow { code_hash: code, user_id: user.id, created_at: now, expires_at };
+                tx.execute(RecoveryCodeRow::INSERT, &row.values()).await?;
+                audit_log::append(tx, &audit).await?;
+                Ok(Some(user))
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Adds a recovery code that expires, which the operator hands to the user.
+    pub async fn add_recovery_code(&self, row: RecoveryCodeRow, audit: NewAuditEntry) -> Result<(), Error> {
+        self.write(LockKey::User(row.user_id), move |tx| {
+            async move {
+                tx.execute(RecoveryCodeRow::INSERT, &row.values()).await?;
+                audit_log::append(tx, &audit).await
             }
             .boxed()
         })
@@ -95,9 +139,14 @@ impl Store {
     }
 
     /// Whether the user has this unused recovery code.
-    pub async fn has_recovery_code(&self, user: UserId, code: TokenHash) -> Result<bool, Error> {
+    pub async fn has_recovery_code(
+        &self,
+        user: UserId,
+        code: TokenHash,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
         let found = self.read(move |tx| {
-            async move { tx.first(HAS_CODE, &[(&code).into(), user.into()], |_| Ok(())).await }.boxed()
+            async move { tx.first(HAS_CODE, &[(&code).into(), user.into(), now.into()], |_| Ok(())).await }.boxed()
         });
         Ok(found.await?.is_some())
     }
@@ -114,7 +163,8 @@ impl Store {
         self.write(LockKey::User(user), move |tx| {
             async move {
                 tx.execute(LOCK_USER, &[user.into()]).await?;
-                if tx.execute(USE_CODE, &[(&code).into(), user.into()]).await? == 0 {
+                if tx.execute(USE_CODE, &[(&code).into(), user.into(), session.started_at.into()]).await? == 0
+                {
                     return Ok(false);
                 }
                 tx.execute(SET, &[password_hash.as_str().into(), user.into()]).await?;

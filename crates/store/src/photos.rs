@@ -7,7 +7,7 @@
 //! tables, so maintenance never has to list the blob store.
 
 use futures_util::FutureExt;
-use model::{Alt, Photo, PhotoId, Placeholder, Timestamp};
+use model::{Alt, Photo, PhotoId, Placeholder, Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
@@ -38,6 +38,11 @@ pub(crate) const PROFILE_PHOTO_COLUMNS: &str = "up.id, up.width, up.height, up.p
 
 statements! {
     FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
+    // Of a post, or of a profile.
+    OWNER = "SELECT u.id, CASE WHEN u.status IN ('active', 'suspended') AND p.hidden_reason IS NULL THEN 1 ELSE 0 END
+        FROM posts p JOIN users u ON u.id = p.user_id WHERE p.photo_id = $1
+        UNION ALL SELECT id, CASE WHEN status IN ('active', 'suspended') THEN 1 ELSE 0 END
+        FROM users WHERE photo_id = $1 LIMIT 1";
     FIND_ROW = sql!("SELECT ", PhotoRow::COLUMN_LIST, " FROM photos WHERE id = $1");
     SET_BYTES = "UPDATE photos SET bytes = $1 WHERE id = $2";
     DELETE = "DELETE FROM photos WHERE id = $1";
@@ -69,7 +74,31 @@ pub struct Original {
     pub orientation: u8,
 }
 
+/// Who owns a photo, and whether it is shown to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhotoOwner {
+    pub user: UserId,
+    pub is_shown: bool,
+}
+
 impl Store {
+    /// A photo with its owner; `None` if no post and no profile has it.
+    pub async fn photo_with_owner(&self, id: PhotoId) -> Result<Option<(Photo, PhotoOwner)>, Error> {
+        self.read(move |tx| {
+            async move {
+                let Some(photo) = tx.first(FIND, &[(&id).into()], |row| read_photo(row, 0)).await? else {
+                    return Ok(None);
+                };
+                let read =
+                    |row: &Row<'_, '_>| Ok(PhotoOwner { user: row.user_id(0)?, is_shown: row.int(1)? != 0 });
+                let owner = tx.first(OWNER, &[(&id).into()], read).await?;
+                Ok(owner.map(|owner| (photo, owner)))
+            }
+            .boxed()
+        })
+        .await
+    }
+
     pub async fn photo(&self, id: PhotoId) -> Result<Option<Photo>, Error> {
         self.read(move |tx| {
             async move { tx.first(FIND, &[(&id).into()], |row| read_photo(row, 0)).await }.boxed()

@@ -2,10 +2,13 @@
 
 use futures_util::FutureExt;
 use model::{
-    Alt, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Timestamp, UserId,
+    Alt, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Reason, Status,
+    Timestamp, UserId,
 };
 
+use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
+use crate::column::Column;
 use crate::error::Error;
 use crate::idempotency_keys;
 use crate::lock_key::LockKey;
@@ -30,6 +33,7 @@ table! {
         message: Option<Message>,
         like_count: i64,
         created_at: Timestamp,
+        hidden_reason: Option<Reason>,
     }
 }
 
@@ -47,9 +51,10 @@ impl From<PostRow> for Post<UserId> {
             message,
             like_count,
             created_at,
+            hidden_reason,
         } = row;
         let photo = Photo { id: photo_id, width, height, placeholder, alt };
-        Self { id, photo, message, user: user_id, created_at, is_liked: false, like_count }
+        Self { id, photo, message, user: user_id, created_at, is_liked: false, like_count, hidden_reason }
     }
 }
 
@@ -70,6 +75,7 @@ statements! {
     // `likes` has no foreign keys on PostgreSQL.
     DELETE_LIKES = "DELETE FROM likes WHERE post_id = $1";
     DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
+    STATUS = "SELECT status FROM users WHERE id = $1";
 }
 
 #[derive(Debug, Clone)]
@@ -100,6 +106,8 @@ pub enum CreateOutcome {
     Replayed(Replay),
     /// The claim on the photo was abandoned, because the upload took too long.
     ClaimLost,
+    /// The author was suspended, or has left, during the upload.
+    AuthorInactive,
 }
 
 /// The post that an earlier upload with the same idempotency key created.
@@ -109,7 +117,7 @@ pub enum Replay {
     Deleted,
 }
 
-/// The result of an operation on a post that only its author, or an administrator, may do.
+/// The result of an operation on a post that only its author, or a moderator, may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessCheck<T> {
     Granted(T),
@@ -178,6 +186,7 @@ impl Store {
         id: PostId,
         only_by: Option<UserId>,
         now: Timestamp,
+        audit: Option<NewAuditEntry>,
     ) -> Result<AccessCheck<PhotoId>, Error> {
         self.write_freeing(LockKey::Post(id), move |tx| {
             async move {
@@ -192,6 +201,9 @@ impl Store {
                 };
                 photos::delete(tx, photo, now).await?;
                 tx.record_change(Change::Post(id));
+                if let Some(audit) = &audit {
+                    audit_log::append(tx, audit).await?;
+                }
                 Ok(AccessCheck::Granted(photo))
             }
             .boxed()
@@ -207,6 +219,11 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::Replayed(replay));
+    }
+    let status = tx.first(STATUS, &[user_id.into()], |row| Status::read(row, 0)).await?;
+    if status != Some(Status::Active) {
+        photos::abandon(tx, new.photo.photo.id, now).await?;
+        return Ok(CreateOutcome::AuthorInactive);
     }
     // The alt text is stored in the post's row.
     if !photos::commit_upload(tx, &new.photo, None, now).await? {
@@ -234,6 +251,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         message: new.content.message,
         like_count: 0,
         created_at: now,
+        hidden_reason: None,
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
     row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;

@@ -1,8 +1,9 @@
 //! Profiles: the photo, and what users say about themselves.
 
 use futures_util::FutureExt;
-use model::{Bio, DisplayName, Link, PhotoId, ProfileEdit, Timestamp, User, UserId};
+use model::{Bio, DisplayName, Link, PhotoId, ProfileEdit, Status, Timestamp, User, UserId};
 
+use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
 use crate::error::Error;
 use crate::lock_key::LockKey;
@@ -31,10 +32,11 @@ pub struct ProfileChange {
 }
 
 impl Store {
-    pub async fn edit_profile(&self, user: UserId, edit: ProfileEdit) -> Result<User, Error> {
+    /// `None` if the user is not active any more.
+    pub async fn edit_profile(&self, user: UserId, edit: ProfileEdit) -> Result<Option<User>, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
-                let before = by_id(tx, user).await?;
+                let Some(before) = active(tx, user).await? else { return Ok(None) };
                 let ProfileEdit { display_name, bio, link } = &edit;
                 let edits = [
                     (
@@ -54,14 +56,15 @@ impl Store {
                 if after != before {
                     tx.record_change(Change::User(user));
                 }
-                Ok(after)
+                Ok(Some(after))
             }
             .boxed()
         })
         .await
     }
 
-    /// Replaces a user's profile photo; `None` when the claim on the new photo was abandoned.
+    /// Replaces a user's profile photo; `None` when the claim on the new photo was abandoned, or the user is
+    /// not active any more.
     pub async fn set_profile_photo(
         &self,
         user: UserId,
@@ -70,6 +73,11 @@ impl Store {
     ) -> Result<Option<ProfileChange>, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
+                tx.execute(LOCK, &[user.into()]).await?;
+                if active(tx, user).await?.is_none() {
+                    photos::abandon(tx, photo.photo.id, now).await?;
+                    return Ok(None);
+                }
                 if !photos::commit_upload(tx, &photo, photo.photo.alt.as_ref(), now).await? {
                     return Ok(None);
                 }
@@ -87,19 +95,32 @@ impl Store {
     }
 
     /// Removes a user's profile photo; returns the photo whose files must be deleted, if there was one.
-    pub async fn delete_profile_photo(&self, user: UserId, now: Timestamp) -> Result<Option<PhotoId>, Error> {
+    pub async fn delete_profile_photo(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        audit: Option<NewAuditEntry>,
+    ) -> Result<Option<PhotoId>, Error> {
         self.write_freeing(LockKey::User(user), move |tx| {
             async move {
                 let Some(old) = lock_photo(tx, user).await? else { return Ok(None) };
                 tx.execute(CLEAR, &[user.into()]).await?;
                 tx.record_change(Change::User(user));
                 photos::delete(tx, old, now).await?;
+                if let Some(audit) = &audit {
+                    audit_log::append(tx, audit).await?;
+                }
                 Ok(Some(old))
             }
             .boxed()
         })
         .await
     }
+}
+
+/// The user, unless they were suspended or have left since the request began.
+async fn active(tx: &mut Tx<'_>, user: UserId) -> Result<Option<User>, Error> {
+    Ok(Some(by_id(tx, user).await?).filter(|user| user.status == Status::Active))
 }
 
 /// A user's profile photo, with the user's row locked until the commit: if two concurrent changes replaced

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use model::{SessionId, Timestamp, TokenHash, User, UserId};
 
+use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::{Change, LoginAttempt};
 use crate::column::Column;
 use crate::error::Error;
+use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::statements::{sql, statements};
 use crate::store::Store;
@@ -58,6 +60,15 @@ pub struct NewSession {
     pub network: Option<String>,
 }
 
+/// The result of creating a user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JoinOutcome {
+    Joined(User),
+    UsernameTaken,
+    /// The invitation does not exist, has expired or is used up.
+    InvalidInvitation,
+}
+
 #[derive(Debug, Clone)]
 pub struct Session {
     pub user: Arc<User>,
@@ -66,15 +77,29 @@ pub struct Session {
 }
 
 impl Store {
-    /// Creates a user and their first session; `None` when the username is taken.
-    pub async fn join(&self, new: NewUser, session: NewSession) -> Result<Option<User>, Error> {
+    /// Creates a user and their first session. With an invitation, the user gets its role, and one use of it
+    /// is counted.
+    pub async fn join(
+        &self,
+        mut new: NewUser,
+        session: NewSession,
+        invitation: Option<TokenHash>,
+    ) -> Result<JoinOutcome, Error> {
         self.write(LockKey::Username(new.username.key()), move |tx| {
             async move {
-                let user = users::insert(tx, new).await?;
-                if let Some(user) = &user {
-                    insert(tx, user.id, &session).await?;
+                if let Some(code) = invitation {
+                    match invitations::lock(tx, code, new.created_at).await? {
+                        Some(role) => new.role = role,
+                        None => return Ok(JoinOutcome::InvalidInvitation),
+                    }
                 }
-                Ok(user)
+                let role = new.role;
+                let Some(user) = users::insert(tx, new).await? else { return Ok(JoinOutcome::UsernameTaken) };
+                if let Some(code) = invitation {
+                    invitations::count_use(tx, code, role).await?;
+                }
+                insert(tx, user.id, &session).await?;
+                Ok(JoinOutcome::Joined(user))
             }
             .boxed()
         })
@@ -166,6 +191,18 @@ impl Store {
     pub async fn end_session_of(&self, user: UserId, id: SessionId) -> Result<bool, Error> {
         self.write_freeing(LockKey::User(user), move |tx| {
             async move { Ok(end_all(tx, user, |token| token.session_id() == id).await? > 0) }.boxed()
+        })
+        .await
+    }
+
+    /// Ends all sessions of a user, as the operator has asked for; returns how many there were.
+    pub async fn end_sessions(&self, user: UserId, audit: NewAuditEntry) -> Result<usize, Error> {
+        self.write_freeing(LockKey::User(user), move |tx| {
+            async move {
+                audit_log::append(tx, &audit).await?;
+                end_all(tx, user, |_| true).await
+            }
+            .boxed()
         })
         .await
     }

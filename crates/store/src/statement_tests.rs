@@ -10,14 +10,16 @@ use crate::sqlite::schema;
 use crate::store::{Database, Store};
 use crate::tables::{self, Table};
 use crate::{
-    feed, idempotency_keys, import, integrity, likes, maintenance, passwords, photos, posts, profile,
-    sessions, users,
+    audit_log, blocks, deletion, feed, idempotency_keys, import, instance_settings, integrity, invitations,
+    likes, maintenance, moderation, passwords, photos, posts, profile, reports, sessions, usage, users,
 };
 
 /// Statements that scan a whole table, and why they may.
 const MAY_SCAN: &[&str] = &[
     "PHOTO_TOTALS", // for the metrics, which cache it
     "ID_AT_OFFSET", // counts down the primary key and stops at the offset
+    "ALL_SETTINGS", // a few rows, which are cached
+    "USER_TOTALS",  // for `pinhole stats`
     // For `pinhole doctor`, backup and migration:
     "TABLE_COUNTS",
     "MISCOUNTED",
@@ -26,18 +28,26 @@ const MAY_SCAN: &[&str] = &[
 
 /// Every module that declares statements.
 const MODULES: &[&[(&str, &str)]] = &[
+    audit_log::ALL,
+    blocks::ALL,
+    deletion::ALL,
     feed::ALL,
     idempotency_keys::ALL,
     import::ALL,
+    instance_settings::ALL,
     integrity::ALL,
+    invitations::ALL,
     likes::ALL,
     maintenance::ALL,
+    moderation::ALL,
     passwords::ALL,
     photos::ALL,
     posts::ALL,
     profile::ALL,
+    reports::ALL,
     sessions::ALL,
     tables::ALL,
+    usage::ALL,
     users::ALL,
 ];
 

@@ -7,12 +7,17 @@ use std::fmt;
 use model::{ValidationError, validate_id};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::audit_log::AuditRow;
+use crate::blocks::{BlockRow, HiddenPostRow};
 use crate::error::Error;
 use crate::idempotency_keys::IdempotencyKeyRow;
+use crate::instance_settings::InstanceSettingRow;
+use crate::invitations::InvitationRow;
 use crate::likes::LikeRow;
 use crate::passwords::RecoveryCodeRow;
 use crate::photos::PhotoRow;
 use crate::posts::PostRow;
+use crate::reports::ReportRow;
 use crate::row::Row;
 use crate::sessions::SessionRow;
 use crate::statements::{sql, statements};
@@ -157,6 +162,12 @@ tables! {
     likes: Likes, Like(LikeRow);
     idempotency_keys: IdempotencyKeys, IdempotencyKey(IdempotencyKeyRow);
     recovery_codes: RecoveryCodes, RecoveryCode(RecoveryCodeRow);
+    blocks: Blocks, Block(BlockRow);
+    hidden_posts: HiddenPosts, HiddenPost(HiddenPostRow);
+    reports: Reports, Report(ReportRow);
+    audit_log: AuditLog, AuditEntry(AuditRow);
+    invitations: Invitations, Invitation(InvitationRow);
+    instance_settings: InstanceSettings, InstanceSetting(InstanceSettingRow);
 }
 
 /// A table's statements and reader, for export, import and the integrity checks.

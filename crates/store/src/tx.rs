@@ -1,7 +1,7 @@
 //! The query methods of a transaction, for both backends. They are `async` because PostgreSQL answers over a
 //! network; on SQLite they never wait, so its threads run a transaction's work in one poll.
 
-use model::Timestamp;
+use model::{Timestamp, UserId};
 
 use crate::changes::Change;
 use crate::error::Error;
@@ -129,6 +129,15 @@ impl Tx<'_> {
         match self {
             Self::Sqlite(_) => Ok(Vec::new()),
             Self::Postgres(tx) => Box::pin(tx.reference_errors()).await,
+        }
+    }
+
+    /// Whether every transaction has ended that may have begun before this user's row was last changed.
+    pub(crate) async fn is_settled(&mut self, user: UserId) -> Result<bool, Error> {
+        match self {
+            // One writer, one write at a time.
+            Self::Sqlite(_) => Ok(true),
+            Self::Postgres(tx) => Box::pin(tx.is_settled(user)).await,
         }
     }
 

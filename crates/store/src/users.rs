@@ -1,7 +1,9 @@
 //! Users, selected by name or id, and the credentials that a login is checked against.
 
 use futures_util::FutureExt;
-use model::{Bio, DisplayName, Link, PhotoId, Profile, Timestamp, User, UserId, Username};
+use model::{
+    Bio, DisplayName, Link, PhotoId, Profile, Reason, Role, Status, Timestamp, User, UserId, Username,
+};
 
 use crate::column::Column;
 use crate::error::Error;
@@ -25,17 +27,22 @@ table! {
         display_name: Option<DisplayName>,
         bio: Option<Bio>,
         link: Option<Link>,
+        role: Role,
+        status: Status,
+        status_reason: Option<Reason>,
     }
 }
 
 /// The columns that [`read_user`] reads, of the tables that [`FROM_USERS`] joins.
-pub(crate) const USER_COLUMN_LIST: &str =
-    sql!("u.id, u.username, u.created_at, u.display_name, u.bio, u.link, ", PROFILE_PHOTO_COLUMNS);
+pub(crate) const USER_COLUMN_LIST: &str = sql!(
+    "u.id, u.username, u.created_at, u.display_name, u.bio, u.link, u.role, u.status, ",
+    PROFILE_PHOTO_COLUMNS
+);
 
 /// The number of columns in [`USER_COLUMN_LIST`].
-pub(crate) const USER_COLUMN_COUNT: usize = 11;
+pub(crate) const USER_COLUMN_COUNT: usize = 13;
 
-const FROM_USERS: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
+pub(crate) const FROM_USERS: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
 
 statements! {
     INSERT = sql!(UserRow::INSERT_NEW, " ON CONFLICT (username_key) DO NOTHING RETURNING id");
@@ -59,6 +66,15 @@ pub struct NewUser {
     pub username: Username,
     pub password_hash: String,
     pub created_at: Timestamp,
+    pub role: Role,
+    pub status: Status,
+}
+
+impl NewUser {
+    /// An active member.
+    pub fn new(username: Username, password_hash: String, created_at: Timestamp) -> Self {
+        Self { username, password_hash, created_at, role: Role::Member, status: Status::Active }
+    }
 }
 
 /// A user and the hash of their password.
@@ -79,8 +95,11 @@ impl Store {
     }
 
     /// The user with this id.
-    pub async fn author(&self, id: UserId) -> Result<User, Error> {
-        self.read(move |tx| by_id(tx, id).boxed()).await
+    pub async fn author(&self, id: UserId) -> Result<Option<User>, Error> {
+        self.read(move |tx| {
+            async move { tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await }.boxed()
+        })
+        .await
     }
 
     /// The users with these ids, in any order.
@@ -116,6 +135,9 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>
         display_name: None,
         bio: None,
         link: None,
+        role: new.role,
+        status: new.status,
+        status_reason: None,
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.user_id(0)).await?;
     Ok(id.map(|id| User {
@@ -124,10 +146,12 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>
         photo: None,
         profile: None,
         created_at: row.created_at,
+        role: row.role,
+        status: row.status,
     }))
 }
 
-/// The user with this id. Users are never deleted, so a missing one is an error.
+/// The user with this id, which a row references: a missing one is an error.
 pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
     let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
     user.ok_or_else(|| Error::Corrupt(format!("user {id} does not exist")))
@@ -157,6 +181,8 @@ pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error>
         username: Username::from_stored(row.text(column + 1)?),
         created_at: row.timestamp(column + 2)?,
         profile: (profile != Profile::default()).then(|| Box::new(profile)),
-        photo: read_optional_photo(row, column + 6)?.map(Box::new),
+        role: Role::read(row, column + 6)?,
+        status: Status::read(row, column + 7)?,
+        photo: read_optional_photo(row, column + 8)?.map(Box::new),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use model::{PhotoId, PostId, Timestamp, TokenHash, UserId};
+use model::{PhotoId, PostId, ReportId, Timestamp, TokenHash, UserId};
 
 /// A statement and its parameters.
 pub(crate) type BoundStatement<'a> = (&'static str, &'a [Value<'a>]);
@@ -50,6 +50,12 @@ impl From<Option<i64>> for Value<'_> {
 
 impl From<UserId> for Value<'_> {
     fn from(id: UserId) -> Self {
+        Self::Int(id.0)
+    }
+}
+
+impl From<ReportId> for Value<'_> {
+    fn from(id: ReportId) -> Self {
         Self::Int(id.0)
     }
 }

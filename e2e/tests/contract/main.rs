@@ -4,6 +4,7 @@
 
 mod accounts;
 mod alt;
+mod blocks;
 mod concurrency;
 mod cross_site;
 mod docs;
@@ -11,9 +12,11 @@ mod errors;
 mod feed;
 mod forms;
 mod freshness;
+mod leave;
 mod like_lists;
 mod likes;
 mod limits;
+mod moderation;
 mod order;
 mod pages;
 mod paging;
@@ -22,6 +25,8 @@ mod photos;
 mod posts;
 mod profile;
 mod profile_texts;
+mod quotas;
+mod registration;
 mod retries;
 mod security;
 mod sessions;

@@ -2,62 +2,104 @@
 
 use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 
-/// Statuses for: no session, the author, another user, a session that was logged out, an invalid token. `{}`
-/// is a new post of the author without likes.
+/// Statuses for: no session, a session that was logged out, an invalid token, the author, another user, a user
+/// whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
+/// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 5]); 25] = [
-    //                                  anon author other  ended invalid
-    ("GET",    "/feed",              [   200,   200,   200,  200,  200]),
-    ("GET",    "/posts/{}",          [   200,   200,   200,  200,  200]),
-    ("GET",    "/photos/{photo}/8x8",[   200,   200,   200,  200,  200]),
-    ("GET",    "/users/{author}",    [   200,   200,   200,  200,  200]),
-    ("GET",    "/users/{author}/posts",[ 200,   200,   200,  200,  200]),
-    ("GET",    "/me",                [   401,   200,   200,  401,  401]),
-    ("GET",    "/posts/{}/likes",    [   200,   200,   200,  200,  200]),
-    ("GET",    "/me/likes",          [   401,   200,   200,  401,  401]),
-    ("PATCH",  "/me",                [   401,   200,   200,  401,  401]),
-    // The current password is wrong: a change would end the other sessions.
-    ("PUT",    "/me/password",       [   401,   400,   400,  401,  401]),
-    ("GET",    "/me/sessions",       [   401,   200,   200,  401,  401]),
-    ("DELETE", "/me/sessions/0123456789abcdef",[401, 404, 404, 401, 401]),
-    ("GET",    "/me/recovery-codes", [   401,   200,   200,  401,  401]),
-    ("POST",   "/me/recovery-codes", [   401,   201,   201,  401,  401]),
-    ("POST",   "/recover",           [   400,   400,   400,  400,  400]),
-    ("PUT",    "/me/photo",          [   401,   200,   200,  401,  401]),
-    ("DELETE", "/me/photo",          [   401,   200,   200,  401,  401]),
-    ("POST",   "/posts",             [   401,   201,   201,  401,  401]),
-    ("PUT",    "/posts/{}",          [   401,   200,   403,  401,  401]),
-    ("PATCH",  "/posts/{}",          [   401,   200,   403,  401,  401]),
-    ("POST",   "/posts/{}/likes",    [   401,   201,   201,  401,  401]),
-    ("DELETE", "/posts/{}/likes",    [   401,   409,   409,  401,  401]),
-    ("DELETE", "/posts/{}",          [   401,   200,   403,  401,  401]),
-    ("DELETE", "/posts/0",           [   401,   404,   404,  401,  401]),
+const MATRIX: [(&str, &str, [u16; 9]); 54] = [
+    //                                            anon ended inval author other blckd susp  mod  owner
+    ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/photos/{photo}/8x8",            [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/users/{author}",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/users/{author}/posts",          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/posts/{}/likes",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/instance",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/me",                            [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/me/account",                    [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/me/likes",                      [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("PATCH",  "/me",                            [401, 401, 401,  200,  200,  200,  403,  200,  200]),
+    // The password is wrong: a change would end the other sessions, and a deletion all of them.
+    ("DELETE", "/me",                            [401, 401, 401,  400,  400,  400,  400,  400,  400]),
+    ("PUT",    "/me/password",                   [401, 401, 401,  400,  400,  400,  400,  400,  400]),
+    ("GET",    "/me/sessions",                   [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("DELETE", "/me/sessions/0123456789abcdef",  [401, 401, 401,  404,  404,  404,  404,  404,  404]),
+    ("GET",    "/me/recovery-codes",             [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("POST",   "/me/recovery-codes",             [401, 401, 401,  201,  201,  201,  201,  201,  201]),
+    ("POST",   "/recover",                       [400, 400, 400,  400,  400,  400,  400,  400,  400]),
+    ("PUT",    "/me/photo",                      [401, 401, 401,  200,  200,  200,  403,  200,  200]),
+    ("DELETE", "/me/photo",                      [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/me/blocks",                     [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("PUT",    "/me/blocks/{third}",             [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("DELETE", "/me/blocks/{third}",             [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/me/hidden-posts",               [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("PUT",    "/me/hidden-posts/{}",            [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("DELETE", "/me/hidden-posts/{}",            [401, 401, 401,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/invitations",                   [401, 401, 401,  200,  200,  200,  403,  200,  200]),
+    ("POST",   "/invitations",                   [401, 401, 401,  403,  403,  403,  403,  201,  201]),
+    ("DELETE", "/invitations/0123456789abcdef",  [401, 401, 401,  404,  404,  404,  403,  404,  404]),
+    ("POST",   "/posts",                         [401, 401, 401,  201,  201,  201,  403,  201,  201]),
+    ("PUT",    "/posts/{}",                      [401, 401, 401,  200,  403,  403,  403,  403,  403]),
+    ("PATCH",  "/posts/{}",                      [401, 401, 401,  200,  403,  403,  403,  403,  403]),
+    ("POST",   "/posts/{}/likes",                [401, 401, 401,  201,  201,  403,  403,  201,  201]),
+    ("DELETE", "/posts/{}/likes",                [401, 401, 401,  409,  409,  409,  409,  409,  409]),
+    ("POST",   "/posts/{}/reports",              [401, 401, 401,  403,  201,  201,  403,  201,  201]),
+    ("POST",   "/users/{author}/reports",        [401, 401, 401,  403,  201,  201,  403,  201,  201]),
+    ("DELETE", "/posts/{}",                      [401, 401, 401,  200,  403,  403,  403,  200,  200]),
+    ("DELETE", "/posts/0",                       [401, 401, 401,  404,  404,  404,  404,  404,  404]),
+    ("GET",    "/admin/reports",                 [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("PUT",    "/admin/reports/999999",          [401, 401, 401,  403,  403,  403,  403,  404,  404]),
+    ("GET",    "/admin/users",                   [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("GET",    "/admin/users/{third}",           [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("GET",    "/admin/audit",                   [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("PUT",    "/admin/users/{third}/suspension",[401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("DELETE", "/admin/users/{third}/suspension",[401, 401, 401,  403,  403,  403,  403,  200,  409]),
+    ("PUT",    "/admin/users/{third}/approval",  [401, 401, 401,  403,  403,  403,  403,  409,  409]),
+    ("DELETE", "/admin/users/{third}/photo",     [401, 401, 401,  403,  403,  403,  403,  404,  404]),
+    ("PUT",    "/admin/users/{third}/role",      [401, 401, 401,  403,  403,  403,  403,  403,  200]),
+    ("POST",   "/admin/users/{third}/reset",     [401, 401, 401,  403,  403,  403,  403,  403,  201]),
+    ("DELETE", "/admin/users/no-such-user",      [401, 401, 401,  403,  403,  403,  403,  403,  404]),
+    ("PATCH",  "/admin/instance",                [401, 401, 401,  403,  403,  403,  403,  403,  200]),
+    ("PUT",    "/admin/posts/{}/hidden",         [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("DELETE", "/admin/posts/{}",                [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     // Last, because it ends the sessions.
-    ("POST",   "/logout",            [   401,   200,   200,  401,  401]),
+    ("POST",   "/logout",                        [401, 401, 401,  200,  200,  200,  200,  200,  200]),
 ];
 
 #[test]
 fn every_caller_gets_the_status_of_the_matrix() {
-    let service = Service::shared();
+    let service = Service::start(&[]);
     let anonymous = service.anonymous();
     // A further session of the author, which creates the post of every case.
     let setup = service.new_user("author");
+    let third = service.new_user("third");
     for auth in AuthMethod::BOTH {
         let author = anonymous.login(setup.username()).with_auth(auth);
         let other = service.new_user("other").with_auth(auth);
+        let blocked = service.new_user("blocked").with_auth(auth);
+        setup.put(&format!("/me/blocks/{}", blocked.username()), Body::none()).expect(200);
+        let suspended = service.new_user("suspended").with_auth(auth);
+        service.operator(&["user", "suspend", suspended.username(), "--reason", "spam"]);
+        let moderator = service.new_user_with_role("moderator").with_auth(auth);
+        let owner = service.new_user_with_role("owner").with_auth(auth);
         let ended = anonymous.login(setup.username()).with_auth(auth);
         ended.post("/logout", Body::none()).expect(200);
         let invalid = anonymous.with_session("", auth, &author.token().chars().rev().collect::<String>());
-        let callers: [(&str, &Client); 5] = [
+        let callers: [(&str, &Client); 9] = [
             ("no session", &anonymous),
-            ("the author", &author),
-            ("another user", &other),
             ("an ended session", &ended),
             ("an invalid token", &invalid),
+            ("the author", &author),
+            ("another user", &other),
+            ("a blocked user", &blocked),
+            ("a suspended user", &suspended),
+            ("a moderator", &moderator),
+            ("an owner", &owner),
         ];
         for (method, path, statuses) in MATRIX {
+            let path = path.replace("{third}", third.username());
             for ((caller, client), status) in callers.iter().zip(statuses) {
-                assert_case(&setup, client, method, path, status, &format!("{caller} by {auth:?}"));
+                assert_case(&setup, client, method, &path, status, &format!("{caller} by {auth:?}"));
             }
         }
     }
@@ -74,9 +116,15 @@ fn assert_case(setup: &Client, client: &Client, method: &str, path: &str, status
         ("PUT", "/me/password") => {
             FormData::new().text("current_password", "wrong").text("password", PASSWORD).body()
         }
+        ("DELETE", "/me") => FormData::new().text("password", "wrong").body(),
         ("POST", "/me/recovery-codes") => FormData::new().text("password", PASSWORD).body(),
         ("POST", "/recover") => FormData::account(client.username(), PASSWORD).text("code", "x").body(),
         ("POST", "/posts") | ("PUT", "/me/photo") => FormData::photo(&picture::tiny()).body(),
+        ("PATCH", "/admin/instance") => FormData::new().text("name", "Birds").body(),
+        (_, path) if path.ends_with("/role") => FormData::new().text("role", "member").body(),
+        (_, path) if path.contains("/admin/") || path.ends_with("/reports") => {
+            FormData::new().text("reason", "spam").text("resolution", "done").body()
+        }
         ("PUT" | "PATCH", _) => FormData::message("after").body(),
         _ => Body::none(),
     };

@@ -5,6 +5,7 @@
 mod backup;
 mod bit_rot;
 mod cache;
+mod commands;
 mod decode_timeout;
 mod demo;
 mod doctor;

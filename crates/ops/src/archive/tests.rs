@@ -185,38 +185,36 @@ fn read_past_damage(archive: &[u8]) -> (Vec<ExportRow>, Vec<String>) {
 fn everything_that_does_not_depend_on_the_damage_can_be_read() {
     let intact = archive(PhotoChanges::default());
     let find = |text: &str| intact.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
-    let count =
-        |rows: &[ExportRow]| Table::ALL.map(|table| rows.iter().filter(|row| row.table() == table).count());
+    let count = |rows: &[ExportRow]| {
+        let count = |table| rows.iter().filter(|row| row.table() == table).count();
+        [Table::Photos, Table::Users, Table::Posts, Table::Likes, Table::Sequences].map(count)
+    };
     let all = count(&rows());
-    assert_eq!(
-        all,
-        [3, 2, 0, 2, 4, 0, 0, 1],
-        "photos, users, sessions, posts, likes, keys, codes, sequences"
-    );
-    let cases: [(&str, usize, &[&str], [usize; 8]); 5] = [
+    assert_eq!(all, [3, 2, 2, 4, 1], "photos, users, posts, likes, sequences");
+    let cases: [(&str, usize, &[&str], [usize; 5]); 5] = [
         (
             "the file of a photo with a post",
             find("master"),
             &["photos/", "checksum", "line 1 (id ", "its files are not in the archive", "there is no photo"],
-            [2, 2, 0, 1, 2, 0, 0, 1],
+            [2, 2, 1, 2, 1],
         ),
         (
             "the header of a photo's file",
             find(&format!("photos/{}/8", photo(3))),
             &["the header after it is invalid", "facts/users/000001/rows.jsonl line 2 (id 2)"],
-            [2, 2, 0, 2, 4, 0, 0, 1],
+            [2, 2, 2, 4, 1],
         ),
         (
             "the name of a user",
             find("\"User1\"") + 1,
             &["facts/users/000001/rows.jsonl line 1 (id 1)", "username_key", "there is no user 1"],
-            [3, 1, 0, 0, 0, 0, 0, 1],
+            [3, 1, 0, 0, 1],
         ),
         (
             "the syntax of a row",
             find("{\"user_id\":1,\"post_id\":2"),
             &["facts/likes/000001/rows.jsonl line 2", "not a row of likes"],
-            [3, 2, 0, 2, 3, 0, 0, 1],
+            [3, 2, 2, 3, 1],
         ),
         ("the manifest", find("\"deleted_meanwhile\""), &["manifest.json"], all),
     ];

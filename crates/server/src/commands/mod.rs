@@ -7,6 +7,7 @@ mod doctor;
 mod healthcheck;
 mod instance;
 mod migrate;
+mod operator;
 mod restore;
 mod serve;
 
@@ -66,6 +67,24 @@ pub(crate) enum Command {
     #[command(verbatim_doc_comment)]
     Doctor(doctor::DoctorArgs),
 
+    /// List, add, suspend and delete users, and reset passwords
+    ///
+    /// Works beside a running service and without one.
+    #[command(verbatim_doc_comment)]
+    User(operator::UserArgs),
+
+    /// Delete, hide or show a post
+    Post(operator::PostArgs),
+
+    /// Print a link with which others can join
+    Invite(operator::InviteArgs),
+
+    /// Print the audit log: what moderators, owners and the operator have done
+    Audit(operator::AuditArgs),
+
+    /// Print the number of users, posts, likes and photos
+    Stats(operator::StatsArgs),
+
     /// Print the effective settings as a pinhole.toml, without secrets
     Config,
 
@@ -93,6 +112,11 @@ impl Command {
             Self::Restore(args) => args.run(config),
             Self::Migrate(args) => args.run(config),
             Self::Doctor(args) => args.run(config),
+            Self::User(args) => args.run(config),
+            Self::Post(args) => args.run(config),
+            Self::Invite(args) => args.run(config),
+            Self::Audit(args) => args.run(config),
+            Self::Stats(args) => args.run(config),
             Self::Config => print(&(loaded.to_toml() + "\n")),
             Self::Healthcheck => healthcheck::run(config),
             Self::OpenApi => match openapi_document().to_pretty_json() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use app::{App, Caller, Client, Draft, Error, Posted, SessionClient, Upload};
+use app::{App, Caller, Client, Draft, Error, Join, Posted, SessionClient, Upload};
 use futures_util::future::try_join_all;
 use model::{Alt, Clock, Message, PostContent, PostId};
 
@@ -46,7 +46,13 @@ async fn create_account<'a>(
     let from = SessionClient::new(Ipv4Addr::LOCALHOST.into(), Some("pinhole"));
     let login = retry_while_busy(
         || format!("{name} joins"),
-        async || app.join(&from, name, password.to_owned()).await,
+        async || {
+            app.join(
+                &from,
+                Join { username: name.to_owned(), password: password.to_owned(), ..Join::default() },
+            )
+            .await
+        },
     );
     let token = login.await?.token;
     let caller = retry_while_busy(

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
+use model::Status;
 
 use crate::http::dto;
 use crate::http::form::FormError;
@@ -210,6 +211,32 @@ impl From<app::Error> for ApiError {
                 "wrong_recovery_code",
                 "the username or the recovery code is wrong, or the code has been used",
             ),
+            app::Error::Inactive(Status::Pending) => Self::new(
+                StatusCode::FORBIDDEN,
+                "account_pending",
+                "your account waits for the approval of a moderator; until then you can only read",
+            ),
+            app::Error::Inactive(_) => Self::new(
+                StatusCode::FORBIDDEN,
+                "account_suspended",
+                "your account is suspended, so you can only read and delete; GET /me/account says why",
+            ),
+            app::Error::RegistrationClosed => {
+                Self::new(StatusCode::FORBIDDEN, "registration_closed", "this instance takes no new users")
+            }
+            app::Error::InvitationRequired => Self::new(
+                StatusCode::FORBIDDEN,
+                "invitation_required",
+                "joining this instance needs an invitation; send its code as invitation",
+            ),
+            app::Error::Quota { message, retry_after: Some(wait) } => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", message).retry_after(wait)
+            }
+            app::Error::Quota { message, retry_after: None } => {
+                Self::new(StatusCode::INSUFFICIENT_STORAGE, "quota_exceeded", message)
+                    .retry_after(NO_SPACE_RETRY_AFTER)
+            }
+            app::Error::TooMany(message) => Self::new(StatusCode::CONFLICT, "conflict", message),
             app::Error::Conflict { field, message } => {
                 let error = Self::new(StatusCode::CONFLICT, "conflict", message);
                 field.map_or(error.clone(), |field| error.with_field(field))

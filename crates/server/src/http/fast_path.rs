@@ -136,7 +136,7 @@ async fn try_handle(
             (StatusCode::OK, posts::read(http, caller.as_ref(), id).await?)
         }
         FastRoute::Image(id, size) => {
-            let photo = http.app.photo(id).await?;
+            let photo = photos::find(http, id, head.headers).await?;
             let client = Client::anonymous(http.client_address(head.addrs, head.headers));
             let response = photos::image_response(http, client, &photo, size, head.headers).await?;
             let status = response.status();

@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use model::{Alt, FeedPage, Message, Photo, Post, PostId, Text, TextRule, Timestamp, User};
+use model::{Alt, FeedPage, Message, Photo, Post, PostId, Reason, Text, TextRule, Timestamp, User};
 use serde::Serialize;
 use smallvec::SmallVec;
 use utoipa::ToSchema;
@@ -122,6 +122,7 @@ impl Encoder {
         self.raw(if post.is_liked { "true" } else { "false" });
         self.raw(r#","like_count":"#);
         self.number(post.like_count);
+        self.text_member("hidden_reason", post.hidden_reason.as_ref());
         self.raw("}");
     }
 
@@ -227,6 +228,10 @@ pub(crate) struct PostDto<'a> {
     /// How many users like the post.
     #[schema(example = 3, minimum = 0)]
     like_count: i64,
+    /// Why a moderator has hidden the post; only its author and moderators get it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Spam", nullable = false)]
+    hidden_reason: Option<&'a str>,
 }
 
 /// A page of posts, newest first.
@@ -249,6 +254,7 @@ impl<'a> From<&'a Post> for PostDto<'a> {
             created_at: AsDisplay(post.created_at),
             is_liked: post.is_liked,
             like_count: post.like_count,
+            hidden_reason: post.hidden_reason.as_ref().map(Reason::as_str),
         }
     }
 }
@@ -257,7 +263,7 @@ impl<'a> From<&'a Post> for PostDto<'a> {
 pub(super) mod tests {
     use std::sync::Arc;
 
-    use model::{Bio, Cursor, DisplayName, Link, PhotoId, PostId, Profile, UserId, Username};
+    use model::{Bio, Cursor, DisplayName, Link, PhotoId, PostId, Profile, Role, Status, UserId, Username};
 
     use super::*;
 
@@ -287,6 +293,8 @@ pub(super) mod tests {
             }),
             photo: photo.map(Box::new),
             created_at: Timestamp::from_micros(0),
+            role: Role::Member,
+            status: Status::Active,
         })
     }
 
@@ -294,7 +302,16 @@ pub(super) mod tests {
     pub(in crate::http) fn post(id: PostId) -> Post {
         let created_at = Timestamp::from_micros(1_794_648_600_123_456);
         let (photo, user) = (photo(None, b"1"), author(None));
-        Post { id, photo, message: None, user, created_at, is_liked: false, like_count: 0 }
+        Post {
+            id,
+            photo,
+            message: None,
+            user,
+            created_at,
+            is_liked: false,
+            like_count: 0,
+            hidden_reason: None,
+        }
     }
 
     #[test]
@@ -333,6 +350,7 @@ pub(super) mod tests {
             created_at: Timestamp::from_micros(1_794_648_600_123_456),
             is_liked: number % 2 == 1,
             like_count: number * 1_000_000_007,
+            hidden_reason: (number == 2).then(|| Reason::from_stored(nasty.into())),
         })
         .collect();
         for post in &posts {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use app::{App, Change, InvalidatingCache};
-use model::{CacheStats, PostId};
+use model::{CacheStats, PostId, UserId};
 
 use super::post_json::PostJson;
 
@@ -23,6 +23,8 @@ pub(crate) struct FirstPageKey {
     pub(crate) limit: Option<String>,
     /// The scheme and host in `paging.next`.
     pub(crate) base_url: String,
+    /// The viewer of a page that differs from that of others, because of blocked users or hidden posts.
+    pub(crate) viewer: Option<UserId>,
 }
 
 /// How often a response is composed of cached values before it is read by one query: the values are not of
@@ -67,11 +69,14 @@ impl ResponseCache {
                     newest_liked = newest_liked.max(Some(*post));
                 }
                 // The cache has no index of posts by user.
-                Change::User(_) | Change::Everything => {
+                Change::User(_) | Change::Visibility(_) | Change::Everything => {
                     self.posts.invalidate_all();
                     all_pages = true;
                 }
-                Change::Session(_) | Change::Photo(_) | Change::Login(_) => {}
+                Change::Relations(user) => {
+                    self.first_pages.invalidate_where(|key, _| key.viewer == Some(*user));
+                }
+                Change::Session(_) | Change::Photo(_) | Change::Login(_) | Change::Instance => {}
             }
         }
         if all_pages {
@@ -91,7 +96,7 @@ impl ResponseCache {
 mod tests {
     use std::convert::Infallible;
 
-    use model::{FeedPage, UserId};
+    use model::FeedPage;
 
     use super::super::post_json::tests::post;
     use super::*;
@@ -108,7 +113,7 @@ mod tests {
     }
 
     fn first_page(limit: &str) -> FirstPageKey {
-        FirstPageKey { limit: Some(limit.into()), base_url: "http://localhost".into() }
+        FirstPageKey { limit: Some(limit.into()), base_url: "http://localhost".into(), viewer: None }
     }
 
     #[tokio::test]

@@ -24,7 +24,8 @@ const INSERT: &str = "WITH published AS (
     ), wanted AS MATERIALIZED (
         SELECT l.user_id, l.post_id, l.created_at
         FROM unnest(CAST($2 AS BIGINT[]), CAST($3 AS BIGINT[]), CAST($4 AS BIGINT[])) AS l (user_id, post_id, created_at)
-        JOIN posts p ON p.id = l.post_id
+        JOIN posts p ON p.id = l.post_id AND p.hidden_reason IS NULL
+        JOIN users u ON u.id = l.user_id AND u.status <> 'deleted'
         WHERE current_setting('pinhole.locked', true) = 'yes'
     ), changed AS (
         INSERT INTO likes (user_id, post_id, created_at) SELECT user_id, post_id, created_at FROM wanted

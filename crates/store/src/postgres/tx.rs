@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use futures_util::future::{join_all, join4, try_join};
-use model::{Timestamp, error_chain};
+use model::{Timestamp, UserId, error_chain};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
@@ -224,6 +224,17 @@ impl PostgresTx {
         let rows = self.rows((now, &[])).await?;
         let row = rows.first().ok_or_else(|| Error::Corrupt("the clock returned no row".into()))?;
         row::int(row, 0).map(Timestamp::from_micros)
+    }
+
+    /// Whether no other transaction has a snapshot from before the user's row was last changed.
+    pub(crate) async fn is_settled(&mut self, user: UserId) -> Result<bool, Error> {
+        const OLDER: &str = "SELECT count(*) FROM users u JOIN pg_stat_activity a
+            ON a.datname = current_database() AND a.pid <> pg_backend_pid()
+            AND greatest(age(a.backend_xmin), age(a.backend_xid)) >= age(u.xmin)
+            WHERE u.id = $1";
+        let rows = self.rows((OLDER, &[user.into()])).await?;
+        let row = rows.first().ok_or_else(|| Error::Corrupt("a count returned no row".into()))?;
+        Ok(row::int(row, 0)? == 0)
     }
 
     /// `likes` has no foreign keys.

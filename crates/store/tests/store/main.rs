@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation ends the test")]
 
+mod communities;
 mod connection_loss;
 mod nodes;
 mod replica;
@@ -12,8 +13,14 @@ mod transfer;
 use std::time::Duration;
 
 use model::{Alt, FeedStart, Limit, Message, PostEdit, PostFilter, PostId, UserId, Username};
-use store::{AccessCheck, CreateOutcome, LikeOutcome, Original, Replay};
+use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Replay};
 
+use communities::{
+    a_deleted_account_is_hidden_at_once_and_then_removed,
+    a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown, an_instance_keeps_an_owner_and_an_audit_log,
+    an_invitation_is_used_as_often_as_it_says, blocks_and_reports_are_stored_once,
+    pages_and_offsets_leave_out_what_is_excluded,
+};
 use test_database::{LONG_AGO, NOW, TestDatabase, new_photo, new_post, photo, seed, session};
 use transfer::{
     a_photo_that_is_claimed_again_is_not_deleted, an_export_ends_when_its_sink_breaks,
@@ -60,6 +67,12 @@ on_both_databases! {
     an_export_is_one_snapshot,
     exported_rows_round_trip_through_json_and_other_json_is_rejected,
     integrity_checks_find_and_fix_inconsistencies,
+    a_deleted_account_is_hidden_at_once_and_then_removed,
+    pages_and_offsets_leave_out_what_is_excluded,
+    a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown,
+    an_instance_keeps_an_owner_and_an_audit_log,
+    an_invitation_is_used_as_often_as_it_says,
+    blocks_and_reports_are_stored_once,
 }
 
 async fn a_username_is_taken_once_regardless_of_case(db: TestDatabase) {
@@ -141,12 +154,12 @@ async fn deleting_a_post_removes_its_likes_and_photo_and_retires_its_id(db: Test
     let post = db.post(ada.id, 1).await;
     db.store.like(bob.id, post.id, NOW).await.unwrap();
 
-    assert_eq!(db.store.delete_post(post.id, Some(bob.id), NOW).await.unwrap(), AccessCheck::Forbidden);
+    assert_eq!(db.store.delete_post(post.id, Some(bob.id), NOW, None).await.unwrap(), AccessCheck::Forbidden);
     assert_eq!(
-        db.store.delete_post(post.id, Some(ada.id), NOW).await.unwrap(),
+        db.store.delete_post(post.id, Some(ada.id), NOW, None).await.unwrap(),
         AccessCheck::Granted(post.photo.id)
     );
-    assert_eq!(db.store.delete_post(post.id, None, NOW).await.unwrap(), AccessCheck::Missing);
+    assert_eq!(db.store.delete_post(post.id, None, NOW, None).await.unwrap(), AccessCheck::Missing);
     for table in ["posts", "photos", "likes"] {
         assert_eq!(db.count(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
@@ -163,7 +176,7 @@ async fn deleting_a_post_removes_its_likes_and_photo_and_retires_its_id(db: Test
     assert!(db.post(ada.id, 2).await.id > post.id);
     let second = db.post(bob.id, 3).await;
     assert_eq!(
-        db.store.delete_post(second.id, None, NOW).await.unwrap(),
+        db.store.delete_post(second.id, None, NOW, None).await.unwrap(),
         AccessCheck::Granted(second.photo.id)
     );
 }
@@ -233,8 +246,8 @@ async fn replacing_a_profile_photo_deletes_the_previous_one(db: TestDatabase) {
     assert_eq!(db.store.photo(photo(1).id).await.unwrap(), None);
     assert_eq!(db.store.user(&ada.username).await.unwrap(), Some(second.user));
 
-    assert_eq!(db.store.delete_profile_photo(ada.id, NOW).await.unwrap(), Some(photo(2).id));
-    assert_eq!(db.store.delete_profile_photo(ada.id, NOW).await.unwrap(), None);
+    assert_eq!(db.store.delete_profile_photo(ada.id, NOW, None).await.unwrap(), Some(photo(2).id));
+    assert_eq!(db.store.delete_profile_photo(ada.id, NOW, None).await.unwrap(), None);
     assert_eq!(db.store.pending_deletes(later).await.unwrap(), [photo(1).id, photo(2).id]);
     assert_eq!(db.store.user(&ada.username).await.unwrap(), Some(ada));
     assert_eq!(photos().await, 1, "the photo of bob must remain");
@@ -281,7 +294,7 @@ async fn an_idempotency_key_creates_one_post(db: TestDatabase) {
         None,
         "an expired key must not be found"
     );
-    db.store.delete_post(post.id, None, NOW).await.unwrap();
+    db.store.delete_post(post.id, None, NOW, None).await.unwrap();
     assert_eq!(db.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(Replay::Deleted));
 
     // The sweep deletes expired keys only.
@@ -307,7 +320,8 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
         db.post(ada.id, 21 + 2 * number).await;
     }
     assert_pages(&db, bob.id, PostFilter::By(bob.id), newest_first).await;
-    let empty = db.store.feed(None, PostFilter::By(UserId(99)), FeedStart::Offset(0), Limit::default());
+    let (of_none, first) = (PostFilter::By(UserId(99)), FeedStart::Offset(0));
+    let empty = db.store.feed(None, of_none, first, Limit::default(), Exclusions::default());
     assert!(empty.await.unwrap().posts.is_empty());
 }
 
@@ -316,7 +330,7 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
 async fn assert_pages(db: &TestDatabase, author: UserId, authors: PostFilter, newest_first: Vec<PostId>) {
     let limit: Limit = "3".parse().unwrap();
     let page = async |start| {
-        let page = db.store.feed(Some(author), authors, start, limit).await.unwrap();
+        let page = db.store.feed(Some(author), authors, start, limit, Exclusions::default()).await.unwrap();
         (page.posts.iter().map(|post| post.id).collect::<Vec<_>>(), page.next)
     };
     let (first, next) = page(FeedStart::Offset(0)).await;
@@ -324,7 +338,7 @@ async fn assert_pages(db: &TestDatabase, author: UserId, authors: PostFilter, ne
     let cursor = next.unwrap();
 
     // The cursor stays valid when its post is deleted and new posts are created.
-    db.store.delete_post(first[2], None, NOW).await.unwrap();
+    db.store.delete_post(first[2], None, NOW, None).await.unwrap();
     db.post(author, 100 + u8::try_from(author.0).unwrap()).await;
     let (second, next) = page(FeedStart::After(cursor)).await;
     assert_eq!(second, newest_first[3..6]);

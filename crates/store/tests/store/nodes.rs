@@ -89,7 +89,7 @@ async fn a_post_under_constant_likes_can_be_deleted() {
     while likes.load(Ordering::Relaxed) < 1_000 {
         tokio::task::yield_now().await;
     }
-    let deleted = db.store.delete_post(post, Some(author), NOW).await;
+    let deleted = db.store.delete_post(post, Some(author), NOW, None).await;
     is_over.store(true, Ordering::Relaxed);
     assert_eq!(deleted.unwrap(), AccessCheck::Granted(photo(1).id));
     for task in tasks {

@@ -1,7 +1,7 @@
 //! Reads from a standby see every acknowledged write of every node.
 
 use model::{FeedStart, Limit, PostFilter};
-use store::LikeOutcome;
+use store::{Exclusions, LikeOutcome};
 
 use crate::test_database::{NOW, TestDatabase};
 
@@ -15,7 +15,9 @@ async fn reads_from_a_replica_see_the_writes_of_another_node_at_once() {
     let ada = db.user("ada").await;
     for number in 0..50 {
         let post = db.post(ada.id, number).await;
-        let page = other.feed(None, PostFilter::Any, FeedStart::Offset(0), Limit::default()).await.unwrap();
+        let first = FeedStart::Offset(0);
+        let page = other.feed(None, PostFilter::Any, first, Limit::default(), Exclusions::default());
+        let page = page.await.unwrap();
         assert_eq!(page.posts[0].id, post.id, "another node must see the new post first in the feed");
         assert_eq!(db.store.like(ada.id, post.id, NOW).await.unwrap(), LikeOutcome::Changed);
         let seen = other.post(post.id, Some(ada.id)).await.unwrap().unwrap();

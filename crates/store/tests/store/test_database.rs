@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{Message, Photo, PhotoId, Post, PostContent, Timestamp, Token, User, UserId};
-use store::{CreateOutcome, Database, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, Store};
+use store::{
+    CreateOutcome, Database, JoinOutcome, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, Store,
+};
 use tokio_postgres::NoTls;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_794_648_600_000_000);
@@ -191,8 +193,12 @@ async fn with_client<T>(url: &str, run: impl AsyncFnOnce(&tokio_postgres::Client
 }
 
 pub(crate) async fn join(store: &Store, name: &str) -> Option<User> {
-    let new = NewUser { username: name.parse().unwrap(), password_hash: "hash".into(), created_at: NOW };
-    store.join(new, session(seed(name))).await.unwrap()
+    let new = NewUser::new(name.parse().unwrap(), "hash".into(), NOW);
+    match store.join(new, session(seed(name)), None).await.unwrap() {
+        JoinOutcome::Joined(user) => Some(user),
+        JoinOutcome::UsernameTaken => None,
+        outcome @ JoinOutcome::InvalidInvitation => panic!("{outcome:?}"),
+    }
 }
 
 /// The seed of a user's session token, derived from the name; the names in these tests have distinct seeds.

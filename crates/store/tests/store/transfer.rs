@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use model::{Alt, Bio, PhotoId, PostId, ProfileEdit, Token, TokenHash, UserId};
+use model::{Alt, Bio, PhotoId, PostId, ProfileEdit, Role, Token, TokenHash, UserId};
 use store::{
-    BlobState, CreateOutcome, Error, ExportRow, NewSession, NewUser, Original, OverdueCounts, Sink, Store,
-    Table,
+    BlobState, CreateOutcome, Error, ExportRow, JoinOutcome, NewReport, NewSession, NewUser, Original,
+    OverdueCounts, Sink, Store, Table,
 };
 
+use crate::communities::{audit, invitation, reason};
 use crate::test_database::{LONG_AGO, Location, NOW, TestDatabase, new_post, photo};
 
 /// Collects rows, up to a limit.
@@ -47,8 +48,17 @@ async fn fill(db: &TestDatabase) {
     for user in [ada.id, bob.id] {
         db.store.like(user, post.id, NOW).await.unwrap();
     }
+    db.store.block(ada.id, bob.id, NOW).await.unwrap();
+    db.store.hide_for(bob.id, post.id, NOW).await.unwrap();
+    let (reporter, post_id) = (bob.id, Some(post.id));
+    let report = NewReport { reporter, user: ada.id, post: post_id, reason: reason("rude"), created_at: NOW };
+    db.store.report(report).await.unwrap();
+    db.store.create_invitation(invitation(1, Role::Member, 3), Some(audit("invite"))).await.unwrap();
+    let values = vec![("name", Some("Birds".to_owned()))];
+    db.store.set_instance_settings(values, audit("edit_instance")).await.unwrap();
+    db.store.set_role(bob.id, Role::Owner, audit("set_role")).await.unwrap();
     let deleted = db.post(bob.id, 3).await;
-    db.store.delete_post(deleted.id, None, NOW).await.unwrap();
+    db.store.delete_post(deleted.id, None, NOW, None).await.unwrap();
     db.store.claim_photo(photo(4).id, NOW).await.unwrap();
 }
 
@@ -112,7 +122,8 @@ pub(crate) async fn exported_rows_round_trip_through_json_and_other_json_is_reje
             without.as_object_mut().unwrap().remove(column);
             // Like a backup from before the column existed.
             let restored = row.table().deserialize(without);
-            let is_nullable = sqlite.is_nullable(row.table().name(), column).await;
+            let has_default = ["role", "status"].contains(&column.as_str());
+            let is_nullable = has_default || sqlite.is_nullable(row.table().name(), column).await;
             assert_eq!(restored.is_ok(), is_nullable, "{} without {column}", row.table());
             let mut invalid = json.clone();
             invalid[column] = serde_json::json!([value]);
@@ -132,7 +143,7 @@ pub(crate) async fn an_export_ends_when_its_sink_breaks(db: TestDatabase) {
 pub(crate) async fn a_photo_that_is_claimed_again_is_not_deleted(db: TestDatabase) {
     let (author, later) = (db.user("ada").await.id, NOW.plus(Duration::from_secs(1)));
     let deleted = db.post(author, 1).await.photo.id;
-    db.store.delete_post(PostId(1), None, NOW).await.unwrap();
+    db.store.delete_post(PostId(1), None, NOW, None).await.unwrap();
     let pending = db.store.pending_deletes(later).await.unwrap();
     assert_eq!(pending, [deleted]);
     assert!(db.store.is_delete_pending(deleted).await.unwrap());
@@ -158,12 +169,15 @@ pub(crate) async fn a_photo_that_is_claimed_again_is_not_deleted(db: TestDatabas
 /// Creates the user with this number, with a session token derived from it.
 pub(crate) async fn join(store: &Store, number: u16) -> i64 {
     let username = format!("user{number}").parse().unwrap();
-    let new = NewUser { username, password_hash: "hash".into(), created_at: NOW };
+    let new = NewUser::new(username, "hash".into(), NOW);
     let mut token = [0; 32];
     token[..2].copy_from_slice(&number.to_be_bytes());
     let (client, network) = (Some("curl".into()), Some("192.0.2.0/24".into()));
     let session = NewSession { token: Token::new(token).hash(), started_at: NOW, client, network };
-    store.join(new, session).await.unwrap().unwrap().id.0
+    match store.join(new, session, None).await.unwrap() {
+        JoinOutcome::Joined(user) => user.id.0,
+        outcome => panic!("{outcome:?}"),
+    }
 }
 
 /// Collects rows, and writes to the database when it gets the first one.

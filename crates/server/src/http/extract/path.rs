@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
-use model::{PhotoId, PostId, SessionId, Username};
+use model::{PhotoId, PostId, ReportId, SessionId, Username};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
@@ -53,6 +53,16 @@ impl PathParameter for SessionId {
 
     fn schema() -> ObjectBuilder {
         string().pattern(Some("^[0-9a-f]{16}$")).examples(["3f1e6c0d2b487e2a"])
+    }
+}
+
+impl PathParameter for ReportId {
+    const NAME: &'static str = "report_id";
+    const DESCRIPTION: &'static str = "The id of the report";
+    const NOT_FOUND: &'static str = "there is no such report";
+
+    fn schema() -> ObjectBuilder {
+        integer().minimum(Some(1)).examples([7])
     }
 }
 

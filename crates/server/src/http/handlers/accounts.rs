@@ -2,11 +2,13 @@
 
 use std::net::IpAddr;
 
-use app::{NewLogin, SessionClient};
+use app::{Client, Join, NewLogin, SessionClient};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
+use model::{PostId, Reason};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::dto::{Empty, User};
@@ -14,6 +16,8 @@ use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::session::RequiredSession;
+use crate::http::handlers::instance::QuotaDto;
+use crate::http::handlers::security::{Confirmation, counted};
 use crate::http::json::json;
 use crate::http::middleware::rate_limit::Attempt;
 use crate::http::state::Http;
@@ -26,14 +30,37 @@ pub(crate) struct Credentials {
     /// unique regardless of case.
     #[schema(example = "ada", min_length = 1, max_length = 64, pattern = r"^[A-Za-z0-9_.@+-]{1,64}$")]
     username: String,
-    /// 8 to 256 bytes in UTF-8. A new password may be neither the username nor one of the 10,000 most common
-    /// ones. The operator may set another minimum and allow common ones.
+    /// The password.
     #[schema(example = "correct horse", format = Password)]
     password: String,
 }
 
 impl FormSchema for Credentials {
     const TEXT: &'static [&'static str] = &["username", "password"];
+}
+
+/// A new account.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct NewAccount {
+    /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
+    /// unique regardless of case.
+    #[schema(example = "ada", min_length = 1, max_length = 64, pattern = r"^[A-Za-z0-9_.@+-]{1,64}$")]
+    username: String,
+    /// 8 to 256 bytes in UTF-8. It may be neither the username nor one of the 10,000 most common passwords.
+    /// The operator may set another minimum and allow common ones.
+    #[schema(example = "correct horse", format = Password)]
+    password: String,
+    /// The code of an invitation, where joining needs one.
+    #[schema(example = "abcd-efgh-ijkm-npqr", nullable = false)]
+    invitation: Option<String>,
+    /// `accepted`, where the instance has terms.
+    #[schema(example = "accepted", nullable = false)]
+    terms: Option<String>,
+}
+
+impl FormSchema for NewAccount {
+    const TEXT: &'static [&'static str] = &["username", "password", "invitation", "terms"];
 }
 
 /// A recovery code, and the password to set with it.
@@ -58,13 +85,16 @@ impl FormSchema for Recovery {
 pub(crate) async fn join(
     State(http): State<Http>,
     ClientAddress(client): ClientAddress,
-    form: FormBody<Credentials>,
+    form: FormBody<NewAccount>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
     let mut form = form.read(&http).await?;
     let (username, password) = (form.required("username")?, form.required("password")?);
+    let invitation = form.text("invitation")?.filter(|code| !code.trim().is_empty());
+    let accepts_terms = form.text("terms")?.as_deref() == Some("accepted");
     let attempt = http.rate_limits.join(client, &http.clock)?;
-    let joined = http.app.join(&from, &username, password).await;
+    let join = Join { username: username.clone(), password, invitation, accepts_terms };
+    let joined = http.app.join(&from, join).await;
     // A join counts towards its rate limit if it created an account.
     let is_counted = joined.is_ok();
     let started = Started { username: &username, client, login: joined };
@@ -110,6 +140,86 @@ pub(crate) async fn logout(
 
 pub(crate) async fn me(RequiredSession(caller): RequiredSession) -> Response {
     json(StatusCode::OK, &User::from(&*caller.user))
+}
+
+/// The role, the status and the quotas of the current user.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Account)]
+pub(crate) struct AccountDto<'a> {
+    /// `member`, `moderator` or `owner`.
+    #[schema(example = "member")]
+    role: &'static str,
+    /// `active`; `pending` while a moderator has to approve the account; `suspended`; or `hidden`: suspended,
+    /// and the profile and its posts are not shown.
+    #[schema(example = "active")]
+    status: &'static str,
+    /// Why the account is suspended; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Spam", nullable = false)]
+    reason: Option<&'a str>,
+    /// The user's posts that moderators have hidden, the newest hundred.
+    hidden_posts: Vec<HiddenPost<'a>>,
+    /// What the user may store and do.
+    quota: QuotaDto,
+    /// How much of it is used.
+    usage: UsageDto,
+}
+
+/// A post that a moderator has hidden.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HiddenPost<'a> {
+    /// The id of the post.
+    #[schema(example = 42)]
+    id: i64,
+    /// Why.
+    #[schema(example = "Spam")]
+    reason: &'a str,
+}
+
+impl<'a> From<&'a (PostId, Reason)> for HiddenPost<'a> {
+    fn from((id, reason): &'a (PostId, Reason)) -> Self {
+        Self { id: id.0, reason: reason.as_str() }
+    }
+}
+
+/// What a user has stored and done.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Usage)]
+pub(crate) struct UsageDto {
+    /// The size of the user's photos, in bytes.
+    #[schema(example = 123_456_789)]
+    bytes: u64,
+    /// The photos posted in the last 24 hours.
+    #[schema(example = 3)]
+    posts_today: u64,
+}
+
+pub(crate) async fn account(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+) -> Result<Response, ApiError> {
+    let account = http.app.account(&caller).await?;
+    let dto = AccountDto {
+        role: caller.role.as_str(),
+        status: account.status.as_str(),
+        reason: account.status_reason.as_ref().map(Reason::as_str),
+        hidden_posts: account.hidden_posts.iter().map(HiddenPost::from).collect(),
+        quota: account.quota.into(),
+        usage: UsageDto { bytes: account.usage.bytes, posts_today: account.usage.posts_today },
+    };
+    Ok(json(StatusCode::OK, &dto))
+}
+
+pub(crate) async fn leave(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
+    form: FormBody<Confirmation>,
+) -> Result<Response, ApiError> {
+    let password = form.read(&http).await?.required("password")?;
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    counted(&http, &caller, address, http.app.leave(client, &caller, password)).await?;
+    Ok(([http.session_cookie.clear_cookie()], json(StatusCode::OK, &Empty {})).into_response())
 }
 
 fn session_client(address: IpAddr, headers: &HeaderMap) -> SessionClient {

@@ -48,11 +48,20 @@ async fn first_page(
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
     let base_url = http.addresses.base_url(head);
-    let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone() };
     for _ in 0..CACHE_ATTEMPTS {
         let version = http.app.cache_version();
+        // Most callers see the same posts; one who has blocked users or hidden posts has an entry of their
+        // own.
+        let excluding = match caller {
+            Some(caller) if http.app.has_exclusions(caller).await? => Some(caller),
+            _ => None,
+        };
+        let viewer = excluding.map(|caller| caller.user.id);
+        let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone(), viewer };
         let fill = async || {
-            let page = http.app.feed(None, PostFilter::Any, FeedStart::Offset(0), query.limit).await?;
+            let mut page =
+                http.app.feed(excluding, PostFilter::Any, FeedStart::Offset(0), query.limit).await?;
+            page.posts.iter_mut().for_each(|post| post.is_liked = false);
             http.app.await_published().await?;
             Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
         };
@@ -102,6 +111,11 @@ impl FeedQuery {
         self.limit
     }
 
+    /// The cursor of a list that has no offsets.
+    pub(crate) fn cursor(&self) -> Option<Cursor> {
+        self.after
+    }
+
     pub(crate) fn start(&self) -> FeedStart {
         self.after.map_or(FeedStart::Offset(self.offset), FeedStart::After)
     }
@@ -141,6 +155,11 @@ impl FeedQuery {
             after: after.as_deref().map(str::parse).transpose().map_err(invalid("after"))?,
         })
     }
+}
+
+/// The first value of a parameter.
+pub(crate) fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 /// An offset that overflows is beyond all posts, so it is clamped rather than rejected.

@@ -12,7 +12,7 @@ use crate::http::dto::{Paging, User};
 use crate::http::error::ApiError;
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
-use crate::http::extract::session::RequiredSession;
+use crate::http::extract::session::{OptionalSession, RequiredSession};
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::json::{EMPTY, json, json_bytes};
 use crate::http::state::Http;
@@ -36,16 +36,17 @@ pub(crate) struct UserPageDto<'a> {
 /// The users who like a post.
 pub(crate) async fn likers(
     State(http): State<Http>,
+    OptionalSession(caller): OptionalSession,
     PathId(id): PathId<PostId>,
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
     let parsed = FeedQuery::parse(parts.uri.query().unwrap_or_default());
     let Ok(query) = &parsed else {
         // A 404 takes precedence over invalid pagination parameters.
-        http.app.post(None, id).await?;
+        http.app.post(caller.as_ref(), id).await?;
         return Err(parsed.err().unwrap_or_else(ApiError::internal));
     };
-    let page = http.app.likers(id, query.start(), query.limit()).await?;
+    let page = http.app.likers(caller.as_ref(), id, query.start(), query.limit()).await?;
     let (base_url, path) = (http.addresses.base_url((&parts).into()), format!("/posts/{id}/likes"));
     let next = page.next.map(|cursor| query.next_url(cursor, page.users.len(), &base_url, &path));
     let data = page.users.iter().map(User::from).collect();

@@ -1,13 +1,17 @@
 //! The handlers of the API: one module for each kind of resource.
 
 pub(super) mod accounts;
+pub(super) mod blocks;
 pub(super) mod docs;
 pub(super) mod feed;
 pub(super) mod health;
+pub(super) mod instance;
 pub(super) mod likes;
+pub(super) mod moderation;
 pub(super) mod photos;
 pub(super) mod posts;
 pub(super) mod profile;
+pub(super) mod reports;
 pub(super) mod security;
 pub(super) mod upload;
 pub(super) mod users;

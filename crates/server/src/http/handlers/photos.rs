@@ -6,15 +6,19 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::Size;
+use model::{PhotoId, Size};
 
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::path::ImagePath;
+use crate::http::extract::session::OptionalSession;
 use crate::http::state::Http;
 
 /// An image never changes: its URL contains the id of an immutable photo.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// An image that only some users see.
+const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-store");
 
 pub(crate) async fn image(
     State(http): State<Http>,
@@ -22,7 +26,7 @@ pub(crate) async fn image(
     path: ImagePath,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let photo = http.app.photo(path.photo).await?;
+    let photo = find(&http, path.photo, request.headers()).await?;
     let size: Size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
     let response = image_response(&http, Client::anonymous(client), &photo, size, request.headers()).await?;
     let status = response.status();
@@ -31,6 +35,36 @@ pub(crate) async fn image(
         Some(image) => (status, headers, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
         None => (status, headers).into_response(),
     })
+}
+
+/// Looks a photo up. One that is hidden is found for its owner and for moderators.
+pub(crate) async fn find(http: &Http, id: PhotoId, headers: &HeaderMap) -> Result<FoundPhoto, ApiError> {
+    match http.app.photo(id).await {
+        Ok(photo) => Ok(FoundPhoto { photo, is_hidden: false }),
+        // Boxed, so that it does not enlarge the future of every image.
+        Err(error @ app::Error::NotFound(_)) => Box::pin(find_hidden(http, id, headers, error)).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn find_hidden(
+    http: &Http,
+    id: PhotoId,
+    headers: &HeaderMap,
+    error: app::Error,
+) -> Result<FoundPhoto, ApiError> {
+    match OptionalSession::of(http, headers).await? {
+        OptionalSession(Some(caller)) => {
+            Ok(FoundPhoto { photo: http.app.hidden_photo(&caller, id).await?, is_hidden: true })
+        }
+        OptionalSession(None) => Err(error.into()),
+    }
+}
+
+pub(crate) struct FoundPhoto {
+    photo: PhotoHandle,
+    /// Only some users see it, so no shared cache may store its images.
+    is_hidden: bool,
 }
 
 /// The response to a request for an image. Without an image it is a 304: the client has the current bytes.
@@ -48,10 +82,11 @@ impl ImageResponse {
 pub(crate) async fn image_response(
     http: &Http,
     client: Client,
-    photo: &PhotoHandle,
+    found: &FoundPhoto,
     size: Size,
     request_headers: &HeaderMap,
 ) -> Result<ImageResponse, ApiError> {
+    let FoundPhoto { photo, is_hidden } = found;
     let format = negotiate_format(request_headers);
 
     let caching_headers = |etag: Bytes| {
@@ -60,7 +95,7 @@ pub(crate) async fn image_response(
         // next capacity is beyond the allocator's small size classes.
         let mut headers = HeaderMap::with_capacity(6);
         headers.insert(ETAG, etag);
-        headers.insert(CACHE_CONTROL, IMMUTABLE);
+        headers.insert(CACHE_CONTROL, if *is_hidden { PRIVATE } else { IMMUTABLE });
         headers.insert(VARY, HeaderValue::from_static("Accept"));
         Ok::<_, ApiError>(headers)
     };

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use app::{Client, Draft, Posted};
+use app::{Actor, Client, Draft, Posted};
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use model::{Message, Post, PostContent, PostEdit, PostId};
+use model::{Message, Post, PostContent, PostEdit, PostId, Role};
 use utoipa::ToSchema;
 
 use crate::http::dto::Empty;
@@ -73,6 +73,7 @@ pub(crate) async fn create(
     {
         return created(Posted::Replayed(post));
     }
+    http.app.check_may_post(&caller).await?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let (upload, mut form, _permit) = read_upload(&http, client, form).await?;
     let content = PostContent { message: form.text("message")?.map(parse_message).transpose()?.flatten() };
@@ -102,6 +103,18 @@ pub(crate) async fn get(
     Ok(json_bytes(StatusCode::OK, read(&http, caller.as_ref(), id).await?))
 }
 
+/// Why a post is not put into the response cache.
+enum Uncached {
+    Hidden(Box<Post>),
+    Error(ApiError),
+}
+
+impl Uncached {
+    fn of(error: app::Error) -> Self {
+        Self::Error(error.into())
+    }
+}
+
 /// A post as JSON, with the caller's like.
 pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
     for _ in 0..CACHE_ATTEMPTS {
@@ -109,12 +122,20 @@ pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) 
         // On a miss, the query that fills the cache also reads the caller's like.
         let mut filled_is_liked = None;
         let fill = async || {
-            let post = http.app.post(caller, id).await?;
-            http.app.await_published().await?;
+            let post = http.app.post(caller, id).await.map_err(Uncached::of)?;
+            http.app.await_published().await.map_err(Uncached::of)?;
+            // Only some callers see it.
+            if post.hidden_reason.is_some() || !post.user.status.is_shown() {
+                return Err(Uncached::Hidden(Box::new(post)));
+            }
             filled_is_liked = Some(post.is_liked);
-            Ok::<_, ApiError>(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
+            Ok(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
         };
-        let json = http.responses.posts.get_or_fill(id, fill).await?;
+        let json = match http.responses.posts.get_or_fill(id, fill).await {
+            Ok(json) => json,
+            Err(Uncached::Hidden(post)) => return Ok(PostJson::post(&post).bytes()),
+            Err(Uncached::Error(error)) => return Err(error),
+        };
         let is_liked = match (filled_is_liked, caller) {
             (None, None) => return Ok(json.bytes()),
             (Some(is_liked), _) => return Ok(json.with_likes(|_| is_liked)),
@@ -151,9 +172,11 @@ pub(crate) async fn edit(
 pub(crate) async fn delete(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, ApiError> {
-    http.app.delete_post(&caller, id).await?;
+    let actor = Actor::new(&caller, address, Role::Moderator).ok();
+    http.app.delete_post(&caller, actor.as_ref(), id).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
 

@@ -166,7 +166,7 @@ pub(crate) async fn recovery_codes(
 }
 
 /// Limits wrong passwords, on all nodes: a stolen session must not allow to guess the password.
-async fn counted<T>(
+pub(crate) async fn counted<T>(
     http: &Http,
     caller: &Caller,
     address: IpAddr,

@@ -17,9 +17,10 @@ use crate::http::state::Http;
 
 pub(crate) async fn get(
     State(http): State<Http>,
+    OptionalSession(caller): OptionalSession,
     PathId(username): PathId<Username>,
 ) -> Result<Response, ApiError> {
-    Ok(json(StatusCode::OK, &User::from(&http.app.user(&username).await?)))
+    Ok(json(StatusCode::OK, &User::from(&http.app.user(caller.as_ref(), &username).await?)))
 }
 
 pub(crate) async fn posts(
@@ -29,7 +30,7 @@ pub(crate) async fn posts(
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
     // A 404 takes precedence over invalid pagination parameters.
-    let user = http.app.user(&username).await?;
+    let user = http.app.user(caller.as_ref(), &username).await?;
     let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     let path = format!("/users/{}/posts", encode_segment(&user.username));
     let (head, caller, filter) = ((&parts).into(), caller.as_ref(), PostFilter::By(user.id));

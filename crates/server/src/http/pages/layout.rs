@@ -52,7 +52,7 @@ impl PageRequest {
         let me = self
             .caller
             .as_ref()
-            .map(|caller| Me { avatar: Avatar::of(&caller.user), admin: caller.is_admin });
+            .map(|caller| Me { avatar: Avatar::of(&caller.user), moderator: caller.is_moderator() });
         Layout {
             locale: self.locale,
             assets: &http.assets,
@@ -68,7 +68,7 @@ impl PageRequest {
 /// The current user.
 pub(super) struct Me {
     pub(super) avatar: Avatar,
-    pub(super) admin: bool,
+    pub(super) moderator: bool,
 }
 
 pub(super) struct Layout<'a> {

@@ -64,7 +64,7 @@ pub(crate) async fn profile(
     request: PageRequest,
 ) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
-    let user = http.app.user(&name).await?;
+    let user = http.app.user(request.caller.as_ref(), &name).await?;
     let filter = PostFilter::By(user.id);
     let page = http.app.feed(request.caller.as_ref(), filter, start(after), limit).await?;
     let owner = Avatar::of(&user);

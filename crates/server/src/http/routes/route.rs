@@ -90,6 +90,11 @@ impl Route {
         self.entry(|entry| entry.error(status, description))
     }
 
+    /// Query parameters that the arguments of the handler do not imply.
+    pub(crate) fn parameters(self, describe: fn(&mut Entry)) -> Self {
+        self.entry(describe)
+    }
+
     pub(crate) fn documented_as(self, path: &'static str) -> Self {
         Self { documented_path: Some(path), ..self }
     }

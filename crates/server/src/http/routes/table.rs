@@ -4,9 +4,17 @@
 use http::Method;
 
 use crate::http::dto::{Empty, User};
+use crate::http::handlers::accounts::AccountDto;
+use crate::http::handlers::blocks::{BlockList, HiddenPostList};
+use crate::http::handlers::instance::{InstanceDto, Invitation, InvitationList};
 use crate::http::handlers::likes::UserPageDto;
+use crate::http::handlers::moderation::{AuditPage, ModeratedUserPage, ResetLink, UserRecordDto};
+use crate::http::handlers::reports::ReportPage;
 use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
-use crate::http::handlers::{accounts, docs, feed, health, likes, photos, posts, profile, security, users};
+use crate::http::handlers::{
+    accounts, blocks, docs, feed, health, instance, likes, moderation, photos, posts, profile, reports,
+    security, users,
+};
 use crate::http::pages;
 use crate::http::pages::site_files;
 use crate::http::post_json::{FeedPageDto, PostDto};
@@ -22,6 +30,9 @@ pub(crate) const TAGS: &[(&str, &str)] = &[
     ("likes", "Likes on posts"),
     ("feed", "All posts, newest first"),
     ("photos", "Photos as square images of any size"),
+    ("safety", "Blocked users, hidden posts and reports"),
+    ("instance", "The instance and its invitations"),
+    ("moderation", "For moderators and owners"),
     ("health", "Liveness and readiness probes"),
 ];
 
@@ -30,6 +41,7 @@ const REMOVED_METADATA: &str =
 
 pub(crate) fn table() -> Vec<Route> {
     let mut routes = operations();
+    routes.extend(moderation());
     routes.extend(web_client());
     routes
 }
@@ -58,6 +70,7 @@ fn operations() -> Vec<Route> {
                 .about("join", "accounts", "Create an account", "Creates a user and starts a session.")
                 .json::<User>(201, "The new user"),
         )
+        .error(403, "Registration is closed or needs an invitation, or the request comes from a page of another origin")
         .error(409, "The username is taken or reserved"),
         session(
             api(Method::POST, "/login/username", accounts::login)
@@ -94,6 +107,26 @@ fn operations() -> Vec<Route> {
             )
             .json::<User>(200, "The current user, with the edited profile")
             .error(400, "A text is too long, or the link is not the address of a website"),
+        api(Method::DELETE, "/me", accounts::leave)
+            .about(
+                "leave",
+                "accounts",
+                "Delete the account",
+                "When the response is sent, the account, its posts, its photos and its sessions are gone for everyone, \
+                 and the username is free. Rows and files are deleted right after, and the likes of the user with them.",
+            )
+            .json::<Empty>(200, "The account is deleted")
+            .header("Set-Cookie", "Clears the session cookie")
+            .error(400, "The password is missing or wrong")
+            .error(409, "The user is the only owner, or another request has changed the password meanwhile"),
+        api(Method::GET, "/me/account", accounts::account)
+            .about(
+                "account",
+                "accounts",
+                "Read the account",
+                "The role, the status and the quotas of the current user, and what moderators have done to their posts.",
+            )
+            .json::<AccountDto>(200, "The account of the current user"),
         api(Method::PUT, "/me/password", security::change_password)
             .about(
                 "change_password",
@@ -228,6 +261,64 @@ fn operations() -> Vec<Route> {
             .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
             .header("Vary", "Always `Accept`")
             .header("ETag", "Identifies the bytes of the image"),
+        api(Method::GET, "/me/blocks", blocks::list)
+            .about("blocks", "safety", "Read the blocked users", "At most 1,000.")
+            .json::<BlockList>(200, "The users that the caller has blocked"),
+        api(Method::PUT, "/me/blocks/{username}", blocks::block)
+            .about(
+                "block",
+                "safety",
+                "Block a user",
+                "Lists of posts and users leave the user out for the caller, and the user cannot like the caller's \
+                 posts. Blocking again succeeds. Like counts are the same for everyone.",
+            )
+            .json::<Empty>(200, "The user is blocked")
+            .error(400, "The caller cannot block themselves")
+            .error(409, "The caller has blocked 1,000 users"),
+        api(Method::DELETE, "/me/blocks/{username}", blocks::unblock)
+            .about("unblock", "safety", "Unblock a user", "Succeeds if the user is not blocked.")
+            .json::<Empty>(200, "The user is not blocked"),
+        api(Method::GET, "/me/hidden-posts", blocks::hidden_posts)
+            .about("hidden_posts", "safety", "Read the hidden posts", "At most 10,000.")
+            .json::<HiddenPostList>(200, "The posts that the caller has hidden"),
+        api(Method::PUT, "/me/hidden-posts/{post_id}", blocks::hide_post)
+            .about("hide_post", "safety", "Hide a post", "Lists leave the post out for the caller. Hiding again succeeds.")
+            .json::<Empty>(200, "The post is hidden")
+            .error(409, "The caller has hidden 10,000 posts"),
+        api(Method::DELETE, "/me/hidden-posts/{post_id}", blocks::unhide_post)
+            .about("unhide_post", "safety", "Show a hidden post", "Succeeds if the post is not hidden.")
+            .json::<Empty>(200, "The post is not hidden"),
+        api(Method::POST, "/posts/{post_id}/reports", reports::report_post)
+            .about("report_post", "safety", "Report a post", "Moderators see the report with its reason.")
+            .json::<Empty>(201, "The post is reported")
+            .error(403, "The caller is the author, or cannot write")
+            .error(409, "The caller has an open report of this post"),
+        api(Method::POST, "/users/{username}/reports", reports::report_user)
+            .about("report_user", "safety", "Report a user", "Moderators see the report with its reason.")
+            .json::<Empty>(201, "The user is reported")
+            .error(403, "The caller cannot report themselves, or cannot write")
+            .error(409, "The caller has an open report of this user"),
+        api(Method::GET, "/instance", instance::get)
+            .about("instance", "instance", "Read the instance", "What it is about, who may join, and its limits.")
+            .json::<InstanceDto>(200, "The instance"),
+        api(Method::GET, "/invitations", instance::invitations)
+            .about("invitations", "instance", "Read the invitations", "Those that the caller has made.")
+            .json::<InvitationList>(200, "The caller's invitations")
+            .error(403, "The account is suspended or waits for approval"),
+        api(Method::POST, "/invitations", instance::invite)
+            .about(
+                "invite",
+                "instance",
+                "Make an invitation",
+                "Returns a link with which others can join. Moderators and owners can, members if the instance allows it.",
+            )
+            .json::<Invitation>(201, "The invitation with its link, which is not shown again")
+            .error(403, "The caller cannot invite others, or the request comes from a page of another origin")
+            .error(409, "A member has ten invitations"),
+        api(Method::DELETE, "/invitations/{invitation_id}", instance::delete_invitation)
+            .about("delete_invitation", "instance", "Delete an invitation", "Its link stops working.")
+            .json::<Empty>(200, "The invitation is deleted")
+            .error(403, "The account is suspended, or the request comes from a page of another origin"),
         api(Method::GET, "/livez", health::livez)
             .about("livez", "health", "Liveness probe", "Succeeds while the process runs.")
             .json::<Empty>(200, "The process is alive")
@@ -237,6 +328,87 @@ fn operations() -> Vec<Route> {
             .json::<Empty>(200, "The service can handle requests")
             .probe(),
     ]
+}
+
+/// Operations of moderators and owners.
+fn moderation() -> Vec<Route> {
+    const NOT_ALLOWED: &str =
+        "The caller is not allowed to do this, or the request comes from a page of another origin";
+    let rows = vec![
+        api(Method::GET, "/admin/reports", reports::list)
+            .parameters(reports::describe_status)
+            .about("reports", "moderation", "Read the reports", "Newest first. `offset` is ignored.")
+            .json::<ReportPage>(200, "A page of reports"),
+        api(Method::PUT, "/admin/reports/{report_id}", reports::resolve)
+            .about("resolve_report", "moderation", "Resolve a report", "Removes it from the queue of open reports.")
+            .json::<Empty>(200, "The report is resolved")
+            .error(409, "The report is resolved already"),
+        api(Method::PUT, "/admin/posts/{post_id}/hidden", moderation::hide_post)
+            .about(
+                "moderate_hide_post",
+                "moderation",
+                "Hide a post",
+                "The post and its images answer 404 to all but its author, who sees the reason, and moderators.",
+            )
+            .json::<Empty>(200, "The post is hidden"),
+        api(Method::DELETE, "/admin/posts/{post_id}/hidden", moderation::show_post)
+            .about("moderate_show_post", "moderation", "Show a hidden post", "Succeeds if the post is not hidden.")
+            .json::<Empty>(200, "The post is shown"),
+        api(Method::DELETE, "/admin/posts/{post_id}", moderation::delete_post)
+            .about("moderate_delete_post", "moderation", "Delete a post", "With its likes and its photo.")
+            .json::<Empty>(200, "The post is deleted"),
+        api(Method::GET, "/admin/users", moderation::users)
+            .parameters(moderation::describe_status)
+            .about("users", "moderation", "Read the users", "Newest first. `offset` is ignored.")
+            .json::<ModeratedUserPage>(200, "A page of users"),
+        api(Method::GET, "/admin/users/{username}", moderation::user)
+            .about("user_record", "moderation", "Read a user's record", "With role, status and counts.")
+            .json::<UserRecordDto>(200, "The user's record"),
+        api(Method::DELETE, "/admin/users/{username}", moderation::delete_user)
+            .about("delete_user", "moderation", "Delete a user", "As if the user had left. For owners.")
+            .json::<Empty>(200, "The account is deleted")
+            .error(409, "The user is the only owner"),
+        api(Method::PUT, "/admin/users/{username}/suspension", moderation::suspend)
+            .about(
+                "suspend",
+                "moderation",
+                "Suspend a user",
+                "The user can log in, read and delete, but not write, and sees the reason. With `hide_posts=true`, the \
+                 profile, its posts and their images answer 404 to others.",
+            )
+            .json::<Empty>(200, "The user is suspended")
+            .error(409, "The user is the only owner"),
+        api(Method::DELETE, "/admin/users/{username}/suspension", moderation::restore)
+            .about("restore", "moderation", "End a suspension", "The user can write again, and their posts are shown.")
+            .json::<Empty>(200, "The user is active")
+            .error(409, "The user is active already"),
+        api(Method::PUT, "/admin/users/{username}/approval", moderation::restore)
+            .about("approve", "moderation", "Approve a new account", "Where registration is by approval.")
+            .json::<Empty>(200, "The user is active")
+            .error(409, "The user is active already"),
+        api(Method::PUT, "/admin/users/{username}/role", moderation::set_role)
+            .about("set_role", "moderation", "Set a user's role", "For owners. An instance keeps at least one owner.")
+            .json::<Empty>(200, "The user has the role")
+            .error(409, "The user is the only owner"),
+        api(Method::DELETE, "/admin/users/{username}/photo", moderation::remove_photo)
+            .about("remove_profile_photo", "moderation", "Remove a profile photo", "With its images.")
+            .json::<Empty>(200, "The user has no profile photo"),
+        api(Method::POST, "/admin/users/{username}/reset", moderation::reset_password)
+            .about(
+                "reset_password",
+                "moderation",
+                "Make a link to reset a password",
+                "For owners, to hand to a user who has lost it. It works once, within 24 hours.",
+            )
+            .json::<ResetLink>(201, "The link"),
+        api(Method::GET, "/admin/audit", moderation::audit_log)
+            .about("audit_log", "moderation", "Read the audit log", "Newest first. `offset` is ignored.")
+            .json::<AuditPage>(200, "A page of the audit log"),
+        api(Method::PATCH, "/admin/instance", instance::edit)
+            .about("edit_instance", "moderation", "Edit the instance", "For owners.")
+            .json::<InstanceDto>(200, "The instance after the edit"),
+    ];
+    rows.into_iter().map(|route| route.error(403, NOT_ALLOWED)).collect()
 }
 
 fn web_client() -> Vec<Route> {
@@ -273,15 +445,18 @@ mod tests {
 
     use super::*;
     use crate::http::extract::form_body::FormSchema;
-    use crate::http::handlers::accounts::{Credentials, Recovery};
+    use crate::http::handlers::accounts::{Credentials, NewAccount, Recovery};
+    use crate::http::handlers::instance::{InstanceEdit, NewInvitation};
+    use crate::http::handlers::moderation::{RoleForm, Suspension};
     use crate::http::handlers::posts::{Edit, NewPost};
     use crate::http::handlers::profile::{Profile, ProfilePhoto};
+    use crate::http::handlers::reports::{ReasonForm, Resolution};
     use crate::http::handlers::security::{Confirmation, PasswordChange};
     use crate::http::openapi::document;
 
     #[test]
     fn every_operation_has_a_complete_entry() {
-        let rows = operations();
+        let rows: Vec<Route> = operations().into_iter().chain(moderation()).collect();
         for route in &rows {
             assert!(route.entry.is_some(), "{} {} is not documented", route.method, route.path);
         }
@@ -366,5 +541,12 @@ mod tests {
         check::<Edit>();
         check::<ProfilePhoto>();
         check::<Profile>();
+        check::<NewAccount>();
+        check::<ReasonForm>();
+        check::<Resolution>();
+        check::<Suspension>();
+        check::<RoleForm>();
+        check::<InstanceEdit>();
+        check::<NewInvitation>();
     }
 }

@@ -1,0 +1,86 @@
+//! Who makes a decision of moderation: a moderator or an owner, or the operator on the command line.
+
+use std::net::IpAddr;
+
+use model::{PostId, Role, User, UserId};
+use store::NewAuditEntry;
+
+use crate::session_client::SessionClient;
+use crate::{App, Caller, Error};
+
+#[derive(Debug, Clone)]
+pub struct Actor {
+    name: String,
+    network: Option<String>,
+    user: Option<UserId>,
+    role: Role,
+}
+
+impl Actor {
+    /// The operator, who may do everything.
+    pub fn operator() -> Self {
+        Self { name: "operator".into(), network: None, user: None, role: Role::Owner }
+    }
+
+    /// Fails unless the caller has at least this role.
+    pub fn new(caller: &Caller, address: IpAddr, least: Role) -> Result<Self, Error> {
+        caller.check_role(least)?;
+        Ok(Self {
+            name: caller.user.username.to_string(),
+            network: Some(SessionClient::new(address, None).network()),
+            user: Some(caller.user.id),
+            role: caller.role,
+        })
+    }
+
+    pub(crate) fn user(&self) -> Option<UserId> {
+        self.user
+    }
+
+    /// Moderators decide about members, owners about all, but not about themselves.
+    pub(crate) fn check_target(&self, target: &User) -> Result<(), Error> {
+        if self.user == Some(target.id) {
+            return Err(Error::Forbidden("you cannot do this to yourself"));
+        }
+        if self.role < Role::Owner && target.role >= self.role {
+            return Err(Error::Forbidden("only owners may do this to moderators and owners"));
+        }
+        Ok(())
+    }
+}
+
+impl App {
+    /// An entry of the audit log.
+    pub(crate) fn audit(&self, actor: &Actor, action: &'static str) -> NewAuditEntry {
+        NewAuditEntry {
+            created_at: self.0.clock.now(),
+            actor: actor.name.clone(),
+            network: actor.network.clone(),
+            action,
+            username: None,
+            post_id: None,
+            detail: None,
+        }
+    }
+}
+
+/// Completes an entry.
+pub(crate) trait Audited: Sized {
+    fn about(self, user: &User) -> Self;
+    fn about_post(self, post: PostId) -> Self;
+    fn detail(self, detail: impl ToString) -> Self;
+}
+
+impl Audited for NewAuditEntry {
+    fn about(self, user: &User) -> Self {
+        Self { username: Some(user.username.to_string()), ..self }
+    }
+
+    fn about_post(self, post: PostId) -> Self {
+        Self { post_id: Some(post), ..self }
+    }
+
+    fn detail(self, detail: impl ToString) -> Self {
+        Self { detail: Some(detail.to_string()), ..self }
+    }
+}

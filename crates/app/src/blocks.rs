@@ -1,0 +1,54 @@
+//! Blocked users and hidden posts: what a user does not want to see.
+
+use model::{PostId, User, Username};
+use store::{BlockOutcome, MAX_BLOCKS, MAX_HIDDEN_POSTS};
+
+use crate::{App, Caller, Error};
+
+impl App {
+    /// The users that the caller has blocked, the newest members first.
+    pub async fn blocked_users(&self, caller: &Caller) -> Result<Vec<User>, Error> {
+        Ok(self.0.store.blocked_users(caller.user.id).await?)
+    }
+
+    pub async fn block(&self, caller: &Caller, username: &Username) -> Result<(), Error> {
+        let blocked = self.user(Some(caller), username).await?;
+        if blocked.id == caller.user.id {
+            return Err(Error::invalid("username", "you cannot block yourself"));
+        }
+        match self.0.store.block(caller.user.id, blocked.id, self.0.clock.now()).await? {
+            BlockOutcome::Done => Ok(()),
+            BlockOutcome::TooMany => Err(too_many(MAX_BLOCKS, "blocked users")),
+        }
+    }
+
+    /// Also if the user is not blocked, or hidden by now.
+    pub async fn unblock(&self, caller: &Caller, username: &Username) -> Result<(), Error> {
+        let blocked = self.0.store.user(username).await?.ok_or(Error::NO_SUCH_USER)?;
+        Ok(self.0.store.unblock(caller.user.id, blocked.id).await?)
+    }
+
+    /// The posts that the caller has hidden from their lists, newest first.
+    pub async fn hidden_posts(&self, caller: &Caller) -> Result<Vec<PostId>, Error> {
+        let relations = self.relations(caller.user.id).await?;
+        let mut posts: Vec<PostId> = relations.hidden_posts.iter().copied().collect();
+        posts.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(posts)
+    }
+
+    pub async fn hide_post(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
+        self.post(Some(caller), post).await?;
+        match self.0.store.hide_for(caller.user.id, post, self.0.clock.now()).await? {
+            BlockOutcome::Done => Ok(()),
+            BlockOutcome::TooMany => Err(too_many(MAX_HIDDEN_POSTS, "hidden posts")),
+        }
+    }
+
+    pub async fn unhide_post(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
+        Ok(self.0.store.unhide_for(caller.user.id, post).await?)
+    }
+}
+
+fn too_many(max: u64, what: &str) -> Error {
+    Error::TooMany(format!("you have {max} {what}, which is the limit; remove some first"))
+}

@@ -1,0 +1,162 @@
+//! What owners can set for the instance: its description, who may join, and quotas.
+
+use std::collections::BTreeMap;
+
+use model::{Registration, Role};
+
+/// The settings of an instance. An absent text is not shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub rules: Option<String>,
+    pub contact: Option<String>,
+    /// Must be accepted to join.
+    pub terms: Option<String>,
+    /// A colour such as `#b8442f`.
+    pub accent: Option<String>,
+    pub registration: Registration,
+    /// Whether members may invite others.
+    pub member_invitations: bool,
+    pub member_quota: Quota,
+    pub moderator_quota: Quota,
+}
+
+/// What a user of a role may store and do; `None` is unlimited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// The size of all photos.
+    pub bytes: Option<u64>,
+    pub posts_per_day: Option<u64>,
+    pub likes_per_minute: Option<u64>,
+}
+
+impl Instance {
+    /// The quota of a role; owners have none.
+    pub fn quota(&self, role: Role) -> Quota {
+        match role {
+            Role::Member => self.member_quota,
+            Role::Moderator => self.moderator_quota,
+            Role::Owner => Quota::default(),
+        }
+    }
+
+    pub(crate) fn from_values(values: &BTreeMap<String, String>) -> Self {
+        let text = |key: &str| values.get(key).cloned();
+        // Values were validated when they were set; one that a newer version wrote counts as unset.
+        let number = |key: &str| values.get(key).and_then(|value| value.parse().ok());
+        let quota = |role: &str| Quota {
+            bytes: number(&format!("{role}_bytes")),
+            posts_per_day: number(&format!("{role}_posts_per_day")),
+            likes_per_minute: number(&format!("{role}_likes_per_minute")),
+        };
+        Self {
+            name: text("name"),
+            description: text("description"),
+            rules: text("rules"),
+            contact: text("contact"),
+            terms: text("terms"),
+            accent: text("accent"),
+            // A value of a newer version must not open what an owner has closed.
+            registration: values
+                .get("registration")
+                .map_or(Registration::Open, |word| word.parse().unwrap_or(Registration::Closed)),
+            member_invitations: values.get("member_invitations").is_some_and(|value| value == "on"),
+            member_quota: quota("member"),
+            moderator_quota: quota("moderator"),
+        }
+    }
+}
+
+/// The keys that can be set, each with the check of its value.
+pub(crate) const KEYS: [(&str, Check); 14] = [
+    ("name", |value| line(value, 60)),
+    ("description", |value| text(value, 500)),
+    ("rules", |value| text(value, 5_000)),
+    ("contact", |value| line(value, 200)),
+    ("terms", |value| text(value, 10_000)),
+    ("accent", colour),
+    ("registration", |value| value.parse::<Registration>().map(drop).map_err(|rule| rule.0)),
+    ("member_invitations", switch),
+    ("member_bytes", number),
+    ("member_posts_per_day", number),
+    ("member_likes_per_minute", number),
+    ("moderator_bytes", number),
+    ("moderator_posts_per_day", number),
+    ("moderator_likes_per_minute", number),
+];
+
+pub(crate) type Check = fn(&str) -> Result<(), String>;
+
+fn text(value: &str, max: usize) -> Result<(), String> {
+    let chars = value.chars().count();
+    if chars > max {
+        return Err(format!("it has {chars} characters; {max} are allowed"));
+    }
+    if value.contains('\0') { Err("it contains a NUL character".into()) } else { Ok(()) }
+}
+
+fn line(value: &str, max: usize) -> Result<(), String> {
+    if value.contains(char::is_control) {
+        return Err("it contains line breaks or control characters".into());
+    }
+    text(value, max)
+}
+
+fn colour(value: &str) -> Result<(), String> {
+    let digits = value.strip_prefix('#').unwrap_or_default();
+    if digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        Ok(())
+    } else {
+        Err("a colour has the form #b8442f".into())
+    }
+}
+
+fn switch(value: &str) -> Result<(), String> {
+    if matches!(value, "on" | "off") { Ok(()) } else { Err("expected on or off".into()) }
+}
+
+fn number(value: &str) -> Result<(), String> {
+    match value.parse::<u64>() {
+        Ok(1..=1_000_000_000_000_000) => Ok(()),
+        _ => Err("expected a whole number from 1, or nothing for no limit".into()),
+    }
+}
+
+/// Checks a setting of another instance.
+pub fn check_instance_setting(key: &str, value: &str) -> Result<(), String> {
+    match KEYS.iter().find(|(known, _)| *known == key) {
+        Some((_, check)) => check(value).map_err(|rule| format!("{key}: {rule}")),
+        None => Err(format!("key: there is no setting {key:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_checked_and_unknown_ones_close_the_registration() {
+        let check = |key: &str, value: &str| KEYS.iter().find(|(known, _)| *known == key).unwrap().1(value);
+        for (key, value) in
+            [("name", "Birds"), ("accent", "#B8442f"), ("registration", "approval"), ("member_bytes", "1")]
+        {
+            assert_eq!(check(key, value), Ok(()), "{key} {value}");
+        }
+        for (key, value) in [
+            ("name", "two\nlines"),
+            ("accent", "red"),
+            ("accent", "#12345"),
+            ("registration", "maybe"),
+            ("member_bytes", "0"),
+            ("member_bytes", "-1"),
+            ("member_invitations", "yes"),
+        ] {
+            assert!(check(key, value).is_err(), "{key} {value}");
+        }
+        let of =
+            |word: &str| Instance::from_values(&[("registration".into(), word.into())].into()).registration;
+        assert_eq!((of("invitation"), of("by-lottery")), (Registration::Invitation, Registration::Closed));
+        assert_eq!(Instance::from_values(&BTreeMap::new()).registration, Registration::Open);
+    }
+}

@@ -1,0 +1,132 @@
+//! Invitations: who may make them, and the one for the first owner.
+
+use std::time::Duration;
+
+use model::{RecoveryCode, Role, SessionId, Timestamp};
+use store::InvitationRow;
+
+use crate::actor::Audited;
+use crate::rng::random;
+use crate::{Actor, App, Caller, Error, Settings};
+
+/// An invitation, without its code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    pub id: SessionId,
+    pub role: Role,
+    pub uses: u32,
+    pub max_uses: u32,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+impl From<InvitationRow> for Invitation {
+    fn from(row: InvitationRow) -> Self {
+        let InvitationRow { code_hash, user_id: _, role, uses, max_uses, created_at, expires_at } = row;
+        Self { id: code_hash.session_id(), role, uses, max_uses, created_at, expires_at }
+    }
+}
+
+const MAX_USES: u32 = 10_000;
+const MAX_AGE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Invitations that a member may have at a time.
+const MAX_OF_MEMBER: usize = 10;
+
+impl App {
+    /// Makes an invitation; returns the code, which is not stored.
+    pub async fn invite(
+        &self,
+        actor: &Actor,
+        role: Role,
+        max_uses: u32,
+        valid_for: Duration,
+    ) -> Result<(RecoveryCode, Invitation), Error> {
+        if max_uses == 0 || max_uses > MAX_USES {
+            return Err(Error::invalid("uses", format!("uses must be a number from 1 to {MAX_USES}")));
+        }
+        if valid_for.is_zero() || valid_for > MAX_AGE {
+            return Err(Error::invalid("days", "days must be a number from 1 to 365"));
+        }
+        let (code, row) = self.new_invitation(actor, role, max_uses, valid_for)?;
+        let audit = self.audit(actor, "invite").detail(format!("{max_uses} × {role}"));
+        self.0.store.create_invitation(row.clone(), Some(audit)).await?;
+        Ok((code, row.into()))
+    }
+
+    /// Fails unless the caller may invite members: owners and moderators always, members if allowed.
+    pub async fn check_may_invite(&self, caller: &Caller) -> Result<(), Error> {
+        caller.check_active()?;
+        if caller.is_moderator() {
+            return Ok(());
+        }
+        if !self.instance().await?.member_invitations {
+            return Err(Error::Forbidden("members cannot invite others on this instance"));
+        }
+        let open = self.0.store.invitations(Some(caller.user.id), self.0.clock.now()).await?;
+        if open.len() >= MAX_OF_MEMBER {
+            return Err(Error::TooMany(format!(
+                "you have {MAX_OF_MEMBER} invitations, which is the limit; delete one, or wait until one expires"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The invitations that have not expired: all for the operator, else those that the actor has made.
+    pub async fn invitations(&self, actor: &Actor) -> Result<Vec<Invitation>, Error> {
+        let rows = self.0.store.invitations(actor.user(), self.0.clock.now()).await?;
+        Ok(rows.into_iter().map(Invitation::from).collect())
+    }
+
+    pub async fn delete_invitation(&self, actor: &Actor, id: SessionId) -> Result<(), Error> {
+        let audit = self.audit(actor, "delete_invitation").detail(id);
+        let deleted = self.0.store.delete_invitation(actor.user(), id, self.0.clock.now(), audit).await?;
+        if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) }
+    }
+
+    /// The code of a link that makes the first owner; `None` if there is one, or if the configuration names
+    /// admins. Every node makes one; all stop working when one of them is used.
+    pub async fn owner_invitation(&self) -> Result<Option<RecoveryCode>, Error> {
+        if !self.0.settings.admins.is_empty() || self.0.store.has_owner().await? {
+            return Ok(None);
+        }
+        let (code, row) =
+            self.new_invitation(&Actor::operator(), Role::Owner, 1, Settings::OWNER_INVITATION_TTL)?;
+        self.0.store.create_invitation(row, None).await?;
+        Ok(Some(code))
+    }
+
+    /// The role that an invitation grants; an error if it is not valid.
+    pub async fn invitation_role(&self, code: &str) -> Result<Role, Error> {
+        let invalid = || {
+            let advice =
+                "this invitation is not valid: it is mistyped, has expired or is used up; ask for another";
+            Error::invalid("invitation", advice)
+        };
+        let code: RecoveryCode = code.parse().map_err(|_| invalid())?;
+        let found = self.0.store.invitation(code.hash()).await?;
+        let now = self.0.clock.now();
+        let valid = found.filter(|row| row.uses < row.max_uses && row.expires_at > now);
+        valid.map(|row| row.role).ok_or_else(invalid)
+    }
+
+    fn new_invitation(
+        &self,
+        actor: &Actor,
+        role: Role,
+        max_uses: u32,
+        valid_for: Duration,
+    ) -> Result<(RecoveryCode, InvitationRow), Error> {
+        let (code, now) = (RecoveryCode::new(random()?), self.0.clock.now());
+        let row = InvitationRow {
+            code_hash: code.hash(),
+            user_id: actor.user(),
+            role,
+            uses: 0,
+            max_uses,
+            created_at: now,
+            expires_at: now.plus(valid_for),
+        };
+        Ok((code, row))
+    }
+}

@@ -1,0 +1,228 @@
+//! Decisions of moderators, owners and the operator. Each is in the audit log.
+
+use model::{Cursor, Limit, PostId, Reason, RecoveryCode, Role, Status, User, Username};
+use store::{AccessCheck, AuditRow, InstanceTotals, NewAuditEntry, NewUser, RecoveryCodeRow, RoleOutcome};
+
+use crate::actor::Audited;
+use crate::detached::detached;
+use crate::rng::random;
+use crate::{Actor, App, Client, Error, SessionInfo, Settings};
+
+const LAST_OWNER: Error =
+    Error::Conflict { field: None, message: "this is the only owner; make another user an owner first" };
+
+/// A user as owners and moderators see them.
+#[derive(Debug, Clone)]
+pub struct UserRecord {
+    pub user: User,
+    pub status_reason: Option<Reason>,
+    pub posts: u64,
+    pub likes: u64,
+}
+
+impl App {
+    /// A user who exists, hidden or not.
+    pub(crate) async fn target(&self, username: &Username) -> Result<User, Error> {
+        let user = self.0.store.user(username).await?.ok_or(Error::NO_SUCH_USER)?;
+        Ok(User { role: self.role(&user), ..user })
+    }
+
+    /// A suspended user can log in and read, but not write; `hide` also hides their profile and posts. A
+    /// second suspension replaces the first.
+    pub async fn suspend(
+        &self,
+        actor: &Actor,
+        username: &Username,
+        hide: bool,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        let status = if hide { Status::Hidden } else { Status::Suspended };
+        let action = if hide { "suspend_and_hide" } else { "suspend" };
+        let user = self.target(username).await?;
+        actor.check_target(&user)?;
+        let audit = self.audit(actor, action).about(&user).detail(&reason);
+        changed(self.0.store.set_status(user.id, status, Some(reason), audit).await?)
+    }
+
+    /// Ends a suspension, or approves an account.
+    pub async fn restore(&self, actor: &Actor, username: &Username) -> Result<(), Error> {
+        let user = self.target(username).await?;
+        actor.check_target(&user)?;
+        let action = match user.status {
+            Status::Active => {
+                return Err(Error::Conflict { field: None, message: "this account is active already" });
+            }
+            Status::Pending => "approve",
+            _ => "restore",
+        };
+        let audit = self.audit(actor, action).about(&user);
+        changed(self.0.store.set_status(user.id, Status::Active, None, audit).await?)
+    }
+
+    pub async fn set_role(&self, actor: &Actor, username: &Username, role: Role) -> Result<(), Error> {
+        let user = self.target(username).await?;
+        let audit = self.audit(actor, "set_role").about(&user).detail(role);
+        changed(self.0.store.set_role(user.id, role, audit).await?)
+    }
+
+    pub async fn remove_profile_photo(
+        &self,
+        actor: &Actor,
+        username: &Username,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        let user = self.target(username).await?;
+        actor.check_target(&user)?;
+        let audit = self.audit(actor, "remove_profile_photo").about(&user).detail(&reason);
+        let (app, now) = (self.clone(), self.0.clock.now());
+        detached(async move {
+            match app.0.store.delete_profile_photo(user.id, now, Some(audit)).await? {
+                Some(photo) => app.delete_photo_files(photo).await,
+                None => return Err(Error::NotFound("this user has no profile photo")),
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Hides a post from all but its author, who sees the reason, and moderators.
+    pub async fn moderate_hide(&self, actor: &Actor, id: PostId, reason: Reason) -> Result<(), Error> {
+        let author = self.moderated_author(actor, id).await?;
+        let audit = self.audit(actor, "hide_post").about(&author).about_post(id).detail(&reason);
+        self.set_post_hidden(id, Some(reason), audit).await
+    }
+
+    /// Shows a hidden post again.
+    pub async fn moderate_show(&self, actor: &Actor, id: PostId) -> Result<(), Error> {
+        let author = self.moderated_author(actor, id).await?;
+        let audit = self.audit(actor, "show_post").about(&author).about_post(id);
+        self.set_post_hidden(id, None, audit).await
+    }
+
+    /// Deletes a post of another user.
+    pub async fn moderate_delete(
+        &self,
+        actor: &Actor,
+        id: PostId,
+        reason: Option<Reason>,
+    ) -> Result<(), Error> {
+        let author = self.moderated_author(actor, id).await?;
+        let mut audit = self.audit(actor, "delete_post").about(&author).about_post(id);
+        audit.detail = reason.map(|reason| reason.to_string());
+        self.delete_post_as(id, None, Some(audit)).await
+    }
+
+    async fn moderated_author(&self, actor: &Actor, id: PostId) -> Result<User, Error> {
+        let author = self.0.store.post_author(id).await?.ok_or(Error::NO_SUCH_POST)?;
+        let author = self.0.store.author(author).await?.ok_or(Error::NO_SUCH_POST)?;
+        let author = User { role: self.role(&author), ..author };
+        actor.check_target(&author)?;
+        Ok(author)
+    }
+
+    async fn set_post_hidden(
+        &self,
+        id: PostId,
+        reason: Option<Reason>,
+        audit: NewAuditEntry,
+    ) -> Result<(), Error> {
+        match self.0.store.set_post_hidden(id, reason, audit).await? {
+            AccessCheck::Granted(_) => Ok(()),
+            AccessCheck::Forbidden | AccessCheck::Missing => Err(Error::NO_SUCH_POST),
+        }
+    }
+
+    /// A code with which the user can set a new password, once and within a day.
+    pub async fn reset_code(
+        &self,
+        actor: &Actor,
+        username: &Username,
+    ) -> Result<(User, RecoveryCode), Error> {
+        let user = self.target(username).await?;
+        let (code, now) = (RecoveryCode::new(random()?), self.0.clock.now());
+        let row = RecoveryCodeRow {
+            code_hash: code.hash(),
+            user_id: user.id,
+            created_at: now,
+            expires_at: Some(now.plus(Settings::RESET_TTL)),
+        };
+        let audit = self.audit(actor, "reset_password").about(&user);
+        self.0.store.add_recovery_code(row, audit).await?;
+        Ok((user, code))
+    }
+
+    /// Creates a user who sets a password by the returned code.
+    pub async fn add_user(
+        &self,
+        actor: &Actor,
+        username: &str,
+        role: Role,
+    ) -> Result<(User, RecoveryCode), Error> {
+        let username = Username::parse_new(username).map_err(|rule| Error::invalid("username", rule))?;
+        let (code, now) = (RecoveryCode::new(random()?), self.0.clock.now());
+        // A password that no one knows.
+        let password = RecoveryCode::new(random()?).reveal();
+        let password_hash = self.0.passwords.hash(Client::LOCAL, password).await?;
+        let audit = NewAuditEntry { username: Some(username.to_string()), ..self.audit(actor, "add_user") };
+        let new = NewUser { role, ..NewUser::new(username, password_hash, now) };
+        let expires_at = now.plus(Settings::RESET_TTL);
+        let added = self.0.store.add_user(new, code.hash(), expires_at, audit.detail(role)).await?;
+        let taken =
+            Error::Conflict { field: Some("username"), message: "this username is taken; choose another" };
+        Ok((added.ok_or(taken)?, code))
+    }
+
+    /// The sessions of a user, for the operator.
+    pub async fn sessions_of(&self, username: &Username) -> Result<Vec<SessionInfo>, Error> {
+        let user = self.target(username).await?;
+        self.session_infos(user.id, None).await
+    }
+
+    /// Ends all sessions of a user; returns how many there were.
+    pub async fn end_sessions_of(&self, actor: &Actor, username: &Username) -> Result<usize, Error> {
+        let user = self.target(username).await?;
+        let audit = self.audit(actor, "end_sessions").about(&user);
+        Ok(self.0.store.end_sessions(user.id, audit).await?)
+    }
+
+    /// Entries of the audit log, newest first.
+    pub async fn audit_log(
+        &self,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> Result<(Vec<AuditRow>, Option<Cursor>), Error> {
+        Ok(self.0.store.audit_log(before, limit).await?)
+    }
+
+    /// Users, newest first: all, or those with a status.
+    pub async fn users(
+        &self,
+        status: Option<Status>,
+        before: Option<Cursor>,
+        limit: Limit,
+    ) -> Result<(Vec<User>, Option<Cursor>), Error> {
+        let before = before.map_or(i64::MAX, |cursor| cursor.0);
+        let (users, more) = self.0.store.users(status, before, limit.get()).await?;
+        let next = users.last().filter(|_| more).map(|user| Cursor(user.id.0));
+        Ok((users, next))
+    }
+
+    pub async fn user_record(&self, username: &Username) -> Result<UserRecord, Error> {
+        let user = self.target(username).await?;
+        let (posts, likes) = self.0.store.user_counts(user.id).await?;
+        let status_reason = self.0.store.status_reason(user.id).await?;
+        Ok(UserRecord { user, status_reason, posts, likes })
+    }
+
+    pub async fn instance_totals(&self) -> Result<InstanceTotals, Error> {
+        Ok(self.0.store.instance_totals().await?)
+    }
+}
+
+fn changed(outcome: RoleOutcome) -> Result<(), Error> {
+    match outcome {
+        RoleOutcome::Changed => Ok(()),
+        RoleOutcome::LastOwner => Err(LAST_OWNER),
+        RoleOutcome::Missing => Err(Error::NO_SUCH_USER),
+    }
+}

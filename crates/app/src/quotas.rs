@@ -1,0 +1,82 @@
+//! Quotas: what the caller may store and do, and how much of it is used.
+
+use std::time::Duration;
+
+use model::{PostId, Reason, Status};
+
+use crate::like_counts::MINUTE_MICROS;
+use crate::{App, Caller, Error, Quota};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The caller's account: role, status and quotas.
+#[derive(Debug, Clone)]
+pub struct Account {
+    pub status: Status,
+    pub status_reason: Option<Reason>,
+    /// Posts that moderators have hidden, with their reasons.
+    pub hidden_posts: Vec<(PostId, Reason)>,
+    pub quota: Quota,
+    pub usage: Usage,
+}
+
+/// What a user has stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub bytes: u64,
+    /// Posts of the last 24 hours.
+    pub posts_today: u64,
+}
+
+impl App {
+    /// Counts a like towards the caller's quota.
+    pub(crate) async fn count_like(&self, caller: &Caller) -> Result<(), Error> {
+        let Some(max) = self.instance().await?.quota(caller.role).likes_per_minute else { return Ok(()) };
+        let now = self.0.clock.now();
+        if self.0.like_counts.lock().count(caller.user.id, now, max) {
+            return Ok(());
+        }
+        let rest = MINUTE_MICROS - now.micros() % MINUTE_MICROS;
+        let message = format!("you may like {max} posts a minute, and have done so");
+        Err(Error::Quota { message, retry_after: Some(Duration::from_micros(rest.unsigned_abs())) })
+    }
+
+    pub async fn account(&self, caller: &Caller) -> Result<Account, Error> {
+        let (store, user) = (&self.0.store, caller.user.id);
+        let now = self.0.clock.now();
+        Ok(Account {
+            status: caller.user.status,
+            status_reason: store.status_reason(user).await?,
+            hidden_posts: store.hidden_posts_by(user).await?,
+            quota: self.instance().await?.quota(caller.role),
+            usage: Usage {
+                bytes: store.bytes_of(user).await?,
+                posts_today: store.posts_since(user, now.minus(DAY)).await?.len() as u64,
+            },
+        })
+    }
+
+    /// Fails if the caller has reached a quota, before an upload is read. Uploads in progress do not count,
+    /// so that concurrent ones may exceed it a little.
+    pub(crate) async fn check_quota(&self, caller: &Caller) -> Result<(), Error> {
+        let quota = self.instance().await?.quota(caller.role);
+        let (store, user) = (&self.0.store, caller.user.id);
+        if let Some(max) = quota.posts_per_day {
+            let now = self.0.clock.now();
+            let today = store.posts_since(user, now.minus(DAY)).await?;
+            if today.len() as u64 >= max {
+                // The post that leaves the window next makes room.
+                let next = today.get(max as usize - 1).map_or(DAY, |at| at.plus(DAY).since(now));
+                let message = format!("you may post {max} photos in 24 hours, and have done so");
+                return Err(Error::Quota { message, retry_after: Some(next) });
+            }
+        }
+        if let Some(max) = quota.bytes
+            && store.bytes_of(user).await? >= max
+        {
+            let message = format!("your photos take {max} bytes, which is your quota; delete some first");
+            return Err(Error::Quota { message, retry_after: None });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Reports of posts and users, which moderators resolve.
+
+use std::collections::HashMap;
+
+use model::{Cursor, Limit, Post, PostId, Reason, ReportId, Role, Timestamp, User, UserId, Username};
+use store::{NewReport, ResolveOutcome};
+
+use crate::actor::Audited;
+use crate::{Actor, App, Caller, Error};
+
+const REPORTED: Error =
+    Error::Conflict { field: None, message: "you have reported this already; a moderator will look at it" };
+
+/// A report as moderators see it.
+#[derive(Debug, Clone)]
+pub struct Report {
+    pub id: ReportId,
+    /// `None` if the reporter has left.
+    pub reporter: Option<User>,
+    /// The reported user, or the author of the reported post.
+    pub user: User,
+    pub post_id: Option<PostId>,
+    /// The reported post; `None` if it is deleted.
+    pub post: Option<Post>,
+    pub reason: Reason,
+    pub created_at: Timestamp,
+    pub resolved_at: Option<Timestamp>,
+    /// What the moderator did.
+    pub resolution: Option<String>,
+}
+
+impl App {
+    pub async fn report_post(&self, caller: &Caller, id: PostId, reason: Reason) -> Result<(), Error> {
+        let author = self.post(Some(caller), id).await?.user.id;
+        self.report(caller, author, Some(id), reason).await
+    }
+
+    pub async fn report_user(&self, caller: &Caller, name: &Username, reason: Reason) -> Result<(), Error> {
+        let user = self.user(Some(caller), name).await?.id;
+        self.report(caller, user, None, reason).await
+    }
+
+    async fn report(
+        &self,
+        caller: &Caller,
+        user: UserId,
+        post: Option<PostId>,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        caller.check_active()?;
+        if user == caller.user.id {
+            return Err(Error::Forbidden("you cannot report yourself; delete what you regret"));
+        }
+        let created_at = self.0.clock.now();
+        let new = NewReport { reporter: caller.user.id, user, post, reason, created_at };
+        if !self.0.store.report(new).await? {
+            return Err(REPORTED);
+        }
+        tracing::info!(reporter = caller.user.id.0, user = user.0, "report filed");
+        Ok(())
+    }
+
+    /// The queue of open reports, or those that are resolved, newest first.
+    pub async fn reports(
+        &self,
+        moderator: &Caller,
+        is_resolved: bool,
+        before: Option<Cursor>,
+        limit: Limit,
+    ) -> Result<(Vec<Report>, Option<Cursor>), Error> {
+        moderator.check_role(Role::Moderator)?;
+        let (rows, next) = self.0.store.reports(is_resolved, before, limit.get()).await?;
+        let ids = rows.iter().flat_map(|row| [row.reporter_id, Some(row.user_id)]).flatten().collect();
+        let users: HashMap<UserId, User> =
+            self.0.store.authors(ids).await?.into_iter().map(|user| (user.id, user)).collect();
+        let mut reports = Vec::with_capacity(rows.len());
+        for row in rows {
+            // Deleted meanwhile.
+            let Some(user) = users.get(&row.user_id).cloned() else { continue };
+            let post = match row.post_id {
+                Some(id) => match self.post(Some(moderator), id).await {
+                    Ok(post) => Some(post),
+                    Err(Error::NotFound(_)) => None,
+                    Err(error) => return Err(error),
+                },
+                None => None,
+            };
+            reports.push(Report {
+                id: row.id,
+                reporter: row.reporter_id.and_then(|id| users.get(&id).cloned()),
+                user,
+                post_id: row.post_id,
+                post,
+                reason: row.reason,
+                created_at: row.created_at,
+                resolved_at: row.resolved_at,
+                resolution: row.resolution,
+            });
+        }
+        Ok((reports, next))
+    }
+
+    /// The number of open reports.
+    pub async fn open_reports(&self, moderator: &Caller) -> Result<u64, Error> {
+        moderator.check_role(Role::Moderator)?;
+        Ok(self.0.store.open_reports().await?)
+    }
+
+    /// Closes a report. What was done about it is in the audit log as its own entry.
+    pub async fn resolve_report(&self, actor: &Actor, id: ReportId, resolution: Reason) -> Result<(), Error> {
+        let audit = self.audit(actor, "resolve_report").detail(format!("report {id}: {resolution}"));
+        match self.0.store.resolve_report(id, resolution.to_string(), audit).await? {
+            ResolveOutcome::Resolved => Ok(()),
+            ResolveOutcome::AlreadyResolved => {
+                Err(Error::Conflict { field: None, message: "this report is resolved already" })
+            }
+            ResolveOutcome::Missing => Err(Error::NotFound("there is no such report")),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Links that carry a one-time code.
+
+use model::{RecoveryCode, Username};
+
+/// The page on which an invited user joins.
+pub(crate) fn invitation(base_url: &str, code: &RecoveryCode) -> String {
+    format!("{base_url}/join?invitation={}", code.reveal())
+}
+
+/// The page on which a user sets a new password. The code is in the fragment, which is not sent to the server
+/// and so in no access log.
+pub(crate) fn reset(base_url: &str, username: &Username, code: &RecoveryCode) -> String {
+    let username = username.as_str().replace('+', "%2B");
+    format!("{base_url}/recovery?username={username}#{}", code.reveal())
+}

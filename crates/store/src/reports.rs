@@ -1,0 +1,133 @@
+//! Reports of posts and users: the queue of the moderators.
+
+use futures_util::FutureExt;
+use model::{Cursor, PostId, Reason, ReportId, Timestamp, UserId};
+
+use crate::audit_log::{self, NewAuditEntry};
+use crate::error::Error;
+use crate::lock_key::LockKey;
+use crate::statements::{sql, statements};
+use crate::store::Store;
+use crate::table::{TableRow, table};
+
+table! {
+    /// A row of `reports`.
+    ReportRow = "reports", key (id), sequence {
+        id: ReportId,
+        reporter_id: Option<UserId>,
+        user_id: UserId,
+        post_id: Option<PostId>,
+        reason: Reason,
+        created_at: Timestamp,
+        resolved_at: Option<Timestamp>,
+        resolution: Option<String>,
+    }
+}
+
+statements! {
+    OPEN_BY = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
+        WHERE reporter_id = $1 AND user_id = $2 AND resolved_at IS NULL");
+    OPEN = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
+        WHERE id < $1 AND resolved_at IS NULL ORDER BY id DESC LIMIT $2");
+    RESOLVED = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
+        WHERE id < $1 AND resolved_at IS NOT NULL ORDER BY id DESC LIMIT $2");
+    RESOLVE = "UPDATE reports SET resolved_at = $1, resolution = $2 WHERE id = $3 AND resolved_at IS NULL";
+    EXISTS = "SELECT 1 FROM reports WHERE id = $1";
+    COUNT_OPEN = "SELECT count(*) FROM reports WHERE id > 0 AND resolved_at IS NULL";
+}
+
+#[derive(Debug, Clone)]
+pub struct NewReport {
+    pub reporter: UserId,
+    /// The reported user, or the author of the reported post.
+    pub user: UserId,
+    pub post: Option<PostId>,
+    pub reason: Reason,
+    pub created_at: Timestamp,
+}
+
+/// The result of resolving a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResolveOutcome {
+    Resolved,
+    /// Another moderator was faster.
+    AlreadyResolved,
+    Missing,
+}
+
+impl Store {
+    /// Files a report; false if the reporter has an open one about the same already.
+    pub async fn report(&self, new: NewReport) -> Result<bool, Error> {
+        self.write(LockKey::User(new.reporter), move |tx| {
+            async move {
+                let params = [new.reporter.into(), new.user.into()];
+                let open = tx.all(OPEN_BY, &params, ReportRow::read).await?;
+                if open.iter().any(|report| report.post_id == new.post) {
+                    return Ok(false);
+                }
+                let row = ReportRow {
+                    // Assigned by the sequence.
+                    id: ReportId(0),
+                    reporter_id: Some(new.reporter),
+                    user_id: new.user,
+                    post_id: new.post,
+                    reason: new.reason.clone(),
+                    created_at: new.created_at,
+                    resolved_at: None,
+                    resolution: None,
+                };
+                tx.execute(ReportRow::INSERT_NEW, &row.values()[1..]).await?;
+                Ok(true)
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Reports before `before`, newest first, and the cursor of the next page.
+    pub async fn reports(
+        &self,
+        is_resolved: bool,
+        before: Option<Cursor>,
+        limit: usize,
+    ) -> Result<(Vec<ReportRow>, Option<Cursor>), Error> {
+        let before = before.map_or(i64::MAX, |cursor| cursor.0);
+        let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let statement = if is_resolved { RESOLVED } else { OPEN };
+        let page = self.read(move |tx| {
+            async move {
+                tx.page(limit, (statement, &[before.into(), fetched.into()]), ReportRow::read).await
+            }
+            .boxed()
+        });
+        let (rows, more) = page.await?;
+        let next = rows.last().filter(|_| more).map(|row| Cursor(row.id.0));
+        Ok((rows, next))
+    }
+
+    /// The number of open reports.
+    pub async fn open_reports(&self) -> Result<u64, Error> {
+        Ok(self.read(|tx| tx.first(COUNT_OPEN, &[], |row| row.unsigned(0)).boxed()).await?.unwrap_or(0))
+    }
+
+    pub async fn resolve_report(
+        &self,
+        id: ReportId,
+        resolution: String,
+        audit: NewAuditEntry,
+    ) -> Result<ResolveOutcome, Error> {
+        self.write(LockKey::Unshared, move |tx| {
+            async move {
+                let params = [audit.created_at.into(), resolution.as_str().into(), id.into()];
+                if tx.execute(RESOLVE, &params).await? == 0 {
+                    let found = tx.first(EXISTS, &[id.into()], |_| Ok(())).await?;
+                    return Ok(found.map_or(ResolveOutcome::Missing, |()| ResolveOutcome::AlreadyResolved));
+                }
+                audit_log::append(tx, &audit).await?;
+                Ok(ResolveOutcome::Resolved)
+            }
+            .boxed()
+        })
+        .await
+    }
+}

@@ -1,0 +1,37 @@
+//! What a user has stored, for quotas.
+
+use futures_util::FutureExt;
+use model::{Timestamp, UserId};
+
+use crate::error::Error;
+use crate::statements::statements;
+use crate::store::Store;
+
+statements! {
+    // Reads every post of the user.
+    BYTES = "SELECT CAST(coalesce(sum(ph.bytes), 0) AS BIGINT) FROM posts p JOIN photos ph ON ph.id = p.photo_id
+        WHERE p.user_id = $1";
+    NEWEST_TIMES = "SELECT created_at FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT $2";
+}
+
+/// Posts that are read at a time.
+const PAGE: i64 = 10_000;
+
+impl Store {
+    /// The size of a user's photos in posts.
+    pub async fn bytes_of(&self, user: UserId) -> Result<u64, Error> {
+        let bytes = self.read_long(move |tx| {
+            async move { tx.first(BYTES, &[user.into()], |row| row.unsigned(0)).await }.boxed()
+        });
+        Ok(bytes.await?.unwrap_or(0))
+    }
+
+    /// The times of a user's posts since `since`, newest first, at most ten thousand.
+    pub async fn posts_since(&self, user: UserId, since: Timestamp) -> Result<Vec<Timestamp>, Error> {
+        let times = self.read(move |tx| {
+            async move { tx.all(NEWEST_TIMES, &[user.into(), PAGE.into()], |row| row.timestamp(0)).await }
+                .boxed()
+        });
+        Ok(times.await?.into_iter().take_while(|at| *at > since).collect())
+    }
+}

@@ -1,0 +1,257 @@
+//! Moderation: suspensions, hidden posts, the queue of reports, roles, and the audit log.
+
+use e2e::{Body, Client, FormData, PASSWORD, Response, Service, picture, shape};
+use serde_json::Value;
+
+fn reason(text: &str) -> FormData {
+    FormData::new().text("reason", text)
+}
+
+fn delete(client: &Client, path: &str, why: &str) -> Response {
+    client.request("DELETE", path).body(reason(why)).send()
+}
+
+#[test]
+fn a_suspended_user_can_read_and_delete_but_not_write() {
+    let service = Service::start(&[]);
+    let (moderator, ada, bob) =
+        (service.new_user_with_role("moderator"), service.new_user("ada"), service.new_user("bob"));
+    let (mine, other) = (ada.share_tiny("mine"), bob.share_tiny("bob's"));
+    ada.post(&format!("/posts/{other}/likes"), Body::none()).expect(201);
+    let suspension = format!("/admin/users/{}/suspension", ada.username());
+    moderator.put(&suspension, Body::none()).expect_error_for(400, Some("reason"));
+    moderator
+        .put(&suspension, reason("spam").text("hide_posts", "maybe"))
+        .expect_error_for(400, Some("hide_posts"));
+    moderator.put(&suspension, reason("too many posts")).expect(200);
+
+    let account = ada.get("/me/account").expect(200).json();
+    assert_eq!((&account["status"], &account["reason"]), (&"suspended".into(), &"too many posts".into()));
+    let photo = || FormData::photo(&picture::tiny());
+    for refused in [
+        ada.post("/posts", photo()),
+        ada.put(&format!("/posts/{mine}"), FormData::message("edited")),
+        ada.request("PATCH", "/me").body(FormData::new().text("bio", "x")).send(),
+        ada.put("/me/photo", photo()),
+        ada.post(&format!("/posts/{mine}/likes"), Body::none()),
+        ada.post(&format!("/posts/{other}/reports"), reason("rude")),
+        ada.post("/invitations", Body::none()),
+    ] {
+        let refused = refused.expect_error(403);
+        assert_eq!(refused.header("x-error-code"), Some("account_suspended"), "{refused}");
+    }
+    // The posts stay, and the user can still delete.
+    bob.get(&format!("/posts/{mine}")).expect(200);
+    ada.get("/feed").expect(200);
+    ada.delete(&format!("/posts/{other}/likes")).expect(200);
+    ada.delete(&format!("/posts/{mine}")).expect(200);
+    let again = service.anonymous().login(ada.username());
+    again.get("/me").expect(200);
+
+    moderator.delete(&suspension).expect(200);
+    moderator.delete(&suspension).expect_error(409);
+    assert_eq!(ada.get("/me/account").expect(200).json()["status"], "active");
+    ada.share_tiny("again");
+}
+
+#[test]
+fn posts_of_a_hidden_user_are_gone_for_others_and_come_back() {
+    let service = Service::start(&[]);
+    let (moderator, ada, bob) =
+        (service.new_user_with_role("moderator"), service.new_user("ada"), service.new_user("bob"));
+    ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+    let post = ada.share(&picture::tiny(), "mine");
+    let (id, avatar) = (post["id"].as_i64().unwrap(), post["user"]["photo"]["id"].as_str().unwrap());
+    let photo = post["photo"]["id"].as_str().unwrap();
+    let paths = [
+        format!("/posts/{id}"),
+        format!("/posts/{id}/likes"),
+        format!("/users/{}", ada.username()),
+        format!("/users/{}/posts", ada.username()),
+        format!("/photos/{photo}/8x8"),
+        format!("/photos/{avatar}/8x8"),
+        format!("/p/{id}"),
+        format!("/@{}", ada.username()),
+    ];
+    let in_feed = |client: &Client| client.find_in_feed(id).is_some();
+    let suspension = format!("/admin/users/{}/suspension", ada.username());
+    for path in &paths {
+        bob.get(path).expect(200);
+    }
+    assert!(in_feed(&bob) && in_feed(&service.anonymous()));
+
+    moderator.put(&suspension, reason("spam").text("hide_posts", "true")).expect(200);
+    for client in [&bob, &service.anonymous()] {
+        for path in &paths {
+            assert_eq!(client.get(path).status, 404, "{path}");
+        }
+        assert!(!in_feed(client));
+    }
+    bob.post(&format!("/posts/{id}/likes"), Body::none()).expect_error(404);
+    for client in [&ada, &moderator] {
+        client.get(&paths[0]).expect(200);
+        client.get(&paths[2]).expect(200);
+        let image = client.get(&paths[4]).expect(200);
+        assert_eq!(image.header("cache-control"), Some("private, no-store"));
+    }
+
+    moderator.delete(&suspension).expect(200);
+    for path in &paths {
+        bob.get(path).expect(200);
+    }
+    assert!(in_feed(&bob));
+}
+
+#[test]
+fn a_hidden_post_is_shown_with_its_reason_to_its_author_and_moderators() {
+    let service = Service::start(&[]);
+    let (moderator, ada, bob) =
+        (service.new_user_with_role("moderator"), service.new_user("ada"), service.new_user("bob"));
+    let (post, kept) = (ada.share(&picture::tiny(), "rude"), ada.share_tiny("kind"));
+    let id = post["id"].as_i64().unwrap();
+    let (path, photo) =
+        (format!("/posts/{id}"), format!("/photos/{}/8x8", post["photo"]["id"].as_str().unwrap()));
+    bob.post(&format!("{path}/likes"), Body::none()).expect(201);
+    bob.get(&photo).expect(200);
+    let hidden = format!("/admin/posts/{id}/hidden");
+    moderator.put(&hidden, reason("against the rules")).expect(200);
+
+    for client in [&bob, &service.anonymous()] {
+        client.get(&path).expect_error(404);
+        client.get(&photo).expect_error(404);
+        client.get(&format!("{path}/likes")).expect_error(404);
+        assert!(client.find_in_feed(id).is_none() && client.find_in_feed(kept).is_some());
+    }
+    bob.post(&format!("{path}/likes"), Body::none()).expect_error(404);
+    assert_eq!(bob.get("/me/likes").expect(200).json()["data"], serde_json::json!([]));
+    for client in [&ada, &moderator] {
+        assert_eq!(client.get(&path).expect(200).json()["hidden_reason"], "against the rules");
+        client.get(&photo).expect(200);
+        assert!(client.find_in_feed(id).is_none(), "not in lists");
+    }
+    let account = ada.get("/me/account").expect(200).json();
+    assert_eq!(account["hidden_posts"], serde_json::json!([{ "id": id, "reason": "against the rules" }]));
+
+    moderator.delete(&hidden).expect(200);
+    let shown = bob.get(&path).expect(200).json();
+    assert!(shown.get("hidden_reason").is_none() && shown["like_count"] == 1, "{shown}");
+    delete(&moderator, &format!("/admin/posts/{id}"), "spam").expect(200);
+    ada.get(&path).expect_error(404);
+    moderator.put("/admin/posts/999999/hidden", reason("x")).expect_error(404);
+}
+
+#[test]
+fn reports_are_a_queue_and_every_decision_is_in_the_audit_log() {
+    let service = Service::start(&[]);
+    let (owner, moderator) = (service.new_user_with_role("owner"), service.new_user_with_role("moderator"));
+    let (ada, bob) = (service.new_user("ada"), service.new_user("bob"));
+    bob.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+    let post = bob.share_tiny("rude");
+    ada.post(&format!("/posts/{post}/reports"), reason("rude")).expect(201);
+    ada.post(&format!("/users/{}/reports", bob.username()), reason("spam")).expect(201);
+    ada.get("/admin/reports").expect_error(403);
+
+    let page = moderator.get("/admin/reports?limit=1").expect(200).json();
+    shape::assert_keys(&page["data"][0], &["id", "reporter", "user", "reason", "created_at"]);
+    let next = moderator.get(page["paging"]["next"].as_str().unwrap()).expect(200).json();
+    let report = &next["data"][0];
+    assert_eq!((&report["post_id"], &report["post"]["id"]), (&post.into(), &post.into()));
+    assert_eq!(report["reporter"]["username"], ada.username());
+    let resolve = format!("/admin/reports/{}", report["id"]);
+    let resolution = || FormData::new().text("resolution", "hidden");
+    moderator.put(&resolve, Body::none()).expect_error_for(400, Some("resolution"));
+    moderator.put(&format!("/admin/posts/{post}/hidden"), reason("rude")).expect(200);
+    moderator.put(&resolve, resolution()).expect(200);
+    moderator.put(&resolve, resolution()).expect_error(409);
+    moderator.put("/admin/reports/999", resolution()).expect_error(404);
+    let count = |path: &str| owner.get(path).expect(200).json()["data"].as_array().unwrap().len();
+    assert_eq!((count("/admin/reports"), count("/admin/reports?status=resolved")), (1, 1));
+    owner.get("/admin/reports?status=x").expect_error_for(400, Some("status"));
+
+    let name = bob.username();
+    delete(&moderator, &format!("/admin/users/{name}/photo"), "not you").expect(200);
+    delete(&moderator, &format!("/admin/users/{name}/photo"), "not you").expect_error(404);
+    owner
+        .put(&format!("/admin/users/{name}/role"), FormData::new().text("role", "king"))
+        .expect_error_for(400, Some("role"));
+    owner.put(&format!("/admin/users/{name}/role"), FormData::new().text("role", "moderator")).expect(200);
+    bob.get("/admin/reports").expect(200);
+    // A moderator cannot decide about another one, nor about themselves.
+    moderator.put(&format!("/admin/users/{name}/suspension"), reason("x")).expect_error(403);
+    moderator
+        .put(&format!("/admin/users/{}/suspension", moderator.username()), reason("x"))
+        .expect_error(403);
+    let record = owner.get(&format!("/admin/users/{name}")).expect(200).json();
+    assert_eq!((&record["role"], &record["posts"]), (&"moderator".into(), &1.into()));
+    delete(&owner, &format!("/admin/users/{name}"), "left in anger").expect(200);
+    bob.get("/me").expect_error(401);
+    owner.get(&format!("/admin/users/{name}")).expect_error(404);
+
+    let log = owner.get("/admin/audit?limit=100").expect(200).json();
+    let entries: Vec<(&str, &str)> = log["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (entry["action"].as_str().unwrap(), entry["actor"].as_str().unwrap()))
+        .collect();
+    let (owner_name, moderator_name) = (owner.username(), moderator.username());
+    assert_eq!(
+        entries,
+        [
+            ("delete_account", owner_name),
+            ("set_role", owner_name),
+            ("remove_profile_photo", moderator_name),
+            ("resolve_report", moderator_name),
+            ("hide_post", moderator_name),
+            ("set_role", "operator"),
+            ("set_role", "operator"),
+        ]
+    );
+    let entry = &log["data"][4];
+    shape::assert_keys(
+        entry,
+        &["id", "created_at", "actor", "network", "action", "username", "post_id", "detail"],
+    );
+    assert_eq!((&entry["username"], &entry["detail"]), (&name.into(), &"rude".into()));
+    assert_eq!(entry["network"], "127.0.0.0/24");
+    ada.get("/admin/audit").expect_error(403);
+}
+
+#[test]
+fn an_owner_resets_a_password_by_a_link_that_works_once() {
+    let service = Service::start(&[]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    let reset = format!("/admin/users/{}/reset", ada.username());
+    ada.post(&reset, Body::none()).expect_error(403);
+    let link = owner.post(&reset, Body::none()).expect(201).json();
+    let (page, code) = link["url"].as_str().unwrap().split_once('#').unwrap();
+    assert_eq!(page, format!("{}/recovery?username={}", service.base(), ada.username()));
+    assert_eq!(ada.get("/me/recovery-codes").expect(200).json()["remaining"], 0, "not one of the user's own");
+    let recover = || {
+        let form = FormData::account(ada.username(), "a new password").text("code", code);
+        service.anonymous().post("/recover", form)
+    };
+    recover().expect(200);
+    recover().expect_error(400);
+    ada.get("/me").expect_error(401);
+    let old = FormData::account(ada.username(), PASSWORD);
+    service.anonymous().post("/login/username", old).expect_error(400);
+}
+
+#[test]
+fn the_only_owner_stays() {
+    let service = Service::start(&[]);
+    let owner = service.new_user_with_role("owner");
+    let leave = || owner.request("DELETE", "/me").body(FormData::new().text("password", PASSWORD)).send();
+    leave().expect_error(409);
+    let role = |name: &str, role: &str| {
+        owner.put(&format!("/admin/users/{name}/role"), FormData::new().text("role", role))
+    };
+    role(owner.username(), "member").expect_error(409);
+    let ada = service.new_user("ada");
+    role(ada.username(), "owner").expect(200);
+    leave().expect(200);
+    let users: Value = ada.get("/admin/users").expect(200).json();
+    assert_eq!(users["data"].as_array().unwrap().len(), 1, "{users}");
+    assert_eq!(users["data"][0]["role"], "owner");
+}

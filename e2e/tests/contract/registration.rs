@@ -1,0 +1,142 @@
+//! Who may join, and what the instance says about itself.
+
+use e2e::{Body, Client, FormData, PASSWORD, Response, Service, unique};
+
+fn join(service: &Service, name: &str, more: &[(&str, &str)]) -> Response {
+    let form =
+        more.iter().fold(FormData::account(name, PASSWORD), |form, (key, value)| form.text(key, value));
+    service.anonymous().post("/join/username", form)
+}
+
+fn set(owner: &Client, values: &[(&str, &str)]) -> Response {
+    let form = values.iter().fold(FormData::new(), |form, (key, value)| form.text(key, value));
+    owner.request("PATCH", "/admin/instance").body(form).send()
+}
+
+#[test]
+fn the_instance_says_who_may_join_and_the_api_obeys() {
+    let service = Service::start(&[]);
+    let owner = service.new_user_with_role("owner");
+    let registration = || service.anonymous().get("/instance").expect(200).json()["registration"].clone();
+    assert_eq!(registration(), "open");
+    join(&service, &unique("a"), &[]).expect(201);
+
+    set(&owner, &[("registration", "closed")]).expect(200);
+    assert_eq!(registration(), "closed");
+    let refused = join(&service, &unique("a"), &[]).expect_error(403);
+    assert_eq!(refused.header("x-error-code"), Some("registration_closed"));
+
+    set(&owner, &[("registration", "invitation")]).expect(200);
+    let refused = join(&service, &unique("a"), &[]).expect_error(403);
+    assert_eq!(refused.header("x-error-code"), Some("invitation_required"));
+    join(&service, &unique("a"), &[("invitation", "abcd-efgh-ijkm-npqr")])
+        .expect_error_for(400, Some("invitation"));
+    let invite = |form: FormData| owner.post("/invitations", form);
+    let invitation = invite(FormData::new().text("uses", "2").text("days", "3")).expect(201).json();
+    let (page, code) = invitation["url"].as_str().unwrap().split_once("?invitation=").unwrap();
+    assert_eq!(page, format!("{}/join", service.base()));
+    for _ in 0..2 {
+        join(&service, &unique("a"), &[("invitation", code)]).expect(201);
+    }
+    join(&service, &unique("a"), &[("invitation", code)]).expect_error_for(400, Some("invitation"));
+    for (field, value) in [("uses", "0"), ("uses", "x"), ("days", "0"), ("days", "400"), ("days", "-1")] {
+        invite(FormData::new().text(field, value)).expect_error_for(400, Some(field));
+    }
+    let id = invitation["id"].as_str().unwrap();
+    assert_eq!(owner.get("/invitations").expect(200).json()["data"][0]["uses"], 2);
+    owner.delete(&format!("/invitations/{id}")).expect(200);
+    owner.delete(&format!("/invitations/{id}")).expect_error(404);
+
+    set(&owner, &[("registration", "")]).expect(200);
+    assert_eq!(registration(), "open");
+}
+
+#[test]
+fn members_invite_others_only_where_they_may() {
+    let service = Service::start(&[]);
+    let (owner, ada, bob) =
+        (service.new_user_with_role("owner"), service.new_user("ada"), service.new_user("bob"));
+    ada.post("/invitations", Body::none()).expect_error(403);
+    set(&owner, &[("registration", "invitation"), ("member_invitations", "on")]).expect(200);
+    let made = ada.post("/invitations", Body::none()).expect(201).json();
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(bob.get("/invitations").expect(200).json()["data"], serde_json::json!([]));
+    bob.delete(&format!("/invitations/{id}")).expect_error(404);
+    for _ in 0..9 {
+        ada.post("/invitations", Body::none()).expect(201);
+    }
+    ada.post("/invitations", Body::none()).expect_error(409);
+}
+
+#[test]
+fn an_account_that_needs_approval_can_only_read_until_then() {
+    let service = Service::start(&[]);
+    let (owner, moderator) = (service.new_user_with_role("owner"), service.new_user_with_role("moderator"));
+    set(&owner, &[("registration", "approval")]).expect(200);
+    let ada = service.new_user("ada");
+    assert_eq!(ada.get("/me/account").expect(200).json()["status"], "pending");
+    ada.get("/feed").expect(200);
+    let refused = ada.post("/posts", FormData::photo(&e2e::picture::tiny())).expect_error(403);
+    assert_eq!(refused.header("x-error-code"), Some("account_pending"));
+    service.anonymous().get(&format!("/users/{}", ada.username())).expect_error(404);
+
+    let pending = moderator.get("/admin/users?status=pending").expect(200).json();
+    assert_eq!(pending["data"][0]["user"]["username"], ada.username());
+    moderator.put(&format!("/admin/users/{}/approval", ada.username()), Body::none()).expect(200);
+    ada.share_tiny("at last");
+    service.anonymous().get(&format!("/users/{}", ada.username())).expect(200);
+    assert_eq!(
+        moderator.get("/admin/users?status=pending").expect(200).json()["data"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn terms_must_be_accepted_and_texts_are_checked() {
+    let service = Service::start(&[]);
+    let owner = service.new_user_with_role("owner");
+    set(&owner, &[("name", "Birds"), ("terms", "Be kind."), ("accent", "#b8442f")]).expect(200);
+    let instance = service.anonymous().get("/instance").expect(200).json();
+    assert_eq!((&instance["name"], &instance["terms"]), (&"Birds".into(), &"Be kind.".into()));
+    assert_eq!(instance["software"]["name"], "pinhole");
+    join(&service, &unique("a"), &[]).expect_error_for(400, Some("terms"));
+    join(&service, &unique("a"), &[("terms", "no")]).expect_error_for(400, Some("terms"));
+    join(&service, &unique("a"), &[("terms", "accepted")]).expect(201);
+    for (field, value) in [
+        ("name", "x".repeat(61)),
+        ("name", "two\nlines".into()),
+        ("accent", "red".into()),
+        ("accent", "#b8442f;}".into()),
+        ("registration", "sometimes".into()),
+        ("member_bytes", "-1".into()),
+        ("member_invitations", "perhaps".into()),
+    ] {
+        set(&owner, &[(field, &value)]).expect_error_for(400, Some(field));
+    }
+    assert_eq!(service.anonymous().get("/instance").expect(200).json(), instance);
+    let ada = service.anonymous();
+    ada.request("PATCH", "/admin/instance").body(FormData::new().text("name", "x")).send().expect_error(401);
+}
+
+#[test]
+fn the_first_start_prints_a_link_that_makes_the_owner_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = |service: &Service| {
+        let is_link = |line: &String| line.contains("join?invitation=");
+        let line = service.log().into_iter().find(is_link)?;
+        let (_, rest) = line.split_once("invitation=")?;
+        Some(rest[..19].to_owned())
+    };
+    let service = Service::start_in(dir.path(), &[]);
+    let first = link(&service).expect("a link in the log");
+    service.kill();
+    let service = Service::start_in(dir.path(), &[]);
+    let second = link(&service).expect("another link after a restart");
+    let joined = join(&service, "ada", &[("invitation", &first)]).expect(201);
+    let owner = service.anonymous().with_session("ada", e2e::AuthMethod::Bearer, &joined.token());
+    assert_eq!(owner.get("/me/account").expect(200).json()["role"], "owner");
+    join(&service, "bob", &[("invitation", &second)]).expect_error_for(400, Some("invitation"));
+    service.kill();
+    let service = Service::start_in(dir.path(), &[]);
+    assert_eq!(link(&service), None, "an instance with an owner prints no link");
+}
