@@ -11,18 +11,18 @@ import { withPage } from "./lib/with-page.js";
 import { pages } from "./pages.js";
 
 /** For all scripts and styles of all pages together, gzipped. */
-const BUDGET_BYTES = 36 * 1024;
+const BUDGET_BYTES = 42 * 1024;
 
 /** @type {Service} */ let service;
 /** @type {import("./lib/seed.js").SeedData} */ let data;
 
 before(async () => {
   service = await Service.start();
-  data = await seed(service.base);
+  data = await seed(service);
 });
 after(() => service.dispose());
 
-test("all scripts and styles together stay below 36 KiB gzipped", async (t) => {
+test("all scripts and styles together stay below 42 KiB gzipped", async (t) => {
   /** @type {Map<string, number>} */
   const files = new Map();
   for (const entry of pages.filter(({ empty }) => !empty)) {

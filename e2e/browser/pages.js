@@ -32,6 +32,8 @@ export const pages = [
   { name: "login", path: () => "/login", shows: (page) => page.getByRole("button", { name: "Log in" }) },
   { name: "recovery", path: () => "/recovery", shows: (page) => page.getByLabel("Recovery code") },
   { name: "settings", path: () => "/settings", as: "ada", shows: (page) => page.getByRole("heading", { name: "Where you are logged in" }) },
+  { name: "admin", path: () => "/admin", as: "ada", shows: (page) => page.getByText("This is an advertisement.") },
+  { name: "about", path: () => "/about", shows: (page) => page.getByText("Everyone can join.") },
   { name: "new", path: () => "/new", as: "ada", shows: (page) => page.getByLabel("Choose photos") },
   { name: "error", path: () => "/p/123456789", status: 404, shows: (page) => page.getByRole("heading", { name: "Nothing here" }) },
   { name: "offline", path: () => "/offline", shows: (page) => page.getByRole("heading", { name: "You are offline" }) },

@@ -21,8 +21,8 @@ import { pages } from "./pages.js";
 
 before(async () => {
   [seeded, empty] = await Promise.all([Service.start(), Service.start()]);
-  data = await seed(seeded.base);
-  emptyData = await seed(empty.base, 0);
+  data = await seed(seeded);
+  emptyData = await seed(empty, 0);
 });
 after(async () => {
   await Promise.all([seeded.dispose(), empty.dispose()]);

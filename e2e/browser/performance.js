@@ -11,7 +11,7 @@ const TARGET = 95;
 
 const service = await Service.start();
 try {
-  const data = await seed(service.base);
+  const data = await seed(service);
   const measured = pages.filter(({ lighthouse }) => lighthouse);
   /** @type {Map<string, number[]>} */
   const scores = new Map(measured.map(({ name }) => [name, []]));

@@ -20,7 +20,7 @@ import { Service } from "./lib/service.js";
 
 before(async () => {
   service = await Service.start();
-  data = await seed(service.base, 6);
+  data = await seed(service, 6);
 });
 after(() => service.dispose());
 

@@ -60,6 +60,8 @@ const MESSAGES = /** @type {Record<string, string>} */ ({
   wrong_recovery_code: "wrong_recovery_code",
   forbidden: "not_your_post",
   cross_site: "cross_site",
+  account_suspended: "account_suspended",
+  account_pending: "account_pending",
   rate_limited: "rate_limited",
   busy: "busy",
   not_ready: "busy",

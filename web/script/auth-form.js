@@ -12,6 +12,17 @@ const recovering = path === "/recover";
 /** A new password must have this length; a current one may be from before the rule. */
 const min = path === "/login/username" ? 1 : Number(form.dataset.min);
 
+const terms = /** @type {HTMLInputElement | null} */ (document.getElementById("terms"));
+const invitation = /** @type {HTMLInputElement | null} */ (document.getElementById("invitation"));
+const query = new URLSearchParams(location.search);
+if (invitation) invitation.value = query.get("invitation") ?? "";
+if (recovering) {
+  // A link of the operator has both; the code is in the fragment, which no server logs.
+  input("username").value = query.get("username") ?? "";
+  input("code").value = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+}
+
 /** The URL to open after login. Only URLs of this origin: `next` must not become an open redirect. */
 function destination() {
   if (recovering) return "/settings";
@@ -29,7 +40,10 @@ function validate() {
   if (recovering) setFieldError("code", hasCode ? "" : t("code_missing"));
   const valid = joining ? /^(?!\.{1,2}$)[A-Za-z0-9_.@+-]{1,64}$/.test(username) : username !== "";
   setFieldError("username", valid ? "" : joining ? t("username_rule") : t("username_missing"));
-  return valid && hasCode && !short;
+  const agreed = !terms || terms.checked;
+  if (terms) setFieldError("terms", agreed ? "" : t("terms_missing"));
+  if (invitation) setFieldError("invitation", "");
+  return valid && hasCode && !short && agreed;
 }
 
 form.addEventListener("submit", async (event) => {
@@ -44,6 +58,8 @@ form.addEventListener("submit", async (event) => {
       username: input("username").value,
       password: input("password").value,
       ...(recovering && { code: input("code").value }),
+      ...(invitation && { invitation: invitation.value }),
+      ...(terms?.checked && { terms: "accepted" }),
     });
     await clearPages();
     location.replace(destination());
@@ -52,12 +68,13 @@ form.addEventListener("submit", async (event) => {
     if (error.status === 409) setFieldError("username", t("username_taken"));
     else if (error.field === "password") setFieldError("password", byteLength(input("password").value) > 256 ? error.message : t("password_weak"));
     else if (error.field === "username") setFieldError("username", error.message);
+    else if (error.field === "invitation" && invitation) setFieldError("invitation", t("invitation_invalid"));
     else formError.textContent = error.message;
     button.disabled = false;
   }
 });
 
-input("show-password").addEventListener("change", () => {
+document.getElementById("show-password")?.addEventListener("change", () => {
   input("password").type = input("show-password").checked ? "text" : "password";
 });
 

@@ -1,4 +1,4 @@
-// The menu of a post: share, copy link, edit, delete.
+// The menu of a post: share, copy link, edit, hide, block, report, delete.
 
 import { ApiError, call } from "./api.js";
 import { renderText } from "./card.js";
@@ -9,6 +9,7 @@ import { toast, toastOnNextPage } from "./toast.js";
 const menu = dialog("post-menu");
 const edit = dialog("edit");
 const confirmDelete = dialog("confirm-delete");
+const report = dialog("report");
 
 /** The post whose menu or dialog is open. @type {HTMLElement | undefined} */
 let post;
@@ -26,12 +27,17 @@ function openMenu(element) {
   const allowed = /** @type {Record<string, boolean>} */ ({
     share: "share" in navigator,
     edit: own,
+    hide: Boolean(me) && !own,
+    block: Boolean(me) && !own,
+    report: Boolean(me) && !own,
     delete: own || (Boolean(me) && moderator !== undefined),
   });
   for (const button of menu?.querySelectorAll("button[data-action]") ?? []) {
     const action = /** @type {HTMLElement} */ (button).dataset.action ?? "";
     if (action in allowed) /** @type {HTMLElement} */ (button).hidden = !allowed[action];
   }
+  const block = /** @type {HTMLElement | null | undefined} */ (menu?.querySelector('[data-action="block"]'));
+  if (block) block.textContent = (block.dataset.label ?? "").replace("{name}", element.dataset.author ?? "");
   menu?.showModal();
 }
 
@@ -68,6 +74,26 @@ const ACTIONS = {
       toast(errorMessage(error));
     }
   },
+  async hide(element) {
+    await attempt(async () => {
+      await call("PUT", `/me/hidden-posts/${element.dataset.post}`);
+      await leaveList([element], t("hidden_toast"));
+    });
+  },
+  async block(element) {
+    const author = element.dataset.author ?? "";
+    await attempt(async () => {
+      await call("PUT", `/me/blocks/${encodeURIComponent(author)}`);
+      const posts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-post][data-author]"));
+      await leaveList([...posts].filter((post) => post.dataset.author === author), t("blocked_toast"));
+    });
+  },
+  report() {
+    const form = report?.querySelector("form");
+    form?.reset();
+    if (form) setError(form, "");
+    report?.showModal();
+  },
   delete() {
     const form = confirmDelete?.querySelector("form");
     if (form) setError(form, "");
@@ -81,7 +107,7 @@ menu?.addEventListener("click", (event) => {
   if (target.dataset.action && post) ACTIONS[target.dataset.action](post);
 });
 
-for (const sheet of [edit, confirmDelete]) {
+for (const sheet of [edit, confirmDelete, report]) {
   sheet?.addEventListener("click", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
     if (target === sheet || target.matches("[data-close]")) sheet.close();
@@ -100,6 +126,42 @@ edit?.addEventListener("submit", async (event) => {
     toast(t("saved"));
   });
 });
+
+report?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  if (!field(form, "reason").value.trim()) return setError(form, t("reason_missing"));
+  await submit(form, async () => {
+    if (!post) return;
+    await call("POST", `/posts/${post.dataset.post}/reports`, { reason: field(form, "reason").value });
+    report.close();
+    toast(t("reported_toast"));
+  });
+});
+
+/** Runs an action of the menu, and shows its error. @param {() => Promise<void>} action */
+async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    toast(errorMessage(error));
+  }
+}
+
+/** Removes posts from a list; the page of a post opens the feed. @param {HTMLElement[]} posts @param {string} text */
+async function leaveList(posts, text) {
+  for (const element of posts) await evictPost(element);
+  if (!document.getElementById("post-list")) {
+    toastOnNextPage(text);
+    location.replace("/");
+    return;
+  }
+  const last = posts[posts.length - 1];
+  const neighbour = /** @type {HTMLElement | null} */ (last.nextElementSibling ?? posts[0].previousElementSibling);
+  for (const element of posts) element.remove();
+  neighbour?.focus({ preventScroll: true });
+  toast(text);
+}
 
 confirmDelete?.addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -1,4 +1,4 @@
-// The settings page: profile, sessions, password, recovery codes.
+// The settings page: profile, sessions, password, recovery codes, blocked people, leaving.
 
 import { ApiError, call } from "./api.js";
 import { byteLength, input, setFieldError } from "./fields.js";
@@ -138,6 +138,37 @@ onSubmit(
     showCodes(body.codes);
   },
 );
+
+onSubmit(
+  "leave-form",
+  ["leave_password"],
+  () => {
+    const given = input("leave_password").value !== "";
+    setFieldError("leave_password", given ? "" : t("password_missing"));
+    return given;
+  },
+  async () => {
+    await call("DELETE", "/me", { password: input("leave_password").value });
+    await clearPages();
+    location.replace("/");
+  },
+);
+
+document.getElementById("blocks")?.addEventListener("click", async ({ target }) => {
+  const button = /** @type {Element} */ (target).closest("button");
+  const item = button?.closest("li");
+  if (!button || !item) return;
+  button.disabled = true;
+  try {
+    await call("DELETE", `/me/blocks/${encodeURIComponent(item.dataset.user ?? "")}`);
+    item.remove();
+    await clearPages();
+    toast(t("unblocked_toast"));
+  } catch (cause) {
+    button.disabled = false;
+    toast(messageOf(cause));
+  }
+});
 
 /** @param {string[]} codes */
 function showCodes(codes) {

@@ -68,7 +68,7 @@ export class ApiUser {
     return { name, value: value.join("="), url: this.base, httpOnly: true, sameSite: /** @type {const} */ ("Lax") };
   }
 
-  /** @param {string} method @param {string} path @param {number} status @param {FormData} [body] */
+  /** @param {string} method @param {string} path @param {number} status @param {FormData | URLSearchParams} [body] */
   async call(method, path, status, body) {
     const response = await fetch(this.base + path, { method, body, headers: { authorization: `Bearer ${this.token}` } });
     const text = await response.text();

@@ -1,7 +1,7 @@
 // The service under test: the real binary with its own port and data folder.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -65,6 +65,12 @@ export class Service {
         resolve(event.address.replace(/\/$/, ""));
       });
     });
+  }
+
+  /** Runs a command of the operator, such as `user role ada owner`, beside the service. @param {string[]} args */
+  operator(...args) {
+    const { status, stderr } = spawnSync(binary(), [...args, "--data-dir", path.join(this.folder, "data")], { encoding: "utf8" });
+    assert.equal(status, 0, stderr);
   }
 
   /** Stops the binary by SIGTERM and expects a graceful shutdown. The folder stays. */

@@ -28,7 +28,7 @@ async function tabStops(page, count) {
 }
 
 browserTest("the skip link moves the focus to the content", async ({ service, open }) => {
-  const { ada } = await seed(service.base, 3);
+  const { ada } = await seed(service, 3);
   const page = await open({ device: "desktop", as: ada });
   await page.goto("/");
   assert.deepEqual(await tabStops(page, 1), ["skip-link"]);
@@ -41,14 +41,14 @@ browserTest("the skip link moves the focus to the content", async ({ service, op
 });
 
 browserTest("the tab order is the visual order", async ({ service, open }) => {
-  const { ada } = await seed(service.base, 2);
+  const { ada } = await seed(service, 2);
   const page = await open({ device: "desktop", as: ada });
   await page.goto("/");
   assert.deepEqual(await tabStops(page, 9), ["skip-link", "brand", "nav-new", "nav-profile", "author", "timestamp", "photo", "like", "more"]);
 });
 
 browserTest("every focused element has a visible focus indicator", async ({ service, open }) => {
-  const { ada } = await seed(service.base, 2);
+  const { ada } = await seed(service, 2);
   const page = await open({ device: "desktop", as: ada, reducedMotion: true });
   for (const [path, count] of /** @type {const} */ ([["/", 9], ["/@ada", 7], ["/new", 5], ["/login", 6]])) {
     if (path === "/login") await page.context().clearCookies();

@@ -15,7 +15,7 @@ import { seed } from "../lib/seed.js";
 const ENGLISH = ["Log in", "Join", "New photo", "Older photos", "Username", "Password", "Choose photos", "Post", "More", "Log out", "Like", "To the newest photos"];
 
 browserTest("every page is German for a German browser", async ({ service, open }) => {
-  const { ada, posts: all } = await seed(service.base);
+  const { ada, posts: all } = await seed(service);
   const [guest, member] = [await open({ locale: "de-DE" }), await open({ locale: "de-DE", as: ada, device: "desktop" })];
   for (const [page, path, name] of /** @type {const} */ ([
     [guest, "/", "feed-german"],

@@ -14,7 +14,7 @@ import { seed } from "../lib/seed.js";
 const UNREACHABLE = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_FAILED|Failed to fetch|status of 50\d/;
 
 browserTest("on a slow network the text is readable before the images are loaded", async ({ service, open }) => {
-  await seed(service.base);
+  await seed(service);
   const page = await open({ serviceWorker: false });
   await throttle(page, { down: 40_000, latency: 400 });
   await page.goto("/", { waitUntil: "commit" });
@@ -45,7 +45,7 @@ browserTest("a like is rolled back with a toast while the service is unreachable
 });
 
 browserTest("loading older posts can be retried after a failure", async ({ service, open }) => {
-  const { posts: all } = await seed(service.base);
+  const { posts: all } = await seed(service);
   const page = await open({ serviceWorker: false });
   allowError(page, UNREACHABLE);
   await page.goto("/");
@@ -62,7 +62,7 @@ browserTest("loading older posts can be retried after a failure", async ({ servi
 });
 
 browserTest("while the service is unreachable the offline cache is shown and marked as stale", async ({ service, open }) => {
-  const { posts: all } = await seed(service.base, 3);
+  const { posts: all } = await seed(service, 3);
   const page = await open({ device: "desktop" });
   allowError(page, UNREACHABLE);
   await page.goto("/");

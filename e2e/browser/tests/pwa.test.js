@@ -56,7 +56,7 @@ browserTest("the manifest and icons meet the installability criteria", async ({ 
 });
 
 browserTest("pages that were opened before are readable offline", async ({ service, open }) => {
-  const { posts: all } = await seed(service.base);
+  const { posts: all } = await seed(service);
   const page = await open();
   allowError(page, /ERR_INTERNET_DISCONNECTED|ERR_FAILED/);
   await page.goto("/");
@@ -80,7 +80,7 @@ browserTest("pages that were opened before are readable offline", async ({ servi
 });
 
 browserTest("logout clears the offline cache of the user's pages", async ({ service, open }) => {
-  const { ada } = await seed(service.base, 3);
+  const { ada } = await seed(service, 3);
   const page = await open({ as: ada });
   allowError(page, /ERR_INTERNET_DISCONNECTED|ERR_FAILED/);
   await page.goto("/@ada");

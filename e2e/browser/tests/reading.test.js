@@ -13,7 +13,7 @@ import { seed } from "../lib/seed.js";
 
 for (const javaScript of [true, false]) {
   browserTest(`a guest navigates from the feed to a post and a profile${javaScript ? "" : " without JavaScript"}`, async ({ service, open }) => {
-    const { posts: all } = await seed(service.base, 4);
+    const { posts: all } = await seed(service, 4);
     const page = await open({ javaScript });
     await page.goto("/");
     const newest = posts(page).first();
@@ -63,7 +63,7 @@ browserTest("without JavaScript pagination links lead to every post and back", a
 });
 
 browserTest("slow images cause no layout shift", async ({ service, open }) => {
-  await seed(service.base, 26);
+  await seed(service, 26);
   for (const device of /** @type {const} */ (["phone", "desktop"])) {
     const page = await open({ device, serviceWorker: false });
     const layoutShifts = await trackLayoutShifts(page);

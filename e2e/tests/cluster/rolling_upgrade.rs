@@ -27,8 +27,8 @@ fn nodes_continue_when_a_newer_version_has_upgraded_the_schema() {
         // A transaction each: one that locked several tables could deadlock with the writes of the nodes.
         for statement in [
             "ALTER TABLE posts ADD COLUMN focus TEXT",
-            "ALTER TABLE users ADD COLUMN role TEXT NOT NULL DEFAULT 'member'",
-            "CREATE TABLE blocks (user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE)",
+            "ALTER TABLE users ADD COLUMN language TEXT NOT NULL DEFAULT 'en'",
+            "CREATE TABLE albums (user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE)",
             "UPDATE pinhole_schema SET version = version + 1",
         ] {
             execute(&postgres, statement);
@@ -73,11 +73,11 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE recovery_codes; ALTER TABLE sessions DROP COLUMN client, DROP COLUMN network;
-         ALTER TABLE users DROP COLUMN display_name, DROP COLUMN bio, DROP COLUMN link;
-         DROP INDEX sessions_by_user, sessions_by_age; CREATE INDEX sessions_by_user ON sessions (user_id);
-         DROP INDEX likes_by_post; CREATE INDEX likes_by_post ON likes (post_id);
-         UPDATE pinhole_schema SET version = 2; COMMIT;",
+        "BEGIN; DROP TABLE blocks, hidden_posts, reports, audit_log, invitations, instance_settings;
+         DROP FUNCTION refuse_change_of_audit_log;
+         ALTER TABLE users DROP COLUMN role, DROP COLUMN status, DROP COLUMN status_reason;
+         ALTER TABLE posts DROP COLUMN hidden_reason; ALTER TABLE recovery_codes DROP COLUMN expires_at;
+         UPDATE pinhole_schema SET version = 3; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
     for (round, node) in nodes.iter().enumerate() {

@@ -2,8 +2,8 @@
 
 use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 
-/// Statuses for: no session, a session that was logged out, an invalid token, the author, another user, a user
-/// whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
+/// Statuses for: no session, a session that was logged out, an invalid token, the author, another user, a
+/// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
 const MATRIX: [(&str, &str, [u16; 9]); 54] = [

@@ -49,7 +49,8 @@ settings! {
         /// Public URL, for links and cookies
         public_url: Option<PublicUrl> as Optional<Url> =
             Unset { means: "the host of each request", example: "https://photos.example.org" };
-        /// Users who may delete any post
+        // In addition to the owners in the database. A name is reserved until its user exists.
+        /// Users who are owners
         admins: Vec<Username> as List<Name> = Unset { means: "no admins", example: "ada,grace" };
         /// Trusted reverse proxies
         trusted_proxies: Vec<IpNet> as List<Network> =

@@ -33,6 +33,7 @@ const STYLES: &[(&str, &[u8])] = embedded![
 ];
 
 const SCRIPTS: &[(&str, &[u8])] = embedded![
+    "script/admin.js",
     "script/api.js",
     "script/auth-form.js",
     "script/card.js",
@@ -225,9 +226,9 @@ mod tests {
     }
 
     #[test]
-    fn all_scripts_and_styles_stay_below_30_kib_gzipped() {
+    fn all_scripts_and_styles_stay_below_36_kib_gzipped() {
         let gzipped: usize =
             Assets::new().assets.iter().filter_map(|asset| asset.gzipped.as_ref()).map(Bytes::len).sum();
-        assert!(gzipped < 30 * 1024, "expected less than 30 KiB, got {gzipped} bytes");
+        assert!(gzipped < 36 * 1024, "expected less than 36 KiB, got {gzipped} bytes");
     }
 }

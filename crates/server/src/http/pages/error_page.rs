@@ -48,6 +48,8 @@ impl ErrorPage {
             locale: self.locale,
             assets: &http.assets,
             base_url: "",
+            // It is shown although the database may be unavailable.
+            name: "Pinhole",
             path: "",
             me: None,
             module: None,

@@ -1,5 +1,8 @@
 //! The layout of every page: the current user, the locale, and the assets to load.
 
+use std::sync::Arc;
+
+use app::Instance;
 use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
@@ -20,6 +23,7 @@ use crate::http::state::Http;
 pub(crate) struct PageRequest {
     pub(super) caller: Option<app::Caller>,
     pub(super) query: String,
+    pub(super) instance: Arc<Instance>,
     locale: &'static Locale,
     base_url: String,
     path: String,
@@ -37,6 +41,7 @@ impl FromRequestParts<Http> for PageRequest {
         Ok(Self {
             caller,
             renewed_cookie,
+            instance: http.app.instance().await?,
             query: parts.uri.query().unwrap_or_default().to_owned(),
             locale: Locale::negotiate(&parts.headers),
             base_url: http.addresses.base_url((&*parts).into()),
@@ -58,6 +63,7 @@ impl PageRequest {
             assets: &http.assets,
             base_url: &self.base_url,
             path: &self.path,
+            name: self.instance.name.as_deref().unwrap_or("Pinhole"),
             me,
             module,
             nav: true,
@@ -76,6 +82,8 @@ pub(super) struct Layout<'a> {
     pub(super) assets: &'a Assets,
     /// The public base URL, for the absolute links in `<meta>` and `<link rel="canonical">`.
     pub(super) base_url: &'a str,
+    /// The name of the instance.
+    pub(super) name: &'a str,
     /// The request's path, to mark the current entry of the navigation.
     pub(super) path: &'a str,
     pub(super) me: Option<Me>,

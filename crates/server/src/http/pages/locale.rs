@@ -111,7 +111,7 @@ page_messages! {
     sessions_title, sessions_text, session_current, session_unknown, session_used,
     session_end, sessions_end_others, recovery_codes, recovery_text, codes_none, codes_left,
     recovery_make, recovery_keep, recovery_copy, recovery_save, profile_title, display_name,
-    display_name_hint, bio, link,
+    display_name_hint, bio, link, about_title, rules, terms, contact, registration_open, registration_invitation, registration_approval, registration_closed, join_closed, join_invited, join_approval, invitation, accept_terms, hide_post, block, report, report_title, report_text, report_submit, reason, reason_hint, confirm, blocks_title, blocks_text, blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice, pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss, accounts, accounts_none, pending, suspended, approve, restore, instance, instance_name, description, terms_hint, registration, member_invitations, invite, invite_text, invite_make, audit, hide_posts,
 }
 
 #[cfg(test)]

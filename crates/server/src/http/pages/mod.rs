@@ -15,16 +15,17 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderValue;
 use http::header::CACHE_CONTROL;
-use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Username};
+use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Role, Status, Username};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
+use crate::http::handlers::feed::parameter;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
 use layout::PageRequest;
 use templates::{
-    AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
-    SettingsTemplate,
+    AboutTemplate, AccountItem, AdminTemplate, AuditItem, AuthForm, AuthTemplate, ComposeTemplate,
+    FeedTemplate, PostTemplate, ProfileTemplate, ReportItem, SessionItem, SettingsTemplate,
 };
 
 pub(super) use error_page::offline;
@@ -32,6 +33,9 @@ pub(super) use error_page::offline;
 /// Posts per page of the feed, and per page of a profile: a multiple of its three columns.
 const FEED_PAGE_SIZE: &str = "20";
 const PROFILE_PAGE_SIZE: &str = "30";
+
+/// Entries of the audit log on the page of moderators.
+const AUDIT_ENTRIES: usize = 30;
 
 pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(FEED_PAGE_SIZE));
@@ -98,6 +102,8 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
     };
     let layout = request.layout(&http, Some("settings.js"));
     let sessions = http.app.sessions(caller).await?;
+    let account = http.app.account(caller).await?;
+    let blocked = http.app.blocked_users(caller).await?;
     let profile = caller.user.profile.as_deref().cloned().unwrap_or_default();
     let page = SettingsTemplate {
         display_name: profile.display_name.map(|text| text.to_string()).unwrap_or_default(),
@@ -107,10 +113,44 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
         sessions: sessions.into_iter().map(|session| SessionItem::new(session, layout.locale)).collect(),
         recovery_codes: http.app.recovery_codes(caller).await?,
         min_password: http.app.min_password(),
+        blocked: blocked.iter().map(|user| (user.id.0, user.username.to_string())).collect(),
+        account,
         layout: &layout,
     };
     let mut response = layout.respond(&request, &page)?;
     // It is not shown again after a logout.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// What the instance says about itself.
+pub(crate) async fn about(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
+    let (layout, version) = (request.layout(&http, None), env!("CARGO_PKG_VERSION"));
+    layout.respond(&request, &AboutTemplate { layout: &layout, instance: &request.instance, version })
+}
+
+/// The page of moderators and owners.
+pub(crate) async fn admin(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
+    let Some(caller) = &request.caller else {
+        return Ok(Redirect::to("/login?next=/admin").into_response());
+    };
+    caller.check_role(Role::Moderator)?;
+    let layout = request.layout(&http, Some("admin.js"));
+    let most = limit("100");
+    let (reports, _) = http.app.reports(caller, false, None, most).await?;
+    let mut accounts = Vec::new();
+    for status in [Status::Pending, Status::Suspended, Status::Hidden] {
+        accounts.extend(http.app.users(Some(status), None, most).await?.0);
+    }
+    let (audit, _) = http.app.audit_log(None, AUDIT_ENTRIES).await?;
+    let page = AdminTemplate {
+        reports: reports.iter().map(|report| ReportItem::new(report, layout.locale)).collect(),
+        accounts: accounts.iter().map(AccountItem::from).collect(),
+        audit: audit.iter().map(AuditItem::from).collect(),
+        instance: (caller.role == Role::Owner).then_some(&*request.instance),
+        layout: &layout,
+    };
+    let mut response = layout.respond(&request, &page)?;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
@@ -121,8 +161,9 @@ fn auth_form(http: &Http, request: &PageRequest, form: AuthForm) -> Result<Respo
         return Ok(Redirect::to("/").into_response());
     }
     let layout = request.layout(http, Some("auth-form.js"));
-    let min_password = http.app.min_password();
-    layout.respond(request, &AuthTemplate { layout: &layout, form, min_password })
+    let (min_password, instance) = (http.app.min_password(), &request.instance);
+    let is_invited = parameter(&request.query, "invitation").is_some();
+    layout.respond(request, &AuthTemplate { layout: &layout, form, min_password, instance, is_invited })
 }
 
 pub(crate) async fn compose(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {

@@ -1,8 +1,8 @@
 //! The page templates and their variables. The markup is in `web/pages`.
 
-use app::{InputFormat, SessionInfo};
+use app::{Account, AuditRow, InputFormat, Instance, Report, SessionInfo};
 use askama::Template;
-use model::{Bio, DisplayName, Link, Profile, User};
+use model::{Bio, DisplayName, Link, Profile, Reason, Registration, Status, User};
 
 use super::cards::{Avatar, Card};
 use super::layout::Layout;
@@ -49,6 +49,10 @@ pub(super) struct ProfileTemplate<'a> {
 }
 
 impl ProfileTemplate<'_> {
+    fn is_moderator(&self) -> bool {
+        self.layout.me.as_ref().is_some_and(|me| me.moderator)
+    }
+
     fn profile(&self) -> Option<&Profile> {
         self.user.profile.as_deref()
     }
@@ -109,6 +113,9 @@ pub(super) struct AuthTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) form: AuthForm,
     pub(super) min_password: usize,
+    pub(super) instance: &'a Instance,
+    /// Whether the link has the code of an invitation.
+    pub(super) is_invited: bool,
 }
 
 /// The forms that start a session.
@@ -154,7 +161,13 @@ impl AuthTemplate<'_> {
     fn lead(&self) -> &str {
         let messages = &self.layout.locale.page;
         match self.form {
-            AuthForm::Join => &messages.join_lead,
+            AuthForm::Join => match self.instance.registration {
+                _ if self.is_invited => &messages.join_lead,
+                Registration::Open => &messages.join_lead,
+                Registration::Invitation => &messages.join_invited,
+                Registration::Approval => &messages.join_approval,
+                Registration::Closed => &messages.join_closed,
+            },
             AuthForm::Login => &messages.login_lead,
             AuthForm::Recovery => &messages.recovery_lead,
         }
@@ -169,8 +182,132 @@ impl AuthTemplate<'_> {
         }
     }
 
+    /// Whether the form can be submitted at all.
+    fn is_possible(&self) -> bool {
+        self.form != AuthForm::Join || self.is_invited || self.instance.registration != Registration::Closed
+    }
+
+    fn asks_for_invitation(&self) -> bool {
+        self.form == AuthForm::Join
+            && (self.is_invited || self.instance.registration == Registration::Invitation)
+    }
+
+    fn has_terms(&self) -> bool {
+        self.form == AuthForm::Join && self.instance.terms.is_some()
+    }
+
     fn password_hint(&self) -> String {
         interpolate(&self.layout.locale.page.password_hint, "min", &self.min_password.to_string())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "about.html")]
+pub(super) struct AboutTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) instance: &'a Instance,
+    pub(super) version: &'static str,
+}
+
+impl AboutTemplate<'_> {
+    fn registration(&self) -> &str {
+        registration_text(self.layout.locale, self.instance.registration)
+    }
+}
+
+fn registration_text(locale: &Locale, registration: Registration) -> &str {
+    let messages = &locale.page;
+    match registration {
+        Registration::Open => &messages.registration_open,
+        Registration::Invitation => &messages.registration_invitation,
+        Registration::Approval => &messages.registration_approval,
+        Registration::Closed => &messages.registration_closed,
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin.html")]
+pub(super) struct AdminTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) reports: Vec<ReportItem>,
+    pub(super) accounts: Vec<AccountItem>,
+    pub(super) audit: Vec<AuditItem>,
+    /// For owners.
+    pub(super) instance: Option<&'a Instance>,
+}
+
+impl AdminTemplate<'_> {
+    /// The choices of who may join, with their labels.
+    fn registrations(&self) -> Vec<(&'static str, &str)> {
+        let label = |choice: &Registration| (choice.as_str(), registration_text(self.layout.locale, *choice));
+        Registration::ALL.iter().map(label).collect()
+    }
+}
+
+/// A report in the queue.
+pub(super) struct ReportItem {
+    pub(super) id: i64,
+    pub(super) user: String,
+    pub(super) reporter: String,
+    pub(super) reason: String,
+    pub(super) time: String,
+    pub(super) post: Option<String>,
+    pub(super) photo: Option<String>,
+    pub(super) alt: String,
+    pub(super) is_hidden: bool,
+}
+
+impl ReportItem {
+    pub(super) fn new(report: &Report, locale: &Locale) -> Self {
+        let post = report.post.as_ref();
+        let user = report.user.username.to_string();
+        Self {
+            id: report.id.0,
+            reporter: report.reporter.as_ref().map(|user| user.username.to_string()).unwrap_or_default(),
+            reason: report.reason.to_string(),
+            time: report.created_at.to_string(),
+            post: post.map(|post| post.id.to_string()),
+            photo: post.map(|post| post.photo.id.to_string()),
+            alt: interpolate(&locale.page.photo_by, "name", &user),
+            is_hidden: post.is_some_and(|post| post.hidden_reason.is_some()),
+            user,
+        }
+    }
+}
+
+/// An account that waits for approval or is suspended.
+pub(super) struct AccountItem {
+    pub(super) id: i64,
+    pub(super) name: String,
+    pub(super) is_pending: bool,
+}
+
+impl From<&User> for AccountItem {
+    fn from(user: &User) -> Self {
+        let is_pending = user.status == Status::Pending;
+        Self { id: user.id.0, name: user.username.to_string(), is_pending }
+    }
+}
+
+/// An entry of the audit log.
+pub(super) struct AuditItem {
+    pub(super) time: String,
+    pub(super) actor: String,
+    pub(super) action: String,
+    pub(super) target: String,
+    pub(super) detail: String,
+}
+
+impl From<&AuditRow> for AuditItem {
+    fn from(row: &AuditRow) -> Self {
+        let post = row.post_id.map(|post| format!(" #{post}")).unwrap_or_default();
+        Self {
+            time: row.created_at.to_string(),
+            actor: row.actor.clone(),
+            action: row.action.clone(),
+            target: row.username.clone().unwrap_or_default() + &post,
+            detail: row.detail.clone().unwrap_or_default(),
+        }
     }
 }
 
@@ -187,6 +324,9 @@ pub(super) struct SettingsTemplate<'a> {
     pub(super) sessions: Vec<SessionItem>,
     pub(super) recovery_codes: u64,
     pub(super) min_password: usize,
+    /// The id and the name of blocked users.
+    pub(super) blocked: Vec<(i64, String)>,
+    pub(super) account: Account,
 }
 
 /// A session in the list of the settings.
@@ -211,6 +351,20 @@ impl SessionItem {
 }
 
 impl SettingsTemplate<'_> {
+    /// Why the account cannot write.
+    fn status_notice(&self) -> Option<&str> {
+        let messages = &self.layout.locale.page;
+        match self.account.status {
+            Status::Active | Status::Deleted => None,
+            Status::Pending => Some(&messages.pending_notice),
+            Status::Suspended | Status::Hidden => Some(&messages.suspended_notice),
+        }
+    }
+
+    fn status_reason(&self) -> &str {
+        self.account.status_reason.as_ref().map(Reason::as_str).unwrap_or_default()
+    }
+
     /// The text before and after the time of the last use.
     fn last_used(&self) -> (&str, &str) {
         self.layout.locale.page.session_used.split_once("{time}").unwrap_or_default()

@@ -420,6 +420,8 @@ fn web_client() -> Vec<Route> {
         page(Method::GET, "/login", pages::login),
         page(Method::GET, "/recovery", pages::recovery),
         page(Method::GET, "/settings", pages::settings),
+        page(Method::GET, "/admin", pages::admin),
+        page(Method::GET, "/about", pages::about),
         page(Method::GET, "/new", pages::compose),
         page(Method::POST, "/share", pages::share).always_checked_for_csrf(),
         page(Method::GET, "/share", pages::share).always_checked_for_csrf(),
