@@ -22,7 +22,7 @@ use crate::store::{MAX_SHORT_OFFSET, Store};
 use crate::table::TableRow;
 use crate::tx::Tx;
 use crate::users::ANONYMOUS;
-use crate::value::Value;
+use crate::value::{BoundStatement, Value};
 
 statements! {
     PAGE = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p
@@ -156,6 +156,14 @@ struct Page {
     limit: usize,
 }
 
+/// A part of the posts of a page.
+struct Scan {
+    shown: Vec<Post<UserId>>,
+    /// The number of posts that were read, and the last of them.
+    scanned: usize,
+    last: Option<PostId>,
+}
+
 impl Page {
     async fn read(
         self,
@@ -163,63 +171,106 @@ impl Page {
         mut before: PostId,
         exclusions: &Exclusions,
     ) -> Result<FeedPage<UserId>, Error> {
-        if exclusions.is_empty() && !matches!(self.filter, PostFilter::LikedBy(_)) {
-            let (posts, more) = self.select(tx, before, self.limit).await?;
+        if exclusions.is_empty()
+            && let Some((posts, more)) = self.select(tx, before).await?
+        {
             let next = posts.last().filter(|_| more).map(|post| Cursor(post.id.0));
             return Ok(FeedPage { posts, next });
         }
-        let (mut posts, mut scanned): (Vec<Post<UserId>>, usize) = (Vec::with_capacity(self.limit), 0);
-        // A quarter more than needed, so that one statement is usually enough.
-        let mut wanted = (self.limit + 1).saturating_mul(5) / 4;
+        let mut posts: Vec<Post<UserId>> = Vec::with_capacity(self.limit + 1);
+        // More than needed, so that one statement is usually enough: SQLite does not read what is left over.
+        let mut fetched =
+            if let Tx::Sqlite(_) = tx { 4 * (self.limit + 1) } else { (self.limit + 1) * 5 / 4 };
+        let mut total = 0;
         loop {
-            let (rows, more) = self.select(tx, before, wanted.min(MAX_FETCHED)).await?;
-            scanned += rows.len();
-            before = rows.last().map_or(before, |post| post.id);
-            let is_shown = |post: &Post<UserId>| {
-                post.hidden_reason.is_none() && !exclusions.excludes_post(post.id, post.user)
-            };
-            posts.extend(rows.into_iter().filter(is_shown));
+            let Scan { shown, scanned, last } = self
+                .scan(tx, before, fetched.min(MAX_FETCHED), self.limit + 1 - posts.len(), exclusions)
+                .await?;
+            posts.extend(shown);
             if posts.len() > self.limit {
                 posts.truncate(self.limit);
                 let next = posts.last().map(|post| Cursor(post.id.0));
                 return Ok(FeedPage { posts, next });
             }
-            if !more || scanned >= MAX_SCANNED {
-                let next = more.then_some(Cursor(before.0));
-                return Ok(FeedPage { posts, next });
+            total += scanned;
+            let is_end = scanned < fetched.min(MAX_FETCHED);
+            before = last.unwrap_or(before);
+            if is_end || total >= MAX_SCANNED {
+                return Ok(FeedPage { posts, next: (!is_end).then_some(Cursor(before.0)) });
             }
-            wanted *= 4;
+            fetched *= 4;
         }
     }
 
-    /// At most `limit` posts below `before`, and whether there are more.
-    async fn select(
+    /// Reads up to `fetched` posts below `before`, until `wanted` of them are shown.
+    async fn scan(
         self,
         tx: &mut Tx<'_>,
         before: PostId,
-        limit: usize,
-    ) -> Result<(Vec<Post<UserId>>, bool), Error> {
-        // One row more than the page tells whether there is a next page.
-        let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        let (before, fetched) = (before.into(), fetched.into());
-        match (self.filter, self.viewer) {
-            (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await,
-            (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await,
+        fetched: usize,
+        wanted: usize,
+        exclusions: &Exclusions,
+    ) -> Result<Scan, Error> {
+        let (mut scanned, mut last) = (0, None);
+        let is_shown = |post: &Post<UserId>| {
+            scanned += 1;
+            last = Some(post.id);
+            post.hidden_reason.is_none() && !exclusions.excludes_post(post.id, post.user)
+        };
+        let (before, fetched) = (before.into(), i64::try_from(fetched).unwrap_or(i64::MAX).into());
+        let shown = match (self.filter, self.viewer) {
+            (PostFilter::Any, None) => {
+                tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_shown).await?
+            }
+            (PostFilter::Any, Some(viewer)) if matches!(tx, Tx::Postgres(_)) => {
+                let query: BoundStatement<'_> = (PAGE_LIKED, &[viewer.into(), before, fetched]);
+                tx.filtered(wanted, query, read_liked_post, is_shown).await?
+            }
+            (PostFilter::Any, Some(viewer)) => {
+                let mut posts = tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_shown).await?;
+                set_liked(tx, viewer, &mut posts).await?;
+                posts
+            }
             (PostFilter::By(user), viewer) => {
                 let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post).await
+                let query: BoundStatement<'_> = (PAGE_BY_USER, &[viewer, user.into(), before, fetched]);
+                tx.filtered(wanted, query, read_liked_post, is_shown).await?
             }
             (PostFilter::LikedBy(user), viewer) => {
                 let mut posts = tx.all(PAGE_LIKED_BY, &[user.into(), before, fetched], read_post).await?;
                 posts.sort_by_key(|post| Reverse(post.id));
-                let more = posts.len() > limit;
-                posts.truncate(limit);
+                posts.retain(is_shown);
                 for post in &mut posts {
                     post.is_liked = viewer == Some(user);
                 }
-                Ok((posts, more))
+                posts
             }
-        }
+        };
+        Ok(Scan { shown, scanned, last })
+    }
+
+    /// The posts below `before` where none is excluded, and whether there are more. `None` for liked posts:
+    /// their statement also returns hidden ones.
+    async fn select(
+        self,
+        tx: &mut Tx<'_>,
+        before: PostId,
+    ) -> Result<Option<(Vec<Post<UserId>>, bool)>, Error> {
+        let limit = self.limit;
+        // One row more than the page tells whether there is a next page.
+        let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let (before, fetched) = (before.into(), fetched.into());
+        let page = match (self.filter, self.viewer) {
+            (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
+            (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await?,
+            (PostFilter::By(user), viewer) => {
+                let viewer = viewer.unwrap_or(ANONYMOUS).into();
+                tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post)
+                    .await?
+            }
+            (PostFilter::LikedBy(_), _) => return Ok(None),
+        };
+        Ok(Some(page))
     }
 }
 
@@ -237,13 +288,19 @@ async fn page_for(
         return tx.page(limit, (PAGE_LIKED, &[viewer.into(), before, fetched]), read_liked_post).await;
     }
     let (mut posts, more) = tx.page(limit, (PAGE, &[before, fetched]), read_post).await?;
+    set_liked(tx, viewer, &mut posts).await?;
+    Ok((posts, more))
+}
+
+/// Sets `is_liked` of posts, which are in their order.
+async fn set_liked(tx: &mut Tx<'_>, viewer: UserId, posts: &mut [Post<UserId>]) -> Result<(), Error> {
     if let (Some(newest), Some(oldest)) = (posts.first(), posts.last()) {
         let liked = likes::between(tx, viewer, oldest.id, newest.id).await?;
-        for post in &mut posts {
+        for post in posts {
             post.is_liked = liked.binary_search(&post.id).is_ok();
         }
     }
-    Ok((posts, more))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -98,6 +98,31 @@ impl Tx<'_> {
         }
     }
 
+    /// The first `limit` rows that `is_kept` accepts. SQLite does not read later rows; PostgreSQL has sent
+    /// them.
+    pub(crate) async fn filtered<T>(
+        &mut self,
+        limit: usize,
+        query: BoundStatement<'_>,
+        read: impl Fn(&Row<'_, '_>) -> Result<T, Error>,
+        mut is_kept: impl FnMut(&T) -> bool,
+    ) -> Result<Vec<T>, Error> {
+        match self {
+            Self::Sqlite(tx) => tx.filtered(limit, query, read, is_kept),
+            Self::Postgres(tx) => {
+                let rows = Box::pin(tx.rows(query)).await?;
+                let mut kept = Vec::with_capacity(limit);
+                for row in &rows {
+                    let value = read(&Row::Postgres(row))?;
+                    if kept.len() < limit && is_kept(&value) {
+                        kept.push(value);
+                    }
+                }
+                Ok(kept)
+            }
+        }
+    }
+
     /// The last id that a table's sequence assigned, even if that row is deleted; 0 if none.
     pub(crate) async fn last_id(&mut self, table: &str) -> Result<i64, Error> {
         let last = match self {

@@ -133,6 +133,28 @@ impl SqliteTx {
         Ok((found, false))
     }
 
+    /// The first `limit` rows that `is_kept` accepts. Later rows are not read.
+    pub(crate) fn filtered<T>(
+        &self,
+        limit: usize,
+        (sql, params): BoundStatement<'_>,
+        read: impl Fn(&Row<'_, '_>) -> Result<T, Error>,
+        mut is_kept: impl FnMut(&T) -> bool,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query(params_from_iter(params))?;
+        let mut kept = Vec::with_capacity(ROWS_RESERVED);
+        while kept.len() < limit
+            && let Some(row) = rows.next()?
+        {
+            let value = read(&Row::Sqlite(row))?;
+            if is_kept(&value) {
+                kept.push(value);
+            }
+        }
+        Ok(kept)
+    }
+
     pub(crate) fn last_id(&self, table: &str) -> Result<Option<i64>, Error> {
         self.first(("SELECT seq FROM sqlite_sequence WHERE name = $1", &[table.into()]), |row| row.int(0))
     }
