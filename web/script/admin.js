@@ -58,9 +58,18 @@ function removeItem(item) {
   heading.focus();
 }
 
+/** Ignores an error that says that it is done already. @param {number} status @param {Promise<unknown>} request */
+async function unlessDone(status, request) {
+  try {
+    await request;
+  } catch (cause) {
+    if (!(cause instanceof ApiError && cause.status === status)) throw cause;
+  }
+}
+
 /** Resolves the report of an item with what was done. @param {HTMLElement} item @param {string} resolution */
 async function resolve(item, resolution) {
-  await call("PUT", `/admin/reports/${item.dataset.report}`, { resolution });
+  await unlessDone(409, call("PUT", `/admin/reports/${item.dataset.report}`, { resolution: resolution.slice(0, 1000) }));
   removeItem(item);
 }
 
@@ -78,7 +87,7 @@ document.getElementById("reports")?.addEventListener("click", ({ target }) => {
       });
     case "delete":
       return askReason(title, false, async (reason) => {
-        await call("DELETE", `/admin/posts/${post}`, { reason });
+        await unlessDone(404, call("DELETE", `/admin/posts/${post}`, { reason }));
         await resolve(item, `Post deleted: ${reason}`);
       });
     case "suspend":

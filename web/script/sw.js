@@ -64,7 +64,9 @@ async function cacheFirst(event) {
   const cached = await caches.match(event.request);
   if (cached) return cached;
   const response = await fetch(event.request);
-  if (response.ok) event.waitUntil(store(PHOTOS, event.request, response.clone()));
+  // Only some users see a hidden photo.
+  const isShared = !response.headers.get("cache-control")?.includes("no-store");
+  if (response.ok && isShared) event.waitUntil(store(PHOTOS, event.request, response.clone()));
   return response;
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{RecoveryCode, Registration, Role, Status, Timestamp, Token, TokenHash, User, Username};
-use store::{JoinOutcome, LoginAttempt, NewSession, NewUser};
+use store::{JoinOutcome, LoginAttempt, NewSession, NewUser, Session};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
@@ -236,6 +236,13 @@ impl App {
         }
         let role = self.role(&session.user);
         Ok(Some(Caller { user: session.user, role, token }))
+    }
+
+    /// The caller as of now, since a body may take long to arrive; `None` if the session has ended.
+    pub async fn reauthenticate(&self, caller: &Caller) -> Result<Option<Caller>, Error> {
+        self.read_barrier().await?;
+        let session = self.0.store.session(caller.token).await?;
+        Ok(session.map(|Session { user, .. }| Caller { role: self.role(&user), user, token: caller.token }))
     }
 
     /// The role of a user; those whom the configuration names are owners.

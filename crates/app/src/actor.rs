@@ -37,6 +37,15 @@ impl Actor {
         self.user
     }
 
+    pub(crate) fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The user to whose items the actor is restricted; owners and the operator are not.
+    pub(crate) fn restricted_to(&self) -> Option<UserId> {
+        self.user.filter(|_| self.role < Role::Owner)
+    }
+
     /// Moderators decide about members, owners about all, but not about themselves.
     pub(crate) fn check_target(&self, target: &User) -> Result<(), Error> {
         if self.user == Some(target.id) {

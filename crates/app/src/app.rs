@@ -13,6 +13,7 @@ use crate::like_counts::LikeCounts;
 use crate::passwords::Passwords;
 use crate::settings::Settings;
 use crate::thread_pool::ThreadPool;
+use crate::upload_hook::UploadHook;
 use crate::variants::Variants;
 
 /// A reference-counted handle: clones share the same service.
@@ -36,6 +37,7 @@ pub(crate) struct AppInner {
     pub(crate) render: ThreadPool,
     /// One permit per upload, since each occupies disk space in the staging folder.
     pub(crate) uploads: Arc<FairSemaphore>,
+    pub(crate) upload_hook: Option<UploadHook>,
     pub(crate) variants: Variants,
     /// The number of images rendered.
     pub(crate) renders: AtomicU64,

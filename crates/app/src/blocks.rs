@@ -8,7 +8,12 @@ use crate::{App, Caller, Error};
 impl App {
     /// The users that the caller has blocked, the newest members first.
     pub async fn blocked_users(&self, caller: &Caller) -> Result<Vec<User>, Error> {
-        Ok(self.0.store.blocked_users(caller.user.id).await?)
+        let blocked = self.0.store.blocked_users(caller.user.id).await?;
+        // Of one who is hidden, the name is enough to unblock them.
+        let bare = |user: User| {
+            if user.status.is_shown() { user } else { User { photo: None, profile: None, ..user } }
+        };
+        Ok(blocked.into_iter().map(bare).collect())
     }
 
     pub async fn block(&self, caller: &Caller, username: &Username) -> Result<(), Error> {

@@ -17,7 +17,7 @@ pub struct Caller {
 
 impl Caller {
     pub fn is_moderator(&self) -> bool {
-        self.role >= Role::Moderator
+        self.role >= Role::Moderator && self.user.status == Status::Active
     }
 
     /// Fails unless the caller has at least this role.

@@ -1,5 +1,7 @@
 //! The feed: the posts of all users, of one, or those that one likes.
 
+use std::sync::Arc;
+
 use model::{FeedPage, FeedStart, Limit, PostFilter};
 
 use crate::{App, Caller, Error};
@@ -13,7 +15,13 @@ impl App {
         limit: Limit,
     ) -> Result<FeedPage, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        let exclusions = self.exclusions(caller).await?;
+        let mut exclusions = self.exclusions(caller).await?;
+        // A hidden user's own list, for that user and for moderators.
+        if let (PostFilter::By(user), Some(caller)) = (filter, caller)
+            && (caller.user.id == user || caller.is_moderator())
+        {
+            exclusions.hidden_users = Arc::default();
+        }
         let page = self.0.store.feed(viewer, filter, start, limit, exclusions).await?;
         Ok(FeedPage { posts: self.with_authors(page.posts).await?, next: page.next })
     }

@@ -79,10 +79,10 @@ pub(crate) const KEYS: [(&str, Check); 14] = [
     ("registration", |value| value.parse::<Registration>().map(drop).map_err(|rule| rule.0)),
     ("member_invitations", switch),
     ("member_bytes", number),
-    ("member_posts_per_day", number),
+    ("member_posts_per_day", |value| number_to(value, MAX_POSTS_PER_DAY)),
     ("member_likes_per_minute", number),
     ("moderator_bytes", number),
-    ("moderator_posts_per_day", number),
+    ("moderator_posts_per_day", |value| number_to(value, MAX_POSTS_PER_DAY)),
     ("moderator_likes_per_minute", number),
 ];
 
@@ -116,10 +116,17 @@ fn switch(value: &str) -> Result<(), String> {
     if matches!(value, "on" | "off") { Ok(()) } else { Err("expected on or off".into()) }
 }
 
+/// Posts of a day are counted one by one.
+pub(crate) const MAX_POSTS_PER_DAY: u64 = 10_000;
+
 fn number(value: &str) -> Result<(), String> {
+    number_to(value, 1_000_000_000_000_000)
+}
+
+fn number_to(value: &str, max: u64) -> Result<(), String> {
     match value.parse::<u64>() {
-        Ok(1..=1_000_000_000_000_000) => Ok(()),
-        _ => Err("expected a whole number from 1, or nothing for no limit".into()),
+        Ok(number) if (1..=max).contains(&number) => Ok(()),
+        _ => Err(format!("expected a whole number from 1 to {max}, or nothing for no limit")),
     }
 }
 

@@ -28,6 +28,7 @@ impl From<InvitationRow> for Invitation {
 }
 
 const MAX_USES: u32 = 10_000;
+const MAX_USES_OF_MEMBER: u32 = 10;
 const MAX_AGE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Invitations that a member may have at a time.
@@ -42,15 +43,18 @@ impl App {
         max_uses: u32,
         valid_for: Duration,
     ) -> Result<(RecoveryCode, Invitation), Error> {
-        if max_uses == 0 || max_uses > MAX_USES {
-            return Err(Error::invalid("uses", format!("uses must be a number from 1 to {MAX_USES}")));
+        let most = if actor.role() == Role::Member { MAX_USES_OF_MEMBER } else { MAX_USES };
+        if max_uses == 0 || max_uses > most {
+            return Err(Error::invalid("uses", format!("uses must be a number from 1 to {most}")));
         }
         if valid_for.is_zero() || valid_for > MAX_AGE {
             return Err(Error::invalid("days", "days must be a number from 1 to 365"));
         }
         let (code, row) = self.new_invitation(actor, role, max_uses, valid_for)?;
-        let audit = self.audit(actor, "invite").detail(format!("{max_uses} × {role}"));
-        self.0.store.create_invitation(row.clone(), Some(audit)).await?;
+        // The log is for decisions, and cannot be emptied.
+        let audit = (actor.role() > Role::Member)
+            .then(|| self.audit(actor, "invite").detail(format!("{max_uses} × {role}")));
+        self.0.store.create_invitation(row.clone(), audit).await?;
         Ok((code, row.into()))
     }
 
@@ -72,15 +76,17 @@ impl App {
         Ok(())
     }
 
-    /// The invitations that have not expired: all for the operator, else those that the actor has made.
+    /// The invitations that have not expired: all for owners and the operator, else those that the actor has
+    /// made.
     pub async fn invitations(&self, actor: &Actor) -> Result<Vec<Invitation>, Error> {
-        let rows = self.0.store.invitations(actor.user(), self.0.clock.now()).await?;
+        let rows = self.0.store.invitations(actor.restricted_to(), self.0.clock.now()).await?;
         Ok(rows.into_iter().map(Invitation::from).collect())
     }
 
     pub async fn delete_invitation(&self, actor: &Actor, id: SessionId) -> Result<(), Error> {
-        let audit = self.audit(actor, "delete_invitation").detail(id);
-        let deleted = self.0.store.delete_invitation(actor.user(), id, self.0.clock.now(), audit).await?;
+        let audit = (actor.role() > Role::Member).then(|| self.audit(actor, "delete_invitation").detail(id));
+        let (by, now) = (actor.restricted_to(), self.0.clock.now());
+        let deleted = self.0.store.delete_invitation(by, id, now, audit).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) }
     }
 

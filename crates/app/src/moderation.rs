@@ -128,7 +128,7 @@ impl App {
     ) -> Result<(), Error> {
         match self.0.store.set_post_hidden(id, reason, audit).await? {
             AccessCheck::Granted(_) => Ok(()),
-            AccessCheck::Forbidden | AccessCheck::Missing => Err(Error::NO_SUCH_POST),
+            AccessCheck::Forbidden | AccessCheck::Inactive | AccessCheck::Missing => Err(Error::NO_SUCH_POST),
         }
     }
 

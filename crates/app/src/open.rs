@@ -15,6 +15,7 @@ use crate::app::AppInner;
 use crate::caches::Caches;
 use crate::scheduler::{QueueLimits, Scheduler};
 use crate::thread_pool::ThreadPool;
+use crate::upload_hook::UploadHook;
 use crate::{App, FairSemaphore, PermitLimits, Revocation, Settings, new_instance, passwords, variants};
 
 /// The longest wait in a queue, far beyond a usual one.
@@ -68,6 +69,8 @@ pub enum OpenError {
     Blobs(#[from] blobs::Error),
     #[error("cannot use {url} for photos: {cause}{}", bucket_remedy(cause))]
     Bucket { url: blobs::BucketUrl, cause: blobs::Error },
+    #[error("cannot prepare the upload hook: {0}\nCheck upload_hook.")]
+    UploadHook(String),
     #[error("cannot prepare password hashing: {0}")]
     Passwords(crate::Error),
 }
@@ -154,7 +157,10 @@ impl App {
             max_wait: MAX_WAIT,
             max_memory: 0,
         });
+        let hook = settings.upload_hook.clone().map(UploadHook::new).transpose();
+        let upload_hook = hook.map_err(|cause| OpenError::UploadHook(cause.to_string()))?;
         let inner = AppInner {
+            upload_hook,
             opened_at: clock.now(),
             clock,
             store,

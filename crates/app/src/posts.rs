@@ -142,6 +142,7 @@ fn granted<T>(access: AccessCheck<T>) -> Result<T, Error> {
     match access {
         AccessCheck::Granted(value) => Ok(value),
         AccessCheck::Forbidden => Err(NOT_YOURS),
+        AccessCheck::Inactive => Err(Error::Inactive(Status::Suspended)),
         AccessCheck::Missing => Err(Error::NO_SUCH_POST),
     }
 }

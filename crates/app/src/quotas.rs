@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use model::{PostId, Reason, Status};
 
+use crate::instance_settings::MAX_POSTS_PER_DAY;
 use crate::like_counts::MINUTE_MICROS;
 use crate::{App, Caller, Error, Quota};
 
@@ -51,7 +52,7 @@ impl App {
             quota: self.instance().await?.quota(caller.role),
             usage: Usage {
                 bytes: store.bytes_of(user).await?,
-                posts_today: store.posts_since(user, now.minus(DAY)).await?.len() as u64,
+                posts_today: store.posts_since(user, now.minus(DAY), MAX_POSTS_PER_DAY).await?.len() as u64,
             },
         })
     }
@@ -63,7 +64,7 @@ impl App {
         let (store, user) = (&self.0.store, caller.user.id);
         if let Some(max) = quota.posts_per_day {
             let now = self.0.clock.now();
-            let today = store.posts_since(user, now.minus(DAY)).await?;
+            let today = store.posts_since(user, now.minus(DAY), max).await?;
             if today.len() as u64 >= max {
                 // The post that leaves the window next makes room.
                 let next = today.get(max as usize - 1).map_or(DAY, |at| at.plus(DAY).since(now));

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use model::{Cursor, Limit, Post, PostId, Reason, ReportId, Role, Timestamp, User, UserId, Username};
-use store::{NewReport, ResolveOutcome};
+use model::{Cursor, Limit, Post, PostId, Reason, ReportId, Role, Status, Timestamp, User, UserId, Username};
+use store::{NewReport, ReportOutcome, ResolveOutcome};
 
 use crate::actor::Audited;
 use crate::{Actor, App, Caller, Error};
@@ -53,8 +53,14 @@ impl App {
         }
         let created_at = self.0.clock.now();
         let new = NewReport { reporter: caller.user.id, user, post, reason, created_at };
-        if !self.0.store.report(new).await? {
-            return Err(REPORTED);
+        match self.0.store.report(new).await? {
+            ReportOutcome::Filed => {}
+            ReportOutcome::Repeated => return Err(REPORTED),
+            ReportOutcome::TooMany => {
+                let message =
+                    "you have 100 open reports, which is the limit; wait until moderators have handled some";
+                return Err(Error::TooMany(message.into()));
+            }
         }
         tracing::info!(reporter = caller.user.id.0, user = user.0, "report filed");
         Ok(())
@@ -76,7 +82,10 @@ impl App {
         let mut reports = Vec::with_capacity(rows.len());
         for row in rows {
             // Deleted meanwhile.
-            let Some(user) = users.get(&row.user_id).cloned() else { continue };
+            let Some(user) = users.get(&row.user_id).filter(|user| user.status != Status::Deleted).cloned()
+            else {
+                continue;
+            };
             let post = match row.post_id {
                 Some(id) => match self.post(Some(moderator), id).await {
                     Ok(post) => Some(post),

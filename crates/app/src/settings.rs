@@ -7,6 +7,8 @@ use blobs::{CacheMinFree, Location};
 use model::Username;
 use store::{Database, DatabaseUrl};
 
+use crate::upload_hook::UploadHookSettings;
+
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub data_dir: PathBuf,
@@ -20,6 +22,8 @@ pub struct Settings {
     pub database_read_url: Option<DatabaseUrl>,
     /// Users who are owners, whatever their role in the database.
     pub admins: Vec<Username>,
+    /// Checks every upload before it is published.
+    pub upload_hook: Option<UploadHookSettings>,
     /// Whether stripped uploads are stored beside their masters.
     pub keep_originals: bool,
     pub max_upload: u64,

@@ -10,6 +10,7 @@ use store::{NewPhoto, Original};
 
 use crate::rng::random;
 use crate::scheduler::MemoryReservation;
+use crate::upload_hook::{UploadFingerprint, sha256};
 use crate::{App, Client, Error, FairPermit};
 
 /// Maintenance removed the claim of an upload that took too long; a retry succeeds.
@@ -61,10 +62,15 @@ impl App {
 
     /// Decodes the upload, encodes its masters and assigns an id. Stores nothing.
     pub(crate) async fn prepare(&self, upload: Upload) -> Result<PreparedPhoto, Error> {
-        let (ingested, mut memory) = self.ingest(upload.client, upload.photo).await?;
+        let (sha256, ingested, mut memory) = self.ingest(upload.client, upload.photo).await?;
+        if let Some(hook) = &self.0.upload_hook {
+            let Ingested { perceptual_hash, width, height, .. } = ingested;
+            hook.check(UploadFingerprint { sha256, perceptual_hash, width, height }).await?;
+        }
         let at = self.0.clock.now();
         let id = PhotoId::new(at, random()?);
-        let Ingested { width, height, placeholder, masters, original, removed } = ingested;
+        let Ingested { width, height, placeholder, perceptual_hash: _, masters, original, removed } =
+            ingested;
         let original = Some(original).filter(|_| self.0.settings.keep_originals);
         let original_row = original
             .as_ref()
@@ -138,7 +144,7 @@ impl App {
         &self,
         client: Client,
         mut file: SpooledFile,
-    ) -> Result<(Ingested, MemoryReservation), Error> {
+    ) -> Result<([u8; 32], Ingested, MemoryReservation), Error> {
         let pool = &self.0.ingest;
         let limits = self.0.settings.image_limits();
         // The header determines the memory of the decode. The bytes are dropped and read again for it, since
@@ -151,10 +157,10 @@ impl App {
         let (read, (mut file, probe)) = pool.run(client, length, probe).await.map_err(too_slow)?;
         drop(read);
         let needed = probe.map_err(Error::internal)?.map_err(unreadable)?.memory + length;
-        let decode = move || file.read().map(|bytes| imaging::ingest(&bytes, &limits));
+        let decode = move || file.read().map(|bytes| (sha256(&bytes), imaging::ingest(&bytes, &limits)));
         let (memory, ingested) = pool.run(client, needed, decode).await.map_err(too_slow)?;
-        let ingested = ingested.map_err(Error::internal)?.map_err(unreadable)?;
-        Ok((ingested, memory))
+        let (sha256, ingested) = ingested.map_err(Error::internal)?;
+        Ok((sha256, ingested.map_err(unreadable)?, memory))
     }
 }
 

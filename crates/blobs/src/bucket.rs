@@ -28,7 +28,7 @@ use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::{Attributes, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions};
 
-pub use config::S3Config;
+pub use config::{S3Config, install_crypto_provider};
 pub use s3_error::S3Error;
 pub use url::BucketUrl;
 

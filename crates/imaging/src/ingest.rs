@@ -24,6 +24,8 @@ pub struct Ingested {
     pub height: u32,
     /// A thumbhash of the square.
     pub placeholder: Vec<u8>,
+    /// A difference hash of the square: similar photos differ in few bits.
+    pub perceptual_hash: u64,
     /// Largest first, with the sides from [`model::master_sides`].
     pub masters: Vec<Master>,
     pub original: Original,
@@ -96,9 +98,9 @@ fn ingest_inner(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
     // decodable.
     let (bytes, removed) = formats::strip(file, header.format)?;
     let (masters, smallest) = encode_masters(&bytes, &header)?;
-    let placeholder = encode_placeholder(smallest)?;
+    let (placeholder, perceptual_hash) = encode_placeholder(smallest)?;
     let original = Original { format: header.format, orientation: header.orientation.to_exif(), bytes };
-    Ok(Ingested { width, height, placeholder, masters, original, removed })
+    Ok(Ingested { width, height, placeholder, perceptual_hash, masters, original, removed })
 }
 
 /// Encodes all masters of an image, largest first. Also returns the square of the smallest.
@@ -145,7 +147,8 @@ pub(crate) fn encode_master(square: &Square) -> Result<Master, Error> {
 /// A thumbhash has at most seven DCT components per axis, so more pixels than this do not change it.
 const PLACEHOLDER_SIDE: u32 = 32;
 
-fn encode_placeholder(square: Square) -> Result<Vec<u8>, Error> {
+/// The thumbhash and the difference hash of a square.
+fn encode_placeholder(square: Square) -> Result<(Vec<u8>, u64), Error> {
     let side = square.side().min(PLACEHOLDER_SIDE);
     let pixels = square.resized(side)?.into_pixels()?;
     let rgba = match pixels.channels {
@@ -155,12 +158,48 @@ fn encode_placeholder(square: Square) -> Result<Vec<u8>, Error> {
             rgb.iter().flat_map(|[r, g, b]| [*r, *g, *b, 255]).collect()
         }
     };
-    Ok(thumbhash::rgba_to_thumb_hash(side as usize, side as usize, &rgba))
+    let thumbhash = thumbhash::rgba_to_thumb_hash(side as usize, side as usize, &rgba);
+    Ok((thumbhash, difference_hash(&rgba, side as usize)))
+}
+
+/// The dHash of an RGBA square: reduced to nine columns and eight rows of brightness, each bit says whether a
+/// cell is brighter than the one to its right.
+fn difference_hash(rgba: &[u8], side: usize) -> u64 {
+    let brightness = |x: usize, y: usize| {
+        let [r, g, b, _] = rgba[(y * side + x) * 4..][..4] else { return 0 };
+        299 * u64::from(r) + 587 * u64::from(g) + 114 * u64::from(b)
+    };
+    // At least one pixel, for photos that are smaller than the grid.
+    let range = |cell: usize, cells: usize| {
+        let start = cell * side / cells;
+        start..((cell + 1) * side / cells).max(start + 1)
+    };
+    let cell = |column: usize, row: usize| {
+        let (columns, rows) = (range(column, 9), range(row, 8));
+        let pixels = (columns.len() * rows.len()) as u64;
+        rows.flat_map(|y| columns.clone().map(move |x| (x, y))).map(|(x, y)| brightness(x, y)).sum::<u64>()
+            / pixels
+    };
+    let bits = (0..8).flat_map(|row| (0..8).map(move |column| (column, row)));
+    bits.fold(0, |hash, (column, row)| hash << 1 | u64::from(cell(column, row) > cell(column + 1, row)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_hash_is_that_of_the_brightness() {
+        let falling: Vec<u8> = (0..32 * 32).flat_map(|at| [255 - (at % 32) as u8 * 8; 4]).collect();
+        assert_eq!(difference_hash(&falling, 32), u64::MAX);
+        let brighter: Vec<u8> = falling.iter().map(|value| value / 2 + 60).collect();
+        assert_eq!(difference_hash(&brighter, 32), u64::MAX, "the same after a change of brightness");
+        let rising: Vec<u8> = falling.iter().map(|value| 255 - value).collect();
+        assert_eq!(difference_hash(&rising, 32), 0);
+        for side in 1..9 {
+            difference_hash(&vec![7; side * side * 4], side);
+        }
+    }
 
     #[test]
     fn a_codec_panic_is_reported_as_a_damaged_upload() {

@@ -46,6 +46,9 @@ pub struct ProfileEdit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Username(String);
 
+/// The names that the audit log has for the command line, and reports for users who have left.
+const RESERVED: [&str; 2] = ["operator", "deleted"];
+
 impl Username {
     pub const MAX_LENGTH: usize = 64;
 
@@ -54,10 +57,14 @@ impl Username {
         Self(text)
     }
 
-    /// A username for a new account: also not `.` or `..`, which clients remove from the path of a URL.
+    /// A username for a new account: also not `.` or `..`, which clients remove from the path of a URL, nor a
+    /// reserved one.
     pub fn parse_new(raw: &str) -> Result<Self, ValidationError> {
         match raw {
             "." | ".." => Err(ValidationError("a username may not be . or ..".into())),
+            _ if RESERVED.iter().any(|name| name.eq_ignore_ascii_case(raw)) => {
+                Err(ValidationError("this username is reserved; choose another".into()))
+            }
             _ => raw.parse(),
         }
     }
@@ -113,6 +120,7 @@ mod tests {
             assert!(raw.parse::<Username>().is_ok(), "an account from before the rule has the name {raw:?}");
             assert!(Username::parse_new(raw).is_err(), "{raw:?} must not be a new username");
         }
+        assert!(Username::parse_new("Operator").is_err() && Username::parse_new("operators").is_ok());
         assert_eq!(Username::parse_new("...").unwrap().as_str(), "...");
         assert_eq!("ADA".parse::<Username>().unwrap().key(), "ada");
     }

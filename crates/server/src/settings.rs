@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use app::{CacheMinFree, Location, S3Config};
+use app::{CacheMinFree, Location, S3Config, UploadHookSettings};
 
 use crate::config::Config;
 
@@ -17,6 +17,11 @@ pub(crate) fn app_settings(config: &Config) -> app::Settings {
         database_url: config.database_url.clone(),
         database_read_url: config.database_read_url.clone(),
         admins: config.admins.clone(),
+        upload_hook: config.upload_hook.clone().map(|target| UploadHookSettings {
+            target,
+            timeout: config.upload_hook_timeout,
+            fails_open: config.upload_hook_open,
+        }),
         keep_originals: config.keep_originals,
         max_upload: config.max_upload,
         max_pixels: u64::from(config.max_megapixels) * 1_000_000,

@@ -85,7 +85,8 @@ impl Store {
         skipped: u64,
         exclusions: Exclusions,
     ) -> Result<Option<PostId>, Error> {
-        let first = if skipped > MAX_SHORT_OFFSET {
+        // Where posts are excluded, rows are counted one by one.
+        let first = if skipped > MAX_SHORT_OFFSET || !exclusions.is_empty() {
             self.read_long(move |tx| id_at(tx, filter, skipped, exclusions).boxed()).await?
         } else {
             self.read(move |tx| id_at(tx, filter, skipped, exclusions).boxed()).await?
@@ -198,7 +199,7 @@ impl Page {
             if is_end || total >= MAX_SCANNED {
                 return Ok(FeedPage { posts, next: (!is_end).then_some(Cursor(before.0)) });
             }
-            fetched *= 4;
+            fetched = (4 * fetched).min(MAX_FETCHED);
         }
     }
 

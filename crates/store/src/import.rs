@@ -21,6 +21,8 @@ statements! {
     // Scheduled when an earlier import was abandoned; the files are needed again.
     CANCEL_DELETE = "DELETE FROM removals WHERE photo_id = $1";
     END_CLAIM = "DELETE FROM uploads WHERE photo_id = $1";
+    // Of earlier starts: an instance without users has no others.
+    DELETE_INVITATIONS = "DELETE FROM invitations WHERE expires_at > 0";
 }
 
 /// Rows inserted in one round trip.
@@ -69,6 +71,7 @@ async fn import(
     if !TableCounts::select(tx).await?.is_empty() {
         return Err(Error::ImportRejected("the database is not empty".into()));
     }
+    tx.execute(DELETE_INVITATIONS, &[]).await?;
     let mut batch: Vec<ExportRow> = Vec::with_capacity(BATCH);
     for row in rows {
         let row = row?;

@@ -27,7 +27,9 @@ table! {
 
 statements! {
     // Changes nothing, but locks the row.
-    LOCK = "UPDATE invitations SET uses = uses WHERE code_hash = $1 AND uses < max_uses AND expires_at > $2 RETURNING role";
+    LOCK = "UPDATE invitations SET uses = uses WHERE code_hash = $1 AND uses < max_uses AND expires_at > $2
+        AND (user_id IS NULL OR EXISTS (SELECT 1 FROM users u WHERE u.id = invitations.user_id AND u.status = 'active'))
+        RETURNING role";
     FIND = sql!("SELECT ", InvitationRow::COLUMN_LIST, " FROM invitations WHERE code_hash = $1");
     USE = "UPDATE invitations SET uses = uses + 1 WHERE code_hash = $1";
     // The newest thousand at most, since expired ones are swept.
@@ -87,7 +89,7 @@ impl Store {
         by: Option<UserId>,
         id: SessionId,
         now: Timestamp,
-        audit: NewAuditEntry,
+        audit: Option<NewAuditEntry>,
     ) -> Result<bool, Error> {
         let rows = self.invitations(by, now).await?;
         let Some(code) = rows.iter().map(|row| row.code_hash).find(|code| code.session_id() == id) else {
@@ -96,8 +98,8 @@ impl Store {
         self.write_freeing(LockKey::Unshared, move |tx| {
             async move {
                 let deleted = tx.execute(DELETE, &[(&code).into()]).await? > 0;
-                if deleted {
-                    audit_log::append(tx, &audit).await?;
+                if let Some(audit) = audit.as_ref().filter(|_| deleted) {
+                    audit_log::append(tx, audit).await?;
                 }
                 Ok(deleted)
             }
@@ -115,9 +117,14 @@ pub(crate) async fn lock(tx: &mut Tx<'_>, code: TokenHash, now: Timestamp) -> Re
 pub(crate) async fn count_use(tx: &mut Tx<'_>, code: TokenHash, role: Role) -> Result<(), Error> {
     tx.execute(USE, &[(&code).into()]).await?;
     if role == Role::Owner {
-        tx.execute(DELETE_FOR_OWNER, &[]).await?;
+        delete_for_owner(tx).await?;
     }
     Ok(())
+}
+
+/// Deletes the links for the first owner, now that there is one.
+pub(crate) async fn delete_for_owner(tx: &mut Tx<'_>) -> Result<(), Error> {
+    tx.execute(DELETE_FOR_OWNER, &[]).await.map(drop)
 }
 
 pub(crate) async fn sweep(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, Error> {

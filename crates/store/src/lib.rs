@@ -66,7 +66,7 @@ pub use postgres::{DatabaseUrl, ReplicationLag, replica_lag};
 pub use posts::{AccessCheck, CreateOutcome, NewPost, PostRow, Replay};
 pub use profile::ProfileChange;
 pub use read_barrier_stats::ReadBarrierStats;
-pub use reports::{NewReport, ReportRow, ResolveOutcome};
+pub use reports::{NewReport, ReportOutcome, ReportRow, ResolveOutcome};
 pub use sessions::{JoinOutcome, NewSession, Session, SessionRow};
 pub use store::{Database, SCHEMA_VERSION, Store};
 pub use tables::{ExportRow, SequenceRow, Table, TableCounts};

@@ -8,6 +8,7 @@ use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
 use crate::column::Column;
 use crate::error::Error;
+use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::posts::AccessCheck;
 use crate::row::Row;
@@ -21,7 +22,8 @@ statements! {
     SET_STATUS = "UPDATE users SET status = $1, status_reason = $2 WHERE id = $3 AND status <> 'deleted'";
     SET_ROLE = "UPDATE users SET role = $1 WHERE id = $2 AND status <> 'deleted'";
     STATUS_REASON = "SELECT status_reason FROM users WHERE id = $1";
-    OWNERS = "SELECT id FROM users WHERE role = 'owner' AND role <> 'member'";
+    // One who is suspended cannot run the instance.
+    OWNERS = "SELECT id FROM users WHERE role = 'owner' AND role <> 'member' AND status = 'active'";
     // Changes nothing, but locks the rows: of two owners who leave at once, one sees the other's commit.
     LOCK_OWNERS = "UPDATE users SET role = role WHERE role = 'owner' AND role <> 'member'";
     SET_HIDDEN = "UPDATE posts SET hidden_reason = $1 WHERE id = $2 RETURNING photo_id";
@@ -35,6 +37,7 @@ statements! {
     USER_TOTALS = "SELECT (SELECT count(*) FROM users WHERE status <> 'deleted'),
         (SELECT count(*) FROM users WHERE status = 'pending' AND status <> 'active'),
         (SELECT count(*) FROM users WHERE status IN ('suspended', 'hidden') AND status <> 'active'),
+        (SELECT count(*) FROM users WHERE status = 'deleted' AND status <> 'active'),
         (SELECT count(*) FROM posts), (SELECT count(*) FROM likes)";
 }
 
@@ -44,6 +47,8 @@ pub struct InstanceTotals {
     pub users: u64,
     pub pending: u64,
     pub suspended: u64,
+    /// Accounts whose rows and files are being deleted.
+    pub deleting: u64,
     pub posts: u64,
     pub likes: u64,
 }
@@ -97,6 +102,9 @@ impl Store {
                 }
                 if tx.execute(SET_ROLE, &[role.value(), user.into()]).await? == 0 {
                     return Ok(RoleOutcome::Missing);
+                }
+                if role == Role::Owner {
+                    invitations::delete_for_owner(tx).await?;
                 }
                 tx.record_change(Change::User(user));
                 audit_log::append(tx, &audit).await?;
@@ -196,8 +204,9 @@ impl Store {
                     users: row.unsigned(0)?,
                     pending: row.unsigned(1)?,
                     suspended: row.unsigned(2)?,
-                    posts: row.unsigned(3)?,
-                    likes: row.unsigned(4)?,
+                    deleting: row.unsigned(3)?,
+                    posts: row.unsigned(4)?,
+                    likes: row.unsigned(5)?,
                 })
             })
             .boxed()

@@ -1,10 +1,11 @@
 //! New passwords, which end sessions, and the one-time codes that set one without the old password.
 
 use futures_util::FutureExt;
-use model::{Timestamp, TokenHash, User, UserId};
+use model::{Role, Timestamp, TokenHash, User, UserId};
 
 use crate::audit_log::{self, NewAuditEntry};
 use crate::error::Error;
+use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::sessions::{self, NewSession};
 use crate::statements::statements;
@@ -107,6 +108,9 @@ impl Store {
             async move {
                 let now = new.created_at;
                 let Some(user) = users::insert(tx, new).await? else { return Ok(None) };
+                if user.role == Role::Owner {
+                    invitations::delete_for_owner(tx).await?;
+                }
                 let expires_at = Some(expires_at);
                 let row = RecoveryCodeRow { code_hash: code, user_id: user.id, created_at: now, expires_at };
                 tx.execute(RecoveryCodeRow::INSERT, &row.values()).await?;

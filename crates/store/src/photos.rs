@@ -40,9 +40,9 @@ statements! {
     FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
     // Of a post, or of a profile.
     OWNER = "SELECT u.id, CASE WHEN u.status IN ('active', 'suspended') AND p.hidden_reason IS NULL THEN 1 ELSE 0 END
-        FROM posts p JOIN users u ON u.id = p.user_id WHERE p.photo_id = $1
+        FROM posts p JOIN users u ON u.id = p.user_id WHERE p.photo_id = $1 AND u.status <> 'deleted'
         UNION ALL SELECT id, CASE WHEN status IN ('active', 'suspended') THEN 1 ELSE 0 END
-        FROM users WHERE photo_id = $1 LIMIT 1";
+        FROM users WHERE photo_id = $1 AND status <> 'deleted' LIMIT 1";
     FIND_ROW = sql!("SELECT ", PhotoRow::COLUMN_LIST, " FROM photos WHERE id = $1");
     SET_BYTES = "UPDATE photos SET bytes = $1 WHERE id = $2";
     DELETE = "DELETE FROM photos WHERE id = $1";
@@ -82,7 +82,7 @@ pub struct PhotoOwner {
 }
 
 impl Store {
-    /// A photo with its owner; `None` if no post and no profile has it.
+    /// A photo with its owner; `None` if no post and no profile has it, or its owner is being deleted.
     pub async fn photo_with_owner(&self, id: PhotoId) -> Result<Option<(Photo, PhotoOwner)>, Error> {
         self.read(move |tx| {
             async move {

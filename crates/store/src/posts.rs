@@ -122,6 +122,8 @@ pub enum Replay {
 pub enum AccessCheck<T> {
     Granted(T),
     Forbidden,
+    /// The user has been suspended, or has left.
+    Inactive,
     Missing,
 }
 
@@ -163,6 +165,9 @@ impl Store {
                     None => return Ok(AccessCheck::Missing),
                     Some(author) if author != editor => return Ok(AccessCheck::Forbidden),
                     Some(_) => {}
+                }
+                if !is_active(tx, editor).await? {
+                    return Ok(AccessCheck::Inactive);
                 }
                 tx.record_change(Change::Post(id));
                 if let Some(message) = &edit.message {
@@ -220,8 +225,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::Replayed(replay));
     }
-    let status = tx.first(STATUS, &[user_id.into()], |row| Status::read(row, 0)).await?;
-    if status != Some(Status::Active) {
+    if !is_active(tx, user_id).await? {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::AuthorInactive);
     }
@@ -260,6 +264,12 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         idempotency_keys::assign(tx, user_id, key, row.id).await?;
     }
     Ok(CreateOutcome::New(row.into()))
+}
+
+/// A request may have begun before its user was suspended.
+async fn is_active(tx: &mut Tx<'_>, user: UserId) -> Result<bool, Error> {
+    let status = tx.first(STATUS, &[user.into()], |row| Status::read(row, 0)).await?;
+    Ok(status == Some(Status::Active))
 }
 
 async fn find(tx: &mut Tx<'_>, id: PostId, viewer: Option<UserId>) -> Result<Option<Post<UserId>>, Error> {

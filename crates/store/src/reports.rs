@@ -4,8 +4,10 @@ use futures_util::FutureExt;
 use model::{Cursor, PostId, Reason, ReportId, Timestamp, UserId};
 
 use crate::audit_log::{self, NewAuditEntry};
+use crate::column::Column;
 use crate::error::Error;
 use crate::lock_key::LockKey;
+use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::table::{TableRow, table};
@@ -25,8 +27,7 @@ table! {
 }
 
 statements! {
-    OPEN_BY = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
-        WHERE reporter_id = $1 AND user_id = $2 AND resolved_at IS NULL");
+    OPEN_BY = "SELECT user_id, post_id FROM reports WHERE reporter_id = $1 AND resolved_at IS NULL LIMIT $2";
     OPEN = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
         WHERE id < $1 AND resolved_at IS NULL ORDER BY id DESC LIMIT $2");
     RESOLVED = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
@@ -46,6 +47,19 @@ pub struct NewReport {
     pub created_at: Timestamp,
 }
 
+/// Open reports that a user may have.
+const MAX_OPEN_REPORTS: i64 = 100;
+
+/// The result of filing a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportOutcome {
+    Filed,
+    /// The reporter has an open one about the same.
+    Repeated,
+    /// The reporter has as many open ones as a user may have.
+    TooMany,
+}
+
 /// The result of resolving a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResolveOutcome {
@@ -56,14 +70,17 @@ pub enum ResolveOutcome {
 }
 
 impl Store {
-    /// Files a report; false if the reporter has an open one about the same already.
-    pub async fn report(&self, new: NewReport) -> Result<bool, Error> {
+    pub async fn report(&self, new: NewReport) -> Result<ReportOutcome, Error> {
         self.write(LockKey::User(new.reporter), move |tx| {
             async move {
-                let params = [new.reporter.into(), new.user.into()];
-                let open = tx.all(OPEN_BY, &params, ReportRow::read).await?;
-                if open.iter().any(|report| report.post_id == new.post) {
-                    return Ok(false);
+                let params = [new.reporter.into(), MAX_OPEN_REPORTS.into()];
+                let read = |row: &Row<'_, '_>| Ok((row.user_id(0)?, PostId::read_nullable(row, 1)?));
+                let open = tx.all(OPEN_BY, &params, read).await?;
+                if open.contains(&(new.user, new.post)) {
+                    return Ok(ReportOutcome::Repeated);
+                }
+                if open.len() as i64 >= MAX_OPEN_REPORTS {
+                    return Ok(ReportOutcome::TooMany);
                 }
                 let row = ReportRow {
                     // Assigned by the sequence.
@@ -77,7 +94,7 @@ impl Store {
                     resolution: None,
                 };
                 tx.execute(ReportRow::INSERT_NEW, &row.values()[1..]).await?;
-                Ok(true)
+                Ok(ReportOutcome::Filed)
             }
             .boxed()
         })

@@ -14,22 +14,25 @@ statements! {
     NEWEST_TIMES = "SELECT created_at FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT $2";
 }
 
-/// Posts that are read at a time.
-const PAGE: i64 = 10_000;
-
 impl Store {
     /// The size of a user's photos in posts.
     pub async fn bytes_of(&self, user: UserId) -> Result<u64, Error> {
-        let bytes = self.read_long(move |tx| {
+        let bytes = self.read(move |tx| {
             async move { tx.first(BYTES, &[user.into()], |row| row.unsigned(0)).await }.boxed()
         });
         Ok(bytes.await?.unwrap_or(0))
     }
 
-    /// The times of a user's posts since `since`, newest first, at most ten thousand.
-    pub async fn posts_since(&self, user: UserId, since: Timestamp) -> Result<Vec<Timestamp>, Error> {
+    /// The times of a user's posts since `since`, newest first, at most `limit`.
+    pub async fn posts_since(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<Timestamp>, Error> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let times = self.read(move |tx| {
-            async move { tx.all(NEWEST_TIMES, &[user.into(), PAGE.into()], |row| row.timestamp(0)).await }
+            async move { tx.all(NEWEST_TIMES, &[user.into(), limit.into()], |row| row.timestamp(0)).await }
                 .boxed()
         });
         Ok(times.await?.into_iter().take_while(|at| *at > since).collect())

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use e2e::oracle::{UnknownOutcome, Worker, verify};
-use e2e::{Service, eventually};
+use e2e::{Body, Client, FormData, PASSWORD, Service, eventually, picture};
 
 /// Enough to queue behind each other; few, because each join costs a password hash.
 const WORKERS: usize = 4;
@@ -29,13 +29,21 @@ fn acknowledged_writes_survive_kill_9() {
         (0..WORKERS).map(|n| Worker::new(service.new_user(&format!("worker{n}")), rng.u64(..))).collect();
     service.kill();
 
-    let mut acknowledged = 0;
+    let (mut acknowledged, mut leaver): (usize, Option<Leaver>) = (0, None);
     for round in 1..=rounds {
         let service = restart(dir.path(), &format!("round {round}"));
+        if let Some(leaver) = leaver.take() {
+            leaver.verify(&service);
+        }
         verify(service.base(), &mut workers);
-        acknowledged += write_until_killed(service, &mut workers, rng.usize(..80));
+        let likes = rng.usize(..10);
+        let leaving = leaver.insert(Leaver::new(&service, likes));
+        acknowledged += write_until_killed(service, &mut workers, leaving, rng.usize(..80));
     }
     let service = restart(dir.path(), "the end");
+    if let Some(leaver) = leaver {
+        leaver.verify(&service);
+    }
     let photos = verify(service.base(), &mut workers);
     println!("{acknowledged} acknowledged writes, {photos} photos exist");
     assert!(acknowledged > rounds, "too few acknowledged writes: {acknowledged}");
@@ -66,7 +74,7 @@ fn restart(dir: &Path, round: &str) -> Service {
 
 /// All workers write; after `enough` acknowledged writes the service is killed. Returns the number
 /// acknowledged.
-fn write_until_killed(service: Service, workers: &mut [Worker], enough: usize) -> usize {
+fn write_until_killed(service: Service, workers: &mut [Worker], leaver: &mut Leaver, enough: usize) -> usize {
     // Every worker may like the posts that exist at the start, even while their authors delete them.
     let shared: Vec<i64> = workers.iter().flat_map(Worker::writable_posts).collect();
     let (acknowledge, acknowledged) = mpsc::channel();
@@ -76,11 +84,67 @@ fn write_until_killed(service: Service, workers: &mut [Worker], enough: usize) -
             worker.client = worker.client.with_base(service.base());
             scope.spawn(move || write_until_disconnected(worker, shared, &acknowledge));
         }
+        let shared = &shared;
+        scope.spawn(move || leaver.leave(shared));
         drop(acknowledge);
         let count = acknowledged.iter().take(enough).count();
         service.kill();
         count + acknowledged.iter().count()
     })
+}
+
+/// A user who posts and likes, and deletes the account while the service is killed.
+struct Leaver {
+    client: Client,
+    posts: Vec<serde_json::Value>,
+    /// The likes before the deletion.
+    likes: usize,
+    /// Whether the deletion was acknowledged.
+    has_left: bool,
+}
+
+impl Leaver {
+    fn new(service: &Service, likes: usize) -> Self {
+        let client = service.new_user("leaver");
+        let posts = (0..2).map(|_| client.share(&picture::tiny(), "of a user who leaves")).collect();
+        Self { client, posts, likes, has_left: false }
+    }
+
+    fn leave(&mut self, shared: &[i64]) {
+        for post in shared.iter().take(self.likes) {
+            let like = self.client.request("POST", &format!("/posts/{post}/likes")).body(Body::none());
+            if like.try_send().is_err() {
+                return;
+            }
+        }
+        let password = FormData::new().text("password", PASSWORD);
+        let left = self.client.request("DELETE", "/me").body(password).try_send();
+        self.has_left = left.is_ok_and(|response| response.expect(200).status == 200);
+    }
+
+    /// The account is gone if its deletion was acknowledged, else it can be deleted again; then nothing is
+    /// left of it.
+    fn verify(self, service: &Service) {
+        let anonymous = service.anonymous();
+        let login = anonymous.post("/login/username", FormData::account(self.client.username(), PASSWORD));
+        match login.status {
+            200 => {
+                assert!(!self.has_left, "the deletion was acknowledged: {login}");
+                let client = anonymous.login(self.client.username());
+                let password = FormData::new().text("password", PASSWORD);
+                client.request("DELETE", "/me").body(password).send().expect(200);
+            }
+            _ => drop(login.expect_error(400)),
+        }
+        for post in &self.posts {
+            anonymous.get(&format!("/posts/{}", post["id"])).expect_error(404);
+            let photo = post["photo"]["id"].as_str().unwrap();
+            anonymous.get(&format!("/photos/{photo}/8x8")).expect_error(404);
+        }
+        eventually("the account is deleted", Duration::from_secs(60), || {
+            (service.operator(&["stats"])["deleting"] == 0).then_some(())
+        });
+    }
 }
 
 /// Sends write after write and reports each acknowledgement, until the connection fails.

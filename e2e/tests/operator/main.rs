@@ -17,3 +17,4 @@ mod restore;
 mod round_trip;
 mod snapshot;
 mod start;
+mod upload_hook;

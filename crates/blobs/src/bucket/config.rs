@@ -96,8 +96,8 @@ impl S3Config {
     }
 }
 
-/// `object_store` uses the process-wide default provider of rustls.
-fn install_crypto_provider() {
+/// `object_store` and other users of `reqwest` need the process-wide default provider of rustls.
+pub fn install_crypto_provider() {
     match rustls::crypto::ring::default_provider().install_default() {
         // An error means that one is installed already.
         Ok(()) | Err(_) => {}

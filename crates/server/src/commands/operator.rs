@@ -113,9 +113,12 @@ async fn execute(config: &Config, command: OperatorCommand) -> Result<Value, Str
     }
     match App::open(app_settings(config), Clock::system()).await {
         Ok(app) => {
+            let deletes_account = command.deletes_account();
             let outcome = command.execute(&app, &base_url(config, config.listen)).await;
-            // Without a service, nothing else deletes what belongs to a deleted account.
-            app.delete_marked_accounts().await.map_err(|error| error.to_string())?;
+            // Without a service, nothing else deletes what belongs to the account.
+            if deletes_account && let Err(error) = app.delete_marked_accounts().await {
+                eprintln!("pinhole: the rest of the account is deleted when the service starts: {error}");
+            }
             outcome
         }
         Err(OpenError::Locked { .. }) => call(&config.data_dir, &command).await,

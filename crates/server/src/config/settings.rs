@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use app::{BucketUrl, DatabaseUrl};
+use app::{BucketUrl, DatabaseUrl, UploadHookTarget};
 use ipnet::IpNet;
 use model::Username;
 
@@ -19,7 +19,7 @@ use super::secret::Secret;
 use super::setting::DefaultValue::{Cores, Is, Unset};
 use super::setting::MAX_THREADS;
 use super::text::{
-    Address, Bucket, Choice, Database, Folder, LogFormat, Name, Network, Switch, Text, Token, Url,
+    Address, Bucket, Choice, Database, Folder, Hook, LogFormat, Name, Network, Switch, Text, Token, Url,
 };
 
 settings! {
@@ -46,6 +46,16 @@ settings! {
         // yet: they are for future formats, and for sizes above the 2048 pixels of the largest master.
         /// Keep the originals of uploads
         keep_originals: bool as Switch = Is("on");
+        // JSON with the SHA-256 and a perceptual hash of each upload: a POST to the URL, or the standard
+        // input of the program. 403 or exit code 1 refuses the upload.
+        /// URL or program that checks uploads
+        upload_hook: Option<UploadHookTarget> as Optional<Hook> =
+            Unset { means: "uploads are not checked", example: "http://127.0.0.1:9000/check" };
+        /// Timeout of the upload hook
+        upload_hook_timeout: Duration as Span = Is("10s");
+        // Off refuses uploads with 503 while the hook fails.
+        /// Accept uploads if the hook fails
+        upload_hook_open: bool as Switch = Is("off");
         /// Public URL, for links and cookies
         public_url: Option<PublicUrl> as Optional<Url> =
             Unset { means: "the host of each request", example: "https://photos.example.org" };

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use app::{BucketUrl, DatabaseUrl};
+use app::{BucketUrl, DatabaseUrl, UploadHookTarget};
 use ipnet::IpNet;
 use model::Username;
 
@@ -161,6 +161,21 @@ impl Codec<BucketUrl> for Bucket {
 
     fn to_toml(url: &BucketUrl) -> Option<String> {
         Some(quoted(&url.to_string()))
+    }
+}
+
+pub(super) struct Hook;
+
+impl Codec<UploadHookTarget> for Hook {
+    const PLACEHOLDER: &'static str = "URL|PATH";
+
+    fn parse(raw: &str) -> Result<UploadHookTarget, String> {
+        raw.parse()
+    }
+
+    fn to_toml(target: &UploadHookTarget) -> Option<String> {
+        let (UploadHookTarget::Http(text) | UploadHookTarget::Command(text)) = target;
+        Some(quoted(text))
     }
 }
 

@@ -122,6 +122,10 @@ impl OperatorCommand {
         matches!(self, Self::User(UserCommand::Add { .. }))
     }
 
+    pub(crate) fn deletes_account(&self) -> bool {
+        matches!(self, Self::User(UserCommand::Delete { .. }))
+    }
+
     /// Runs the command; the result is printed as it is with `--json`. The error is a message.
     pub(crate) async fn execute(self, app: &App, base_url: &str) -> Result<Value, String> {
         self.run(app, base_url).await.map_err(|error| error.to_string())
@@ -149,6 +153,7 @@ impl OperatorCommand {
                     "users": totals.users,
                     "pending": totals.pending,
                     "suspended": totals.suspended,
+                    "deleting": totals.deleting,
                     "posts": totals.posts,
                     "likes": totals.likes,
                     "photos": photos.photos,

@@ -17,7 +17,8 @@ use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Repla
 
 use communities::{
     a_deleted_account_is_hidden_at_once_and_then_removed,
-    a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown, an_instance_keeps_an_owner_and_an_audit_log,
+    a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown,
+    a_page_reads_a_bounded_number_of_excluded_posts, an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says, blocks_and_reports_are_stored_once,
     pages_and_offsets_leave_out_what_is_excluded,
 };
@@ -69,6 +70,7 @@ on_both_databases! {
     integrity_checks_find_and_fix_inconsistencies,
     a_deleted_account_is_hidden_at_once_and_then_removed,
     pages_and_offsets_leave_out_what_is_excluded,
+    a_page_reads_a_bounded_number_of_excluded_posts,
     a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown,
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,

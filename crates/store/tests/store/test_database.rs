@@ -130,6 +130,25 @@ impl TestDatabase {
         }
     }
 
+    /// Inserts 25,000 posts of the first user, bypassing the store.
+    pub(crate) fn insert_many_posts(&self) {
+        self.execute_directly(match self.location {
+            Location::Folder(_) => {
+                "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 25000)
+                 INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
+                     SELECT randomblob(16), 1, 1, x'01', 1, 5 FROM n;
+                 INSERT INTO posts (user_id, photo_id, width, height, placeholder, like_count, created_at)
+                     SELECT 1, id, 1, 1, x'01', 0, 5 FROM photos WHERE created_at = 5"
+            }
+            Location::Server { .. } => {
+                "INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
+                     SELECT gen_random_uuid(), 1, 1, '\\x01', 1, 5 FROM generate_series(1, 25000);
+                 INSERT INTO posts (user_id, photo_id, width, height, placeholder, like_count, created_at)
+                     SELECT 1, id, 1, 1, '\\x01', 0, 5 FROM photos WHERE created_at = 5"
+            }
+        })();
+    }
+
     /// Sets the sequence of posts back to its beginning.
     pub(crate) fn reset_post_sequence(&self) {
         self.execute_directly(match self.location {

@@ -17,6 +17,7 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
+use crate::http::handlers::actor::actor;
 use crate::http::json::json;
 use crate::http::state::Http;
 use crate::links;
@@ -269,8 +270,9 @@ pub(crate) async fn edit(
     ClientAddress(address): ClientAddress,
     form: FormBody<InstanceEdit>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Owner)?;
+    caller.check_role(Role::Owner)?;
     let mut form = form.read(&http).await?;
+    let actor = actor(&http, &caller, address, Role::Owner).await?;
     let mut values = Vec::new();
     for key in App::instance_keys() {
         values.extend(form.text(key)?.map(|value| (key, value)));
@@ -297,8 +299,8 @@ pub(crate) async fn invite(
     form: FormBody<NewInvitation>,
 ) -> Result<Response, ApiError> {
     http.app.check_may_invite(&caller).await?;
-    let actor = Actor::new(&caller, address, Role::Member)?;
     let mut form = form.read(&http).await?;
+    let actor = actor(&http, &caller, address, Role::Member).await?;
     let number = |field, raw: Option<String>, default: u32| match raw {
         None => Ok(default),
         Some(raw) => {

@@ -1,6 +1,7 @@
 //! The handlers of the API: one module for each kind of resource.
 
 pub(super) mod accounts;
+mod actor;
 pub(super) mod blocks;
 pub(super) mod docs;
 pub(super) mod feed;

@@ -17,6 +17,7 @@ use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
+use crate::http::handlers::actor::actor;
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::handlers::reports::{ReasonForm, required_reason};
 use crate::http::json::json;
@@ -227,9 +228,10 @@ pub(crate) async fn suspend(
     PathId(username): PathId<Username>,
     form: FormBody<Suspension>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Moderator)?;
+    caller.check_role(Role::Moderator)?;
     let mut form = form.read(&http).await?;
     let reason = required_reason(&mut form, "reason")?;
+    let actor = actor(&http, &caller, address, Role::Moderator).await?;
     let hide = match form.text("hide_posts")?.as_deref() {
         None | Some("" | "false") => false,
         Some("true") => true,
@@ -258,8 +260,9 @@ pub(crate) async fn set_role(
     PathId(username): PathId<Username>,
     form: FormBody<RoleForm>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Owner)?;
+    caller.check_role(Role::Owner)?;
     let role = form.read(&http).await?.required("role")?;
+    let actor = actor(&http, &caller, address, Role::Owner).await?;
     let role = role.parse().map_err(|rule: model::ValidationError| ApiError::invalid("role", rule.0))?;
     http.app.set_role(&actor, &username, role).await?;
     Ok(json(StatusCode::OK, &Empty {}))
@@ -272,8 +275,9 @@ pub(crate) async fn remove_photo(
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Moderator)?;
+    caller.check_role(Role::Moderator)?;
     let reason = required_reason(&mut form.read(&http).await?, "reason")?;
+    let actor = actor(&http, &caller, address, Role::Moderator).await?;
     http.app.remove_profile_photo(&actor, &username, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -285,8 +289,9 @@ pub(crate) async fn delete_user(
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Owner)?;
+    caller.check_role(Role::Owner)?;
     let reason = required_reason(&mut form.read(&http).await?, "reason")?;
+    let actor = actor(&http, &caller, address, Role::Owner).await?;
     http.app.delete_account(&actor, &username, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -311,8 +316,9 @@ pub(crate) async fn hide_post(
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Moderator)?;
+    caller.check_role(Role::Moderator)?;
     let reason = required_reason(&mut form.read(&http).await?, "reason")?;
+    let actor = actor(&http, &caller, address, Role::Moderator).await?;
     http.app.moderate_hide(&actor, id, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -335,8 +341,9 @@ pub(crate) async fn delete_post(
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Moderator)?;
+    caller.check_role(Role::Moderator)?;
     let reason = required_reason(&mut form.read(&http).await?, "reason")?;
+    let actor = actor(&http, &caller, address, Role::Moderator).await?;
     http.app.moderate_delete(&actor, id, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

@@ -1,6 +1,5 @@
 //! Reports: filed by users, resolved by moderators.
 
-use app::Actor;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -17,6 +16,7 @@ use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
 use crate::http::form::FormData;
+use crate::http::handlers::actor::actor;
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::json::json;
 use crate::http::openapi::{Entry, parameter, string};
@@ -169,8 +169,9 @@ pub(crate) async fn resolve(
     PathId(id): PathId<ReportId>,
     form: FormBody<Resolution>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Moderator)?;
+    caller.check_role(Role::Moderator)?;
     let resolution = required_reason(&mut form.read(&http).await?, "resolution")?;
+    let actor = actor(&http, &caller, address, Role::Moderator).await?;
     http.app.resolve_report(&actor, id, resolution).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

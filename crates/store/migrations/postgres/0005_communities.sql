@@ -8,11 +8,6 @@ ALTER TABLE users
 CREATE INDEX users_by_status ON users (status, id) WHERE status <> 'active';
 CREATE INDEX users_by_role ON users (role, id) WHERE role <> 'member';
 
--- Why a moderator has hidden a post; NULL if it is shown. An offset counts the posts that are shown.
-ALTER TABLE posts ADD COLUMN hidden_reason TEXT;
-CREATE INDEX posts_shown ON posts (id) WHERE hidden_reason IS NULL;
-CREATE INDEX posts_hidden ON posts (id) WHERE hidden_reason IS NOT NULL;
-
 -- Users whose posts and names are left out of the lists of `user_id`.
 CREATE TABLE blocks (
     user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
