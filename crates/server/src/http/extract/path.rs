@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
-use model::{PhotoId, PostId, ReportId, SessionId, Username};
+use model::{PhotoId, PostId, ReportId, SessionId, Username, ValidationError};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
@@ -53,6 +53,27 @@ impl PathParameter for SessionId {
 
     fn schema() -> ObjectBuilder {
         string().pattern(Some("^[0-9a-f]{16}$")).examples(["3f1e6c0d2b487e2a"])
+    }
+}
+
+/// The id of an invitation, which has the form of a session's.
+pub(crate) struct InvitationId(pub(crate) SessionId);
+
+impl FromStr for InvitationId {
+    type Err = ValidationError;
+
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
+        raw.parse().map(Self)
+    }
+}
+
+impl PathParameter for InvitationId {
+    const NAME: &'static str = "invitation_id";
+    const DESCRIPTION: &'static str = "The id of the invitation";
+    const NOT_FOUND: &'static str = "there is no such invitation";
+
+    fn schema() -> ObjectBuilder {
+        SessionId::schema()
     }
 }
 

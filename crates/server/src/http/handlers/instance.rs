@@ -15,7 +15,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::base_url::BaseUrl;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
-use crate::http::extract::path::PathId;
+use crate::http::extract::path::{InvitationId, PathId};
 use crate::http::extract::session::RequiredSession;
 use crate::http::handlers::actor::actor;
 use crate::http::json::json;
@@ -318,7 +318,7 @@ pub(crate) async fn delete_invitation(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
     ClientAddress(address): ClientAddress,
-    PathId(id): PathId<SessionId>,
+    PathId(InvitationId(id)): PathId<InvitationId>,
 ) -> Result<Response, ApiError> {
     let actor = Actor::new(&caller, address, Role::Member)?;
     http.app.delete_invitation(&actor, id).await?;

@@ -482,6 +482,18 @@ mod tests {
             );
             assert!(entry["security"].is_array(), "{id} does not say whether it needs a session");
         }
+        for (path, item) in paths {
+            let named: BTreeSet<&str> =
+                path.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0)).collect();
+            for entry in item.as_object().unwrap().values() {
+                let parameters = entry["parameters"].as_array().into_iter().flatten();
+                let documented: BTreeSet<&str> = parameters
+                    .filter(|parameter| parameter["in"] == "path")
+                    .filter_map(|parameter| parameter["name"].as_str())
+                    .collect();
+                assert_eq!(documented, named, "the parameters in {path}");
+            }
+        }
         let missing = without_description("", &document);
         assert!(missing.is_empty(), "these have no description: {missing:#?}");
     }
