@@ -19,6 +19,8 @@ fn quotas_limit_posts_bytes_and_likes_of_members() {
         (&account["quota"]["posts_per_day"], &account["usage"]["posts_today"]),
         (&3.into(), &2.into())
     );
+    let settings = String::from_utf8(ada.get("/settings").expect(200).bytes).unwrap();
+    assert!(settings.contains("Posted in the last 24 hours: 2 of 3."), "{settings}");
     upload(&ada).expect(201);
     let refused = upload(&ada).expect_error(429);
     assert_eq!(refused.header("x-error-code"), Some("quota_exceeded"));

@@ -12,7 +12,7 @@ pub(crate) fn render(value: &Value) -> String {
 
 /// The order of columns and lines; others follow.
 const ORDER: [&str; 10] =
-    ["id", "username", "created_at", "actor", "action", "users", "role", "status", "posts", "likes"];
+    ["id", "actor", "action", "username", "created_at", "users", "role", "status", "posts", "likes"];
 
 fn sorted_keys(members: &Map<String, Value>) -> Vec<&String> {
     let mut keys: Vec<&String> = members.keys().collect();

@@ -1,6 +1,8 @@
 //! What moderators and owners do: users, posts, the audit log.
 
-use app::{Actor, AuditRow, UserRecord};
+use std::net::IpAddr;
+
+use app::{Actor, AuditRow, Caller, UserRecord};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -184,6 +186,19 @@ impl<'a> From<&'a AuditRow> for AuditEntry<'a> {
     }
 }
 
+/// Reads the reason of a decision; the role is checked before and after.
+async fn decision(
+    http: &Http,
+    caller: &Caller,
+    address: IpAddr,
+    least: Role,
+    form: FormBody<ReasonForm>,
+) -> Result<(Actor, Reason), ApiError> {
+    caller.check_role(least)?;
+    let reason = required_reason(&mut form.read(http).await?, "reason")?;
+    Ok((actor(http, caller, address, least).await?, reason))
+}
+
 pub(crate) async fn users(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
@@ -275,9 +290,7 @@ pub(crate) async fn remove_photo(
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    caller.check_role(Role::Moderator)?;
-    let reason = required_reason(&mut form.read(&http).await?, "reason")?;
-    let actor = actor(&http, &caller, address, Role::Moderator).await?;
+    let (actor, reason) = decision(&http, &caller, address, Role::Moderator, form).await?;
     http.app.remove_profile_photo(&actor, &username, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -289,9 +302,7 @@ pub(crate) async fn delete_user(
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    caller.check_role(Role::Owner)?;
-    let reason = required_reason(&mut form.read(&http).await?, "reason")?;
-    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    let (actor, reason) = decision(&http, &caller, address, Role::Owner, form).await?;
     http.app.delete_account(&actor, &username, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -316,9 +327,7 @@ pub(crate) async fn hide_post(
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    caller.check_role(Role::Moderator)?;
-    let reason = required_reason(&mut form.read(&http).await?, "reason")?;
-    let actor = actor(&http, &caller, address, Role::Moderator).await?;
+    let (actor, reason) = decision(&http, &caller, address, Role::Moderator, form).await?;
     http.app.moderate_hide(&actor, id, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -341,9 +350,7 @@ pub(crate) async fn delete_post(
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    caller.check_role(Role::Moderator)?;
-    let reason = required_reason(&mut form.read(&http).await?, "reason")?;
-    let actor = actor(&http, &caller, address, Role::Moderator).await?;
+    let (actor, reason) = decision(&http, &caller, address, Role::Moderator, form).await?;
     http.app.moderate_delete(&actor, id, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

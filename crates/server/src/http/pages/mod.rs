@@ -3,6 +3,7 @@
 
 pub(super) mod assets;
 mod cards;
+mod community_templates;
 pub(super) mod error_page;
 mod layout;
 mod locale;
@@ -22,10 +23,11 @@ use crate::http::extract::path::PathId;
 use crate::http::handlers::feed::parameter;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
+use community_templates::{AboutTemplate, AccountItem, AdminTemplate, AuditItem, ReportItem};
 use layout::PageRequest;
 use templates::{
-    AboutTemplate, AccountItem, AdminTemplate, AuditItem, AuthForm, AuthTemplate, ComposeTemplate,
-    FeedTemplate, PostTemplate, ProfileTemplate, ReportItem, SessionItem, SettingsTemplate,
+    AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
+    SettingsTemplate,
 };
 
 pub(super) use error_page::offline;

@@ -8,17 +8,15 @@ use crate::http::handlers::accounts::AccountDto;
 use crate::http::handlers::blocks::{BlockList, HiddenPostList};
 use crate::http::handlers::instance::{InstanceDto, Invitation, InvitationList};
 use crate::http::handlers::likes::UserPageDto;
-use crate::http::handlers::moderation::{AuditPage, ModeratedUserPage, ResetLink, UserRecordDto};
-use crate::http::handlers::reports::ReportPage;
 use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
 use crate::http::handlers::{
-    accounts, blocks, docs, feed, health, instance, likes, moderation, photos, posts, profile, reports,
-    security, users,
+    accounts, blocks, docs, feed, health, instance, likes, photos, posts, profile, reports, security, users,
 };
 use crate::http::pages;
 use crate::http::pages::site_files;
 use crate::http::post_json::{FeedPageDto, PostDto};
 use crate::http::routes::fast_route::FastRoute;
+use crate::http::routes::moderation_table;
 use crate::http::routes::route::{Route, api, file, page};
 
 /// The groups of operations in the OpenAPI document.
@@ -41,7 +39,7 @@ const REMOVED_METADATA: &str =
 
 pub(crate) fn table() -> Vec<Route> {
     let mut routes = operations();
-    routes.extend(moderation());
+    routes.extend(moderation_table::moderation());
     routes.extend(web_client());
     routes
 }
@@ -330,87 +328,6 @@ fn operations() -> Vec<Route> {
     ]
 }
 
-/// Operations of moderators and owners.
-fn moderation() -> Vec<Route> {
-    const NOT_ALLOWED: &str =
-        "The caller is not allowed to do this, or the request comes from a page of another origin";
-    let rows = vec![
-        api(Method::GET, "/admin/reports", reports::list)
-            .parameters(reports::describe_status)
-            .about("reports", "moderation", "Read the reports", "Newest first. `offset` is ignored.")
-            .json::<ReportPage>(200, "A page of reports"),
-        api(Method::PUT, "/admin/reports/{report_id}", reports::resolve)
-            .about("resolve_report", "moderation", "Resolve a report", "Removes it from the queue of open reports.")
-            .json::<Empty>(200, "The report is resolved")
-            .error(409, "The report is resolved already"),
-        api(Method::PUT, "/admin/posts/{post_id}/hidden", moderation::hide_post)
-            .about(
-                "moderate_hide_post",
-                "moderation",
-                "Hide a post",
-                "The post and its images answer 404 to all but its author, who sees the reason, and moderators.",
-            )
-            .json::<Empty>(200, "The post is hidden"),
-        api(Method::DELETE, "/admin/posts/{post_id}/hidden", moderation::show_post)
-            .about("moderate_show_post", "moderation", "Show a hidden post", "Succeeds if the post is not hidden.")
-            .json::<Empty>(200, "The post is shown"),
-        api(Method::DELETE, "/admin/posts/{post_id}", moderation::delete_post)
-            .about("moderate_delete_post", "moderation", "Delete a post", "With its likes and its photo.")
-            .json::<Empty>(200, "The post is deleted"),
-        api(Method::GET, "/admin/users", moderation::users)
-            .parameters(moderation::describe_status)
-            .about("users", "moderation", "Read the users", "Newest first. `offset` is ignored.")
-            .json::<ModeratedUserPage>(200, "A page of users"),
-        api(Method::GET, "/admin/users/{username}", moderation::user)
-            .about("user_record", "moderation", "Read a user's record", "With role, status and counts.")
-            .json::<UserRecordDto>(200, "The user's record"),
-        api(Method::DELETE, "/admin/users/{username}", moderation::delete_user)
-            .about("delete_user", "moderation", "Delete a user", "As if the user had left. For owners.")
-            .json::<Empty>(200, "The account is deleted")
-            .error(409, "The user is the only owner"),
-        api(Method::PUT, "/admin/users/{username}/suspension", moderation::suspend)
-            .about(
-                "suspend",
-                "moderation",
-                "Suspend a user",
-                "The user can log in, read and delete, but not write, and sees the reason. With `hide_posts=true`, the \
-                 profile, its posts and their images answer 404 to others.",
-            )
-            .json::<Empty>(200, "The user is suspended")
-            .error(409, "The user is the only owner"),
-        api(Method::DELETE, "/admin/users/{username}/suspension", moderation::restore)
-            .about("restore", "moderation", "End a suspension", "The user can write again, and their posts are shown.")
-            .json::<Empty>(200, "The user is active")
-            .error(409, "The user is active already"),
-        api(Method::PUT, "/admin/users/{username}/approval", moderation::restore)
-            .about("approve", "moderation", "Approve a new account", "Where registration is by approval.")
-            .json::<Empty>(200, "The user is active")
-            .error(409, "The user is active already"),
-        api(Method::PUT, "/admin/users/{username}/role", moderation::set_role)
-            .about("set_role", "moderation", "Set a user's role", "For owners. An instance keeps at least one owner.")
-            .json::<Empty>(200, "The user has the role")
-            .error(409, "The user is the only owner"),
-        api(Method::DELETE, "/admin/users/{username}/photo", moderation::remove_photo)
-            .about("remove_profile_photo", "moderation", "Remove a profile photo", "With its images.")
-            .json::<Empty>(200, "The user has no profile photo"),
-        api(Method::POST, "/admin/users/{username}/reset", moderation::reset_password)
-            .about(
-                "reset_password",
-                "moderation",
-                "Make a link to reset a password",
-                "For owners, to hand to a user who has lost it. It works once, within 24 hours.",
-            )
-            .json::<ResetLink>(201, "The link"),
-        api(Method::GET, "/admin/audit", moderation::audit_log)
-            .about("audit_log", "moderation", "Read the audit log", "Newest first. `offset` is ignored.")
-            .json::<AuditPage>(200, "A page of the audit log"),
-        api(Method::PATCH, "/admin/instance", instance::edit)
-            .about("edit_instance", "moderation", "Edit the instance", "For owners.")
-            .json::<InstanceDto>(200, "The instance after the edit"),
-    ];
-    rows.into_iter().map(|route| route.error(403, NOT_ALLOWED)).collect()
-}
-
 fn web_client() -> Vec<Route> {
     vec![
         page(Method::GET, "/", pages::home),
@@ -458,7 +375,7 @@ mod tests {
 
     #[test]
     fn every_operation_has_a_complete_entry() {
-        let rows: Vec<Route> = operations().into_iter().chain(moderation()).collect();
+        let rows: Vec<Route> = operations().into_iter().chain(moderation_table::moderation()).collect();
         for route in &rows {
             assert!(route.entry.is_some(), "{} {} is not documented", route.method, route.path);
         }

@@ -1,0 +1,118 @@
+//! The templates of the instance and of moderation, and their variables. The markup is in `web/pages`.
+
+use app::{AuditRow, Instance, Report};
+use askama::Template;
+use model::{Registration, Status, User};
+
+use super::layout::Layout;
+use super::locale::{Locale, interpolate};
+
+#[derive(Template)]
+#[template(path = "about.html")]
+pub(super) struct AboutTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) instance: &'a Instance,
+    pub(super) version: &'static str,
+}
+
+impl AboutTemplate<'_> {
+    fn registration(&self) -> &str {
+        registration_text(self.layout.locale, self.instance.registration)
+    }
+}
+
+fn registration_text(locale: &Locale, registration: Registration) -> &str {
+    let messages = &locale.page;
+    match registration {
+        Registration::Open => &messages.registration_open,
+        Registration::Invitation => &messages.registration_invitation,
+        Registration::Approval => &messages.registration_approval,
+        Registration::Closed => &messages.registration_closed,
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin.html")]
+pub(super) struct AdminTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) reports: Vec<ReportItem>,
+    pub(super) accounts: Vec<AccountItem>,
+    pub(super) audit: Vec<AuditItem>,
+    /// For owners.
+    pub(super) instance: Option<&'a Instance>,
+}
+
+impl AdminTemplate<'_> {
+    /// The choices of who may join, with their labels.
+    fn registrations(&self) -> Vec<(&'static str, &str)> {
+        let label = |choice: &Registration| (choice.as_str(), registration_text(self.layout.locale, *choice));
+        Registration::ALL.iter().map(label).collect()
+    }
+}
+
+/// A report in the queue.
+pub(super) struct ReportItem {
+    pub(super) id: i64,
+    pub(super) user: String,
+    pub(super) reporter: String,
+    pub(super) reason: String,
+    pub(super) time: String,
+    pub(super) post: Option<String>,
+    pub(super) photo: Option<String>,
+    pub(super) alt: String,
+    pub(super) is_hidden: bool,
+}
+
+impl ReportItem {
+    pub(super) fn new(report: &Report, locale: &Locale) -> Self {
+        let post = report.post.as_ref();
+        let user = report.user.username.to_string();
+        Self {
+            id: report.id.0,
+            reporter: report.reporter.as_ref().map(|user| user.username.to_string()).unwrap_or_default(),
+            reason: report.reason.to_string(),
+            time: report.created_at.to_string(),
+            post: post.map(|post| post.id.to_string()),
+            photo: post.map(|post| post.photo.id.to_string()),
+            alt: interpolate(&locale.page.photo_by, "name", &user),
+            is_hidden: post.is_some_and(|post| post.hidden_reason.is_some()),
+            user,
+        }
+    }
+}
+
+/// An account that waits for approval or is suspended.
+pub(super) struct AccountItem {
+    pub(super) id: i64,
+    pub(super) name: String,
+    pub(super) is_pending: bool,
+}
+
+impl From<&User> for AccountItem {
+    fn from(user: &User) -> Self {
+        let is_pending = user.status == Status::Pending;
+        Self { id: user.id.0, name: user.username.to_string(), is_pending }
+    }
+}
+
+/// An entry of the audit log.
+pub(super) struct AuditItem {
+    pub(super) time: String,
+    pub(super) actor: String,
+    pub(super) action: String,
+    pub(super) target: String,
+    pub(super) detail: String,
+}
+
+impl From<&AuditRow> for AuditItem {
+    fn from(row: &AuditRow) -> Self {
+        let post = row.post_id.map(|post| format!(" #{post}")).unwrap_or_default();
+        Self {
+            time: row.created_at.to_string(),
+            actor: row.actor.clone(),
+            action: row.action.clone(),
+            target: row.username.clone().unwrap_or_default() + &post,
+            detail: row.detail.clone().unwrap_or_default(),
+        }
+    }
+}
