@@ -5,6 +5,7 @@
     reason = "this crate only serves tests: a failed expectation must stop the test at once"
 )]
 
+mod archive;
 mod client;
 pub mod cluster;
 mod concurrent;
@@ -21,6 +22,7 @@ mod small_disk;
 mod stores;
 mod unique;
 
+pub use archive::unzip;
 pub use client::{AuthMethod, Client, PASSWORD, Request, Response, client_builder};
 pub use concurrent::concurrently;
 pub use form::{Body, Encoding, FormData};

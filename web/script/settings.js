@@ -1,5 +1,6 @@
 // The settings page: profile, sessions, password, recovery codes, blocked people, leaving.
 
+import "./account-data.js";
 import { ApiError, call } from "./api.js";
 import { byteLength, input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";

@@ -37,6 +37,10 @@ pub(crate) struct AppInner {
     pub(crate) render: ThreadPool,
     /// One permit per upload, since each occupies disk space in the staging folder.
     pub(crate) uploads: Arc<FairSemaphore>,
+    /// One permit per download of an export.
+    pub(crate) exports: Arc<FairSemaphore>,
+    /// One permit per import, since its archive occupies disk space in the staging folder.
+    pub(crate) imports: Arc<FairSemaphore>,
     pub(crate) upload_hook: Option<UploadHook>,
     pub(crate) variants: Variants,
     /// The number of images rendered.

@@ -1,5 +1,7 @@
 //! The use cases of the service, independent of HTTP and SQL, with the object caches and their invalidation.
 
+mod account_exports;
+mod account_imports;
 mod accounts;
 mod actor;
 mod app;
@@ -47,6 +49,8 @@ mod users;
 mod variants;
 mod visibility;
 
+pub use account_exports::{AccountExport, ExportedPhoto};
+pub use account_imports::{ForeignPost, ImportStatus, Importer};
 pub use accounts::{Join, NewLogin};
 pub use actor::Actor;
 pub use app::App;
@@ -73,7 +77,10 @@ pub use session_client::SessionClient;
 pub use sessions::SessionInfo;
 pub use settings::Settings;
 pub use stats::{DiskStats, QueueStats, Stats};
-pub use store::{AuditRow, Change, DatabaseUrl, InstanceTotals, LoginAttempt, LoginOutcome, PhotoTotals};
+pub use store::{
+    AuditRow, Change, DatabaseUrl, ExportedLike, ExportedPost, ImportProgress, InstanceTotals, LoginAttempt,
+    LoginOutcome, PhotoTotals, Publication,
+};
 pub use stored_hash::{InvalidPasswordHash, check_password_hash};
 pub use upload::{UPLOAD_BUSY, Upload};
 pub use upload_hook::{UploadHookSettings, UploadHookTarget};

@@ -25,6 +25,14 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 const UPLOADS: PermitLimits =
     PermitLimits { max: 128, max_per_network: 128, max_per_user: 16, revocation: Revocation::LargerShares };
 
+/// Concurrent downloads of exports: each keeps a photo in memory.
+const EXPORTS: PermitLimits =
+    PermitLimits { max: 8, max_per_network: 8, max_per_user: 1, revocation: Revocation::LargerShares };
+
+/// Concurrent imports: each occupies disk space up to `max_import`, and memory for the list of its files.
+const IMPORTS: PermitLimits =
+    PermitLimits { max: 2, max_per_network: 2, max_per_user: 1, revocation: Revocation::LargerShares };
+
 pub const RESTORE_ADVICE: &str =
     "Stop the service, keep a copy of the data folder, and restore the last good backup.";
 
@@ -176,6 +184,8 @@ impl App {
             ingest: pixel_pool("ingest", settings.pixel_threads, settings.pixel_memory / 4 * 3),
             render: pixel_pool("render", render_slots, settings.pixel_memory),
             uploads: FairSemaphore::new(UPLOADS),
+            exports: FairSemaphore::new(EXPORTS),
+            imports: FairSemaphore::new(IMPORTS),
             renders: AtomicU64::new(0),
             rebuilt_files: AtomicU64::new(0),
             rebuilds: tokio::sync::Mutex::default(),

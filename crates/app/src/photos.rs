@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use blobs::PhotoFile;
 use bytes::Bytes;
 use imaging::OutputFormat;
 use model::{PhotoId, Size, master_for};
@@ -115,7 +116,7 @@ impl App {
     async fn render(&self, client: Client, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
         let Variant { photo, size, .. } = variant;
         let side = master_for(short_side, size);
-        let damage = match self.0.blobs.master(photo, side).await? {
+        let damage = match self.0.blobs.file(photo, PhotoFile::Master(side)).await? {
             None => Damage::Missing,
             Some(master) => {
                 let permit = self.render_permit(client, side, size, master.length()).await?;

@@ -59,7 +59,7 @@ impl App {
     /// Fails if the caller may not post now, before the body of the request is read.
     pub async fn check_may_post(&self, caller: &Caller) -> Result<(), Error> {
         caller.check_active()?;
-        self.check_quota(caller).await
+        self.check_quota(caller.user.id, caller.role).await
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
@@ -77,7 +77,7 @@ impl App {
             CreateOutcome::Replayed(replay) => {
                 self.with_author(replayed(replay)?).await.map(Posted::Replayed)
             }
-            CreateOutcome::ClaimLost => Err(CLAIM_LOST),
+            CreateOutcome::ClaimLost | CreateOutcome::AlreadyImported => Err(CLAIM_LOST),
             CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
         }
     }

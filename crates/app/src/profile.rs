@@ -1,7 +1,7 @@
 //! The profile: its photo, and what users say about themselves.
 
 use imaging::RemovedMetadata;
-use model::{ProfileEdit, Status, User};
+use model::{ProfileEdit, Status, User, UserId};
 
 use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
@@ -23,8 +23,16 @@ impl App {
         upload: Upload,
     ) -> Result<(User, RemovedMetadata), Error> {
         caller.check_active()?;
+        self.replace_profile_photo(caller.user.id, upload).await
+    }
+
+    pub(crate) async fn replace_profile_photo(
+        &self,
+        user: UserId,
+        upload: Upload,
+    ) -> Result<(User, RemovedMetadata), Error> {
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
-        let (app, user) = (self.clone(), caller.user.id);
+        let app = self.clone();
         let updated = detached(async move {
             let commit = app.0.store.set_profile_photo(user, photo, at);
             let change = app.store_photo(files, at, commit, Option::is_some).await?.ok_or(CLAIM_LOST)?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{PostId, Reason, Status};
+use model::{PostId, Reason, Role, Status, UserId};
 
 use crate::instance_settings::MAX_POSTS_PER_DAY;
 use crate::like_counts::MINUTE_MICROS;
@@ -57,11 +57,11 @@ impl App {
         })
     }
 
-    /// Fails if the caller has reached a quota, before an upload is read. Uploads in progress do not count,
+    /// Fails if a user has reached a quota, before an upload is read. Uploads in progress do not count,
     /// so that concurrent ones may exceed it a little.
-    pub(crate) async fn check_quota(&self, caller: &Caller) -> Result<(), Error> {
-        let quota = self.instance().await?.quota(caller.role);
-        let (store, user) = (&self.0.store, caller.user.id);
+    pub(crate) async fn check_quota(&self, user: UserId, role: Role) -> Result<(), Error> {
+        let quota = self.instance().await?.quota(role);
+        let store = &self.0.store;
         if let Some(max) = quota.posts_per_day {
             let now = self.0.clock.now();
             let today = store.posts_since(user, now.minus(DAY), max).await?;

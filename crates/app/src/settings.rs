@@ -27,6 +27,8 @@ pub struct Settings {
     /// Whether stripped uploads are stored beside their masters.
     pub keep_originals: bool,
     pub max_upload: u64,
+    /// The largest archive that users may import, in bytes.
+    pub max_import: u64,
     pub max_pixels: u64,
     /// The minimum length of a new password, in bytes.
     pub min_password: usize,

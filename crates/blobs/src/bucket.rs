@@ -94,8 +94,12 @@ impl Bucket {
         stream::iter(puts).buffer_unordered(CONCURRENCY).try_collect().await
     }
 
-    pub(crate) async fn master(self: &Arc<Self>, photo: PhotoId, side: u32) -> Result<Option<Object>, Error> {
-        let key = self.key(photo, PhotoFile::Master(side));
+    pub(crate) async fn file(
+        self: &Arc<Self>,
+        photo: PhotoId,
+        file: PhotoFile,
+    ) -> Result<Option<Object>, Error> {
+        let key = self.key(photo, file);
         let response = self.get(&self.interactive, &key).await?;
         Ok(response.map(|response| Object::new(self.clone(), key, response)))
     }

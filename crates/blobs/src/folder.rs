@@ -80,10 +80,10 @@ impl Folder {
         sync_folder(parent(&folder))
     }
 
-    pub(crate) fn master(&self, photo: PhotoId, side: u32) -> Result<Option<OpenFile>, Error> {
+    pub(crate) fn file(&self, photo: PhotoId, file: PhotoFile) -> Result<Option<OpenFile>, Error> {
         let files = photo_files(&self.photo_folder(photo))?;
-        let master = files.into_iter().find(|stored| stored.file == PhotoFile::Master(side));
-        master.map_or(Ok(None), |master| master.open(photo))
+        let stored = files.into_iter().find(|stored| stored.file == file);
+        stored.map_or(Ok(None), |stored| stored.open(photo))
     }
 
     pub(crate) fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
@@ -310,7 +310,7 @@ mod tests {
         let folder = open(data.path());
         folder.put(photo(1), &[master(512, "large"), master(256, "small")], Some(b"sent")).unwrap();
         let stored = photo_files(&folder.photo_folder(photo(1))).unwrap();
-        let read = |side| folder.master(photo(1), side).unwrap().unwrap().read();
+        let read = |side| folder.file(photo(1), PhotoFile::Master(side)).unwrap().unwrap().read();
         for (damaged, text) in [(&stored[0], "largf"), (&stored[1], "smal"), (&stored[2], "")] {
             fs::write(&damaged.path, text).unwrap();
         }

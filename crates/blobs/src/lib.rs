@@ -107,14 +107,14 @@ impl Blobs {
         }
     }
 
-    /// Opens a master without reading it.
-    pub async fn master(&self, photo: PhotoId, side: u32) -> Result<Option<BlobReader>, Error> {
+    /// Opens a file of a photo without reading it.
+    pub async fn file(&self, photo: PhotoId, file: PhotoFile) -> Result<Option<BlobReader>, Error> {
         match &self.backend {
             Backend::Folder(folder) => {
                 let folder = folder.clone();
-                Ok(blocking(move || folder.master(photo, side)).await?.map(BlobReader::file))
+                Ok(blocking(move || folder.file(photo, file)).await?.map(BlobReader::file))
             }
-            Backend::Bucket(bucket) => Ok(bucket.master(photo, side).await?.map(BlobReader::object)),
+            Backend::Bucket(bucket) => Ok(bucket.file(photo, file).await?.map(BlobReader::object)),
         }
     }
 

@@ -50,6 +50,11 @@ impl SpooledFile {
         self.length
     }
 
+    /// The file itself, for a reader that needs only parts of it.
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
     /// Reads the whole file. Blocks the calling thread.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
         self.file.rewind()?;

@@ -29,7 +29,7 @@ impl Case {
     }
 
     async fn read(&self, photo: PhotoId, side: u32) -> Option<Bytes> {
-        let reader = self.blobs.master(photo, side).await.unwrap()?;
+        let reader = self.blobs.file(photo, PhotoFile::Master(side)).await.unwrap()?;
         let length = reader.length();
         let bytes = reader.read().await.unwrap();
         assert_eq!(bytes.len() as u64, length);
@@ -202,7 +202,7 @@ async fn an_object_that_fails_its_checksum_is_damaged() {
     // An object without a checksum.
     store.put(&key(2, "256"), "small".into()).await.unwrap();
     for (seed, side) in [(1, 512), (1, 256), (2, 512), (2, 256)] {
-        let reader = case.blobs.master(photo(seed), side).await.unwrap().unwrap();
+        let reader = case.blobs.file(photo(seed), PhotoFile::Master(side)).await.unwrap().unwrap();
         let outcome = reader.read().await;
         assert!(matches!(outcome, Err(Error::Damaged { .. })), "{side} of {seed}: {outcome:?}");
     }
@@ -232,7 +232,7 @@ async fn a_rejected_request_names_the_setting_to_correct() {
         }
     }
     // A missing bucket must not look like a missing photo.
-    let outcome = Case::open(&missing.location()).blobs.master(photo(1), 512).await;
+    let outcome = Case::open(&missing.location()).blobs.file(photo(1), PhotoFile::Master(512)).await;
     assert!(matches!(outcome, Err(Error::Unavailable(_))), "{outcome:?}");
 }
 
@@ -257,7 +257,7 @@ async fn an_unreachable_store_is_not_reported_as_a_missing_photo() {
         let outcomes = [
             case.blobs.put(photo(1), vec![master(512, "large")], None).await,
             case.blobs
-                .master(photo(1), 512)
+                .file(photo(1), PhotoFile::Master(512))
                 .await
                 .map(|reader| assert!(reader.is_none(), "expected an error")),
             case.blobs.delete(photo(1)).await,

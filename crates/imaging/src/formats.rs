@@ -14,7 +14,9 @@ use crate::decoded_image::{DecodedImage, Header};
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::metadata::RemovedMetadata;
+use crate::metadata::{RemovedMetadata, exif};
+
+type AddExif = fn(&[u8], &Header, &[u8]) -> Option<Vec<u8>>;
 
 struct Codec {
     /// Whether the file starts with the signature of this format.
@@ -23,6 +25,9 @@ struct Codec {
     /// The last argument is the side below which the image must not be scaled down while decoding.
     decode: fn(&[u8], &Header, u32) -> Result<DecodedImage, Error>,
     strip: fn(&[u8], &mut RemovedMetadata) -> Result<Vec<u8>, Error>,
+    /// Adds an EXIF block to a stripped file; `None` if the format stores its orientation elsewhere, where
+    /// stripping keeps it.
+    add_exif: AddExif,
 }
 
 fn codec(format: InputFormat) -> Codec {
@@ -32,36 +37,42 @@ fn codec(format: InputFormat) -> Codec {
             header: jpeg::header,
             decode: jpeg::decode,
             strip: jpeg::strip::strip,
+            add_exif: |file, _, exif| jpeg::strip::add_exif(file, exif),
         },
         InputFormat::Png => Codec {
             sniff: |file| file.starts_with(b"\x89PNG\r\n\x1A\n"),
             header: png::header,
             decode: |file, header, _| png::decode(file, header),
             strip: png::strip::strip,
+            add_exif: |file, _, exif| png::strip::add_exif(file, exif),
         },
         InputFormat::WebP => Codec {
             sniff: |file| matches!(file, [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..]),
             header: webp::header,
             decode: |file, header, _| webp::decode(file, header),
             strip: webp::strip::strip,
+            add_exif: webp::strip::add_exif,
         },
         InputFormat::Gif => Codec {
             sniff: |file| file.starts_with(b"GIF87a") || file.starts_with(b"GIF89a"),
             header: gif::header,
             decode: |file, header, _| gif::decode(file, header),
             strip: gif::strip::strip,
+            add_exif: |_, _, _| None,
         },
         InputFormat::Avif => Codec {
             sniff: |file| heif::coding(file) == Some(heif::Coding::Av1),
             header: avif::header,
             decode: |file, header, _| avif::decode(file, header),
             strip: heif::strip::strip,
+            add_exif: |_, _, _| None,
         },
         InputFormat::Heic => Codec {
             sniff: |file| heif::coding(file) == Some(heif::Coding::Hevc),
             header: heic::header,
             decode: |file, header, _| heic::decode(file, header),
             strip: heif::strip::strip,
+            add_exif: |_, _, _| None,
         },
     }
 }
@@ -100,4 +111,15 @@ pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, RemovedMetada
     let mut removed = RemovedMetadata::default();
     let stripped = (codec(format).strip)(file, &mut removed)?;
     Ok((stripped, removed))
+}
+
+/// Adds the orientation to an original that was stored without it, so that viewers show it upright. The
+/// original is returned as it is if it needs none, or its format cannot have one.
+pub fn with_orientation(original: &[u8], orientation: u8, limits: &Limits) -> Result<Vec<u8>, Error> {
+    let header = header(original, limits)?;
+    let oriented = match orientation {
+        2..=8 => (codec(header.format).add_exif)(original, &header, &exif::orientation_block(orientation)),
+        _ => None,
+    };
+    Ok(oriented.unwrap_or_else(|| original.to_vec()))
 }

@@ -43,6 +43,14 @@ impl InputFormat {
         self.names().name
     }
 
+    /// The usual extension of a file in this format.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Jpeg => "jpg",
+            other => other.name(),
+        }
+    }
+
     /// All formats as a list in a sentence: `list("or")` is "JPEG, PNG or GIF".
     pub fn list(conjunction: &str) -> String {
         let [first, middle @ .., last] = Self::ALL.map(|format| format.names().label);

@@ -29,7 +29,7 @@ pub use error::Error;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub use formats::check_isobmff;
-pub use formats::strip;
+pub use formats::{strip, with_orientation};
 pub use ingest::{Ingested, Master, Original, ingest, thumbnail};
 pub use input_format::InputFormat;
 pub use limits::Limits;

@@ -1,6 +1,7 @@
 //! A point in time in UTC, with microseconds.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use crate::ValidationError;
@@ -67,6 +68,18 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// ISO 8601 with an offset, as [`Timestamp::to_iso8601`] writes it and as others do: `2026-11-14T09:30:00Z`.
+impl FromStr for Timestamp {
+    type Err = ValidationError;
+
+    fn from_str(text: &str) -> Result<Self, ValidationError> {
+        let parsed = text.parse::<jiff::Timestamp>().ok().map(|moment| Self(moment.as_microsecond()));
+        parsed.filter(|time| time.validate().is_ok()).ok_or_else(|| {
+            ValidationError("a time is written as 2026-11-14T09:30:00+0000, between 1970 and 9999".into())
+        })
+    }
+}
+
 /// Adds the digits of `number` to two `0` characters.
 fn write_two_digits(text: &mut [u8; 24], offset: usize, number: u8) {
     text[offset] += number / 10;
@@ -84,6 +97,16 @@ mod tests {
         assert_eq!(Timestamp::from_micros(0).to_string(), "1970-01-01T00:00:00+0000");
         let leap_day = Timestamp::from_micros(951_868_799_999_999);
         assert_eq!(leap_day.to_string(), "2000-02-29T23:59:59+0000");
+        for (text, seconds) in [
+            ("2026-11-14T09:30:00+0000", 1_794_648_600),
+            ("2026-11-14T10:30:00+0100", 1_794_648_600),
+            ("2026-11-14T09:30:00Z", 1_794_648_600),
+        ] {
+            assert_eq!(text.parse(), Ok(Timestamp::from_micros(seconds * 1_000_000)), "{text}");
+        }
+        for invalid in ["", "yesterday", "2026-11-14", "2026-11-14T09:30:00", "1969-12-31T23:59:59Z"] {
+            assert!(invalid.parse::<Timestamp>().is_err(), "{invalid}");
+        }
         let last = Timestamp::from_micros(253_402_207_200_000_000);
         assert_eq!(last.to_string(), "9999-12-30T22:00:00+0000");
         assert_eq!(last.validate(), Ok(()));

@@ -68,6 +68,8 @@ impl RowRules {
             ExportRow::InstanceSetting(setting) => {
                 check_instance_setting(&setting.key, &setting.value).map_err(ValidationError)?;
             }
+            // Its post may be deleted.
+            ExportRow::ImportedPost(imported) => self.check_user_exists(imported.user_id)?,
             // It outlives the users and posts that it names.
             ExportRow::AuditEntry(_) => {}
             ExportRow::Sequence(_) => {}

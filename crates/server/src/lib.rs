@@ -1,5 +1,6 @@
 //! HTTP, the command line, configuration and telemetry.
 
+mod account_archive;
 mod admin;
 mod banner;
 mod cli;

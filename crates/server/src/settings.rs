@@ -24,6 +24,7 @@ pub(crate) fn app_settings(config: &Config) -> app::Settings {
         }),
         keep_originals: config.keep_originals,
         max_upload: config.max_upload,
+        max_import: config.max_import,
         max_pixels: u64::from(config.max_megapixels) * 1_000_000,
         min_password: config.min_password,
         common_passwords: config.common_passwords,

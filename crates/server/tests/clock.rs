@@ -115,6 +115,19 @@ async fn a_session_expires_after_a_year_although_it_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_export_can_be_downloaded_for_a_day() {
+    let server = TestServer::start(&[]).await;
+    let token = server.token("/join/username", "username=ada&password=correct+horse").await;
+    let token = format!("Authorization: Bearer {token}\r\n");
+    assert_eq!(server.send("POST", "/me/export", &token, b"").await.0, 201);
+    server.clock.advance(DAY - Duration::from_secs(60));
+    assert_eq!(server.send("GET", "/me/export", &token, b"").await.0, 200);
+    server.clock.advance(Duration::from_secs(60));
+    assert_eq!(server.send("GET", "/me/export", &token, b"").await.0, 404);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_expires_after_ninety_idle_days_and_each_use_extends_it() {
     let server = TestServer::start(&[]).await;
     let used = server.token("/join/username", "username=ada&password=correct+horse").await;

@@ -3,6 +3,8 @@
 //! Each file named after a table has its columns, its statements and the functions that run them. A function
 //! is written once over a `Tx`, for both backends: `sqlite` and `postgres`.
 
+mod account_exports;
+mod account_imports;
 mod audit_log;
 mod blocks;
 mod changes;
@@ -44,6 +46,8 @@ mod users;
 mod value;
 mod work;
 
+pub use account_exports::{ExportedLike, ExportedPost};
+pub use account_imports::{AccountImport, ImportProgress, ImportedPostRow};
 pub use audit_log::{AuditRow, NewAuditEntry};
 pub use blocks::{BlockOutcome, BlockRow, HiddenPostRow, MAX_BLOCKS, MAX_HIDDEN_POSTS};
 pub use changes::{Change, ChangeListener, LoginAttempt, LoginOutcome};
@@ -63,7 +67,7 @@ pub use moderation::{InstanceTotals, RoleOutcome};
 pub use passwords::RecoveryCodeRow;
 pub use photos::{NewPhoto, Original, PhotoOwner, PhotoRow};
 pub use postgres::{DatabaseUrl, ReplicationLag, replica_lag};
-pub use posts::{AccessCheck, CreateOutcome, NewPost, PostRow, Replay};
+pub use posts::{AccessCheck, CreateOutcome, NewPost, PostRow, Publication, Replay};
 pub use profile::ProfileChange;
 pub use read_barrier_stats::ReadBarrierStats;
 pub use reports::{NewReport, ReportOutcome, ReportRow, ResolveOutcome};

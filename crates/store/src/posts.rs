@@ -6,6 +6,7 @@ use model::{
     Timestamp, UserId,
 };
 
+use crate::account_imports;
 use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
 use crate::column::Column;
@@ -88,13 +89,23 @@ pub struct NewPost {
     /// Idempotency keys from before this time have expired.
     pub keys_since: Timestamp,
     pub created_at: Timestamp,
+    /// For a post of another instance.
+    pub publication: Option<Publication>,
+}
+
+/// Where and when an imported post was first published.
+#[derive(Debug, Clone, Copy)]
+pub struct Publication {
+    /// The id of its photo there, which identifies the post on every instance.
+    pub source: PhotoId,
+    pub created_at: Timestamp,
 }
 
 impl NewPost {
     /// Without content and without an idempotency key.
     pub fn new(author: UserId, photo: NewPhoto, created_at: Timestamp) -> Self {
         let content = PostContent::default();
-        Self { author, photo, content, key: None, keys_since: created_at, created_at }
+        Self { author, photo, content, key: None, keys_since: created_at, created_at, publication: None }
     }
 }
 
@@ -108,6 +119,8 @@ pub enum CreateOutcome {
     ClaimLost,
     /// The author was suspended, or has left, during the upload.
     AuthorInactive,
+    /// An import has created the post before; this upload was scheduled for deletion.
+    AlreadyImported,
 }
 
 /// The post that an earlier upload with the same idempotency key created.
@@ -129,8 +142,9 @@ pub enum AccessCheck<T> {
 
 impl Store {
     pub async fn create_post(&self, new: NewPost) -> Result<CreateOutcome, Error> {
-        let lock_key =
-            new.key.clone().map_or(LockKey::Unshared, |key| LockKey::IdempotencyKey(new.author, key));
+        let source = new.publication.map(|publication| publication.source.to_string());
+        let lock_key = new.key.clone().or(source);
+        let lock_key = lock_key.map_or(LockKey::Unshared, |key| LockKey::IdempotencyKey(new.author, key));
         self.write(lock_key, move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
@@ -229,6 +243,12 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::AuthorInactive);
     }
+    if let Some(Publication { source, .. }) = &new.publication
+        && account_imports::is_known(tx, user_id, source).await?
+    {
+        photos::abandon(tx, new.photo.photo.id, now).await?;
+        return Ok(CreateOutcome::AlreadyImported);
+    }
     // The alt text is stored in the post's row.
     if !photos::commit_upload(tx, &new.photo, None, now).await? {
         return Ok(CreateOutcome::ClaimLost);
@@ -243,6 +263,13 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         let expired = || Error::Conflict("an idempotency key was reserved and has expired".into());
         return replay.map(CreateOutcome::Replayed).ok_or_else(expired);
     }
+    if let Some(Publication { source, .. }) = &new.publication
+        && !account_imports::reserve(tx, user_id, source).await?
+    {
+        // Another node imports the same post, and committed first.
+        photos::delete(tx, photo_id, now).await?;
+        return Ok(CreateOutcome::AlreadyImported);
+    }
     let mut row = PostRow {
         // Assigned by the sequence.
         id: PostId(0),
@@ -254,7 +281,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         alt,
         message: new.content.message,
         like_count: 0,
-        created_at: now,
+        created_at: new.publication.map_or(now, |publication| publication.created_at),
         hidden_reason: None,
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
@@ -262,6 +289,9 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     tx.record_change(Change::Post(row.id));
     if let Some(key) = &new.key {
         idempotency_keys::assign(tx, user_id, key, row.id).await?;
+    }
+    if let Some(Publication { source, .. }) = &new.publication {
+        account_imports::assign(tx, user_id, source, row.id).await?;
     }
     Ok(CreateOutcome::New(row.into()))
 }

@@ -10,8 +10,9 @@ use crate::sqlite::schema;
 use crate::store::{Database, Store};
 use crate::tables::{self, Table};
 use crate::{
-    audit_log, blocks, deletion, feed, idempotency_keys, import, instance_settings, integrity, invitations,
-    likes, maintenance, moderation, passwords, photos, posts, profile, reports, sessions, usage, users,
+    account_exports, account_imports, audit_log, blocks, deletion, feed, idempotency_keys, import,
+    instance_settings, integrity, invitations, likes, maintenance, moderation, passwords, photos, posts,
+    profile, reports, sessions, usage, users,
 };
 
 /// Statements that scan a whole table, and why they may.
@@ -28,6 +29,8 @@ const MAY_SCAN: &[&str] = &[
 
 /// Every module that declares statements.
 const MODULES: &[&[(&str, &str)]] = &[
+    account_exports::ALL,
+    account_imports::ALL,
     audit_log::ALL,
     blocks::ALL,
     deletion::ALL,

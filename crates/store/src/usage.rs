@@ -11,7 +11,7 @@ statements! {
     // Reads every post of the user.
     BYTES = "SELECT CAST(coalesce(sum(ph.bytes), 0) AS BIGINT) FROM posts p JOIN photos ph ON ph.id = p.photo_id
         WHERE p.user_id = $1";
-    NEWEST_TIMES = "SELECT created_at FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT $2";
+    NEWEST_PHOTOS = "SELECT photo_id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT $2";
 }
 
 impl Store {
@@ -23,7 +23,8 @@ impl Store {
         Ok(bytes.await?.unwrap_or(0))
     }
 
-    /// The times of a user's posts since `since`, newest first, at most `limit`.
+    /// The times of a user's uploads since `since`, newest first, at most `limit`. They are those in the ids
+    /// of the photos: an imported post has an earlier `created_at`.
     pub async fn posts_since(
         &self,
         user: UserId,
@@ -31,10 +32,11 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<Timestamp>, Error> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let times = self.read(move |tx| {
-            async move { tx.all(NEWEST_TIMES, &[user.into(), limit.into()], |row| row.timestamp(0)).await }
+        let photos = self.read(move |tx| {
+            async move { tx.all(NEWEST_PHOTOS, &[user.into(), limit.into()], |row| row.photo_id(0)).await }
                 .boxed()
         });
-        Ok(times.await?.into_iter().take_while(|at| *at > since).collect())
+        let times = photos.await?.into_iter().map(|photo| photo.created_at());
+        Ok(times.take_while(|at| *at > since).collect())
     }
 }

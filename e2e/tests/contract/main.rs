@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
+mod account_archives;
 mod accounts;
 mod alt;
 mod blocks;

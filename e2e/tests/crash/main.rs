@@ -24,28 +24,37 @@ fn acknowledged_writes_survive_kill_9() {
     let mut rng = fastrand::Rng::with_seed(seed);
     let dir = tempfile::tempdir().unwrap();
 
+    let archive = archive();
     let service = Service::start_in(dir.path(), &[]);
     let mut workers: Vec<Worker> =
         (0..WORKERS).map(|n| Worker::new(service.new_user(&format!("worker{n}")), rng.u64(..))).collect();
     service.kill();
 
-    let (mut acknowledged, mut leaver): (usize, Option<Leaver>) = (0, None);
+    let (mut acknowledged, mut leaver, mut interrupted): (_, Option<Leaver>, _) = (0, None, 0);
+    let mut newcomer: Option<Newcomer> = None;
     for round in 1..=rounds {
         let service = restart(dir.path(), &format!("round {round}"));
         if let Some(leaver) = leaver.take() {
             leaver.verify(&service);
         }
+        if let Some(newcomer) = newcomer.take() {
+            interrupted += usize::from(newcomer.verify(&service, &archive));
+        }
         verify(service.base(), &mut workers);
         let likes = rng.usize(..10);
         let leaving = leaver.insert(Leaver::new(&service, likes));
+        newcomer = Some(Newcomer::new(&service, &archive));
         acknowledged += write_until_killed(service, &mut workers, leaving, rng.usize(..80));
     }
     let service = restart(dir.path(), "the end");
     if let Some(leaver) = leaver {
         leaver.verify(&service);
     }
+    if let Some(newcomer) = newcomer {
+        interrupted += usize::from(newcomer.verify(&service, &archive));
+    }
     let photos = verify(service.base(), &mut workers);
-    println!("{acknowledged} acknowledged writes, {photos} photos exist");
+    println!("{acknowledged} acknowledged writes, {interrupted} interrupted imports, {photos} photos exist");
     assert!(acknowledged > rounds, "too few acknowledged writes: {acknowledged}");
     assert_no_orphans(dir.path(), photos);
 }
@@ -144,6 +153,56 @@ impl Leaver {
         eventually("the account is deleted", Duration::from_secs(60), || {
             (service.operator(&["stats"])["deleting"] == 0).then_some(())
         });
+    }
+}
+
+/// The posts in the archive that is imported.
+const ARCHIVED_POSTS: usize = 30;
+
+/// The archive of a user of another instance.
+fn archive() -> Vec<u8> {
+    let service = Service::start(&[]);
+    let ada = service.new_user("ada");
+    for n in 0..ARCHIVED_POSTS {
+        ada.share(&picture::tiny(), &format!("archived {n}"));
+    }
+    ada.export_account()
+}
+
+/// A user who imports an archive while the service is killed.
+struct Newcomer(Client);
+
+impl Newcomer {
+    fn new(service: &Service, archive: &[u8]) -> Self {
+        let client = service.new_user("newcomer");
+        client.post("/me/import", FormData::new().file("archive", archive)).expect(202);
+        Self(client)
+    }
+
+    /// No post is there twice, and a second import adds those that are missing. Then the account is deleted.
+    /// Returns whether the first import was interrupted.
+    fn verify(self, service: &Service, archive: &[u8]) -> bool {
+        let client = self.0.with_base(service.base());
+        let messages = || {
+            let page =
+                client.get(&format!("/users/{}/posts?limit=100", client.username())).expect(200).json();
+            let posts = page["data"].as_array().unwrap();
+            posts.iter().map(|post| post["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let expected: Vec<String> = (0..ARCHIVED_POSTS).map(|n| format!("archived {n}")).rev().collect();
+        let before = messages();
+        assert!(expected.ends_with(&before), "in the order of the archive, and none twice: {before:?}");
+        let status = client.get("/me/import").expect(200).json();
+        assert_ne!(status["status"], "running", "the process that ran it has ended");
+        let again = client.import_account(archive);
+        assert_eq!(again["skipped"], before.len(), "{again}");
+        assert_eq!(messages(), expected, "{again}");
+        let password = FormData::new().text("password", PASSWORD);
+        client.request("DELETE", "/me").body(password).send().expect(200);
+        eventually("the account is deleted", Duration::from_secs(60), || {
+            (service.operator(&["stats"])["deleting"] == 0).then_some(())
+        });
+        before.len() < ARCHIVED_POSTS
     }
 }
 

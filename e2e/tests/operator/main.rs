@@ -10,6 +10,7 @@ mod decode_timeout;
 mod demo;
 mod doctor;
 mod full_disk;
+mod import_account;
 mod metrics;
 mod migrate;
 mod originals;

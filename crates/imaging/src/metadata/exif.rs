@@ -22,6 +22,18 @@ pub(crate) fn orientation(block: &[u8]) -> Orientation {
         .unwrap_or(Orientation::NoTransforms)
 }
 
+/// An EXIF block with an orientation and nothing else: a TIFF header and one IFD with one entry.
+pub(crate) fn orientation_block(orientation: u8) -> [u8; 26] {
+    let [tag0, tag1] = ORIENTATION.to_le_bytes();
+    #[rustfmt::skip]
+    let block = [
+        b'I', b'I', 42, 0, 8, 0, 0, 0,
+        1, 0, tag0, tag1, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0,
+        0, 0, 0, 0,
+    ];
+    block
+}
+
 /// Records the kinds of metadata in an EXIF block, with or without the `Exif` prefix before the TIFF header.
 pub(crate) fn record(block: &[u8], removed: &mut RemovedMetadata) {
     removed.add(Metadata::Exif);

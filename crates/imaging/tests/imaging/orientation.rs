@@ -1,7 +1,7 @@
 //! The EXIF orientation is applied to the masters.
 
 use image::DynamicImage;
-use imaging::{InputFormat, probe};
+use imaging::{InputFormat, probe, with_orientation};
 
 use crate::test_images::*;
 
@@ -39,6 +39,14 @@ fn all_eight_orientations_are_applied_in_every_format() {
             assert_colour(&master, last, 3, GREEN, &what);
             assert_colour(&master, 3, last, BLUE, &what);
             assert_colour(&master, last, last, YELLOW, &what);
+
+            // The original is stored without its orientation, and gets it back when it leaves the service.
+            let original = &ingested.original;
+            assert_eq!(u16::from(original.orientation), orientation, "{what}");
+            let oriented = with_orientation(&original.bytes, original.orientation, &LIMITS).unwrap();
+            let again = imaging::ingest(&oriented, &LIMITS).unwrap();
+            assert_eq!((&again.masters, &again.original), (&ingested.masters, original), "{what}");
+            decode_with_image_crate(&oriented);
         }
     }
 }

@@ -85,6 +85,13 @@ pub(crate) enum Command {
     /// Print the number of users, posts, likes and photos
     Stats(operator::StatsArgs),
 
+    /// Import an account of another instance, from the zip of its export
+    ///
+    /// Adds its posts with their dates to an existing user, and what the profile does not have yet. A
+    /// post is never imported twice, so an interrupted import is simply repeated. Quotas do not apply.
+    #[command(verbatim_doc_comment)]
+    ImportAccount(operator::ImportArgs),
+
     /// Print the effective settings as a pinhole.toml, without secrets
     Config,
 
@@ -117,6 +124,7 @@ impl Command {
             Self::Invite(args) => args.run(config),
             Self::Audit(args) => args.run(config),
             Self::Stats(args) => args.run(config),
+            Self::ImportAccount(args) => args.run(config),
             Self::Config => print(&(loaded.to_toml() + "\n")),
             Self::Healthcheck => healthcheck::run(config),
             Self::OpenApi => match openapi_document().to_pretty_json() {

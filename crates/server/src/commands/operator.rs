@@ -1,6 +1,8 @@
-//! `pinhole user`, `post`, `invite`, `audit` and `stats`: commands of the operator, beside a running service
-//! or without one.
+//! `pinhole user`, `post`, `invite`, `audit`, `stats` and `import-account`: commands of the operator, beside
+//! a running service or without one.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use app::{App, OpenError};
@@ -9,7 +11,9 @@ use model::Clock;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::operator::{InviteCommand, OperatorCommand, PostCommand, UserCommand, call, render};
+use crate::operator::{
+    InviteCommand, OperatorCommand, PostCommand, UserCommand, call, import_account, render, send_archive,
+};
 use crate::process::{block_on, fail, print};
 use crate::settings::{app_settings, base_url};
 
@@ -64,6 +68,18 @@ pub(crate) struct StatsArgs {
     json: bool,
 }
 
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct ImportArgs {
+    /// The zip that a user has downloaded from the settings of an instance
+    file: PathBuf,
+    /// The user who gets the posts [default: the username in the archive]
+    #[arg(long)]
+    user: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 impl UserArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
         run(config, OperatorCommand::User(self.command), self.json)
@@ -95,21 +111,51 @@ impl StatsArgs {
     }
 }
 
+impl ImportArgs {
+    pub(super) fn run(self, config: &Config) -> ExitCode {
+        let Self { file, user, json } = self;
+        let imported = block_on(import(config, &file, user));
+        let is_complete = matches!(&imported, Ok(Ok(value)) if value["error"].is_null());
+        let exit = report(imported, json);
+        if is_complete { exit } else { ExitCode::FAILURE }
+    }
+}
+
 fn run(config: &Config, command: OperatorCommand, json: bool) -> ExitCode {
-    match block_on(execute(config, command)) {
+    report(block_on(execute(config, command)), json)
+}
+
+fn report(outcome: Result<Result<Value, String>, String>, json: bool) -> ExitCode {
+    match outcome {
         Ok(Ok(value)) if json => print(&(value.to_string() + "\n")),
         Ok(Ok(value)) => print(&render(&value)),
         Ok(Err(error)) | Err(error) => fail(error),
     }
 }
 
+async fn import(config: &Config, path: &Path, user: Option<String>) -> Result<Value, String> {
+    check_instance(config)?;
+    let archive = File::open(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    match App::open(app_settings(config), Clock::system()).await {
+        Ok(app) => import_account(&app, user, archive).await,
+        Err(OpenError::Locked { .. }) => send_archive(&config.data_dir, user, archive).await,
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn check_instance(config: &Config) -> Result<(), String> {
+    if config.database_url.is_some() || config.data_dir.join("pinhole.db").exists() {
+        return Ok(());
+    }
+    Err(format!(
+        "there is no instance in {}\nPoint --data-dir or PINHOLE_DATA_DIR to one, or start the service once.",
+        config.data_dir.display()
+    ))
+}
+
 async fn execute(config: &Config, command: OperatorCommand) -> Result<Value, String> {
-    let has_database = config.database_url.is_some() || config.data_dir.join("pinhole.db").exists();
-    if !has_database && !command.may_create_instance() {
-        return Err(format!(
-            "there is no instance in {}\nPoint --data-dir or PINHOLE_DATA_DIR to one, or start the service once.",
-            config.data_dir.display()
-        ));
+    if !command.may_create_instance() {
+        check_instance(config)?;
     }
     match App::open(app_settings(config), Clock::system()).await {
         Ok(app) => {

@@ -82,6 +82,9 @@ settings! {
     Limits {
         /// Maximum size of an upload
         max_upload: u64 as Bytes = Is("32MiB");
+        // Of an account of another instance. It is stored in the data folder until it is imported.
+        /// Maximum size of an import
+        max_import: u64 as Bytes = Is("4GiB");
         /// Maximum megapixels of a photo
         max_megapixels: u32 as Count<1, 1000> = Is("64");
         // 256 bytes is the maximum length of a password, so the minimum cannot exceed it.

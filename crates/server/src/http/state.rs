@@ -100,18 +100,25 @@ impl Http {
         FormData::read(headers, body, self.small_body_limits, known, &mut form::NoFile).await
     }
 
-    /// Reads a form with a photo. Only a multipart body may be larger than [`MAX_SMALL_BODY`]: a urlencoded
-    /// one is buffered in memory.
+    /// Reads a form with a file of up to `max_file` bytes. Only a multipart body may be larger than
+    /// [`MAX_SMALL_BODY`]: a urlencoded one is buffered in memory.
     pub(super) async fn read_upload_form(
         &self,
         headers: &HeaderMap,
         body: Body,
         known: &[&'static str],
-        photo: &mut impl FileSink,
+        max_file: u64,
+        file: &mut impl FileSink,
     ) -> Result<FormData, FormError> {
-        let photo_bytes = if form::is_multipart(headers) { self.app.max_upload() } else { 0 };
-        let max_bytes = photo_bytes + MAX_SMALL_BODY;
-        FormData::read(headers, body, BodyLimits { max_bytes, ..self.upload_limits }, known, photo).await
+        let file_bytes = if form::is_multipart(headers) { max_file } else { 0 };
+        // A larger file than a photo may take longer in proportion.
+        let photos = u32::try_from(max_file.div_ceil(self.app.max_upload().max(1))).unwrap_or(u32::MAX);
+        let limits = BodyLimits {
+            max_bytes: file_bytes + MAX_SMALL_BODY,
+            total_timeout: self.upload_limits.total_timeout.saturating_mul(photos.max(1)),
+            ..self.upload_limits
+        };
+        FormData::read(headers, body, limits, known, file).await
     }
 
     pub(super) fn client_address(&self, addrs: Option<ConnectionAddrs>, headers: &HeaderMap) -> IpAddr {

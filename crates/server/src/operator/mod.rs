@@ -2,6 +2,7 @@
 //! the data folder, since SQLite's readers only notice commits of their own process; or in the process of the
 //! command, if no service runs on the data folder.
 
+mod import_account;
 mod render;
 mod socket;
 
@@ -15,8 +16,9 @@ use serde_json::{Value, json};
 
 use crate::links;
 
+pub(crate) use import_account::{ImportCommand, import_account};
 pub(crate) use render::render;
-pub(crate) use socket::{OperatorSocket, call};
+pub(crate) use socket::{OperatorSocket, call, send_archive};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -26,8 +28,12 @@ pub(crate) enum OperatorCommand {
     User(UserCommand),
     Post(PostCommand),
     Invite(InviteCommand),
-    Audit { limit: usize },
+    Audit {
+        limit: usize,
+    },
     Stats,
+    /// The archive follows the command.
+    ImportAccount(ImportCommand),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand, Serialize, Deserialize)]
@@ -143,6 +149,7 @@ impl OperatorCommand {
                 let expires_at = invitation.expires_at.to_string();
                 Ok(json!({ "url": url, "role": role.as_str(), "uses": uses, "expires_at": expires_at }))
             }
+            Self::ImportAccount(_) => Err(app::Error::invalid("archive", "the archive is missing")),
             Self::Audit { limit } => {
                 let (rows, _) = app.audit_log(None, limit).await?;
                 Ok(rows.iter().map(audit_entry).collect())

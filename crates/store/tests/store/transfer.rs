@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::{join_all, try_join_all};
 use model::{Alt, Bio, PhotoId, PostId, ProfileEdit, Role, Token, TokenHash, UserId};
 use store::{
-    BlobState, CreateOutcome, Error, ExportRow, JoinOutcome, NewReport, NewSession, NewUser, Original,
-    OverdueCounts, Sink, Store, Table,
+    BlobState, CreateOutcome, Error, ExportRow, JoinOutcome, NewPost, NewReport, NewSession, NewUser,
+    Original, OverdueCounts, Publication, Sink, Store, Table,
 };
 
 use crate::communities::{audit, invitation, reason};
@@ -59,6 +59,9 @@ async fn fill(db: &TestDatabase) {
     db.store.set_role(bob.id, Role::Owner, audit("set_role")).await.unwrap();
     let deleted = db.post(bob.id, 3).await;
     db.store.delete_post(deleted.id, None, NOW, None).await.unwrap();
+    db.store.claim_photo(photo(5).id, NOW).await.unwrap();
+    let publication = Some(Publication { source: photo(99).id, created_at: NOW });
+    db.store.create_post(NewPost { publication, ..new_post(bob.id, 5, None) }).await.unwrap();
     db.store.claim_photo(photo(4).id, NOW).await.unwrap();
 }
 
@@ -90,10 +93,10 @@ async fn assert_transfers(old: &TestDatabase, new: TestDatabase) {
     let failing = before.iter().cloned().map(Ok).chain([Err(Error::ImportRejected("on purpose".into()))]);
     new.store.import(BlobState::Claimed, failing.collect::<Vec<_>>().into_iter()).await.unwrap_err();
     let counts = new.store.table_counts().await.unwrap();
-    assert!(counts.is_empty() && counts.uploads == 3, "{counts:?}");
+    assert!(counts.is_empty() && counts.uploads == 4, "{counts:?}");
 
     let counts = import(before.clone()).await.unwrap();
-    assert_eq!((counts.users, counts.posts, counts.photos, counts.likes), (2, 2, 3, 2));
+    assert_eq!((counts.users, counts.posts, counts.photos, counts.likes), (2, 3, 4, 2));
     assert_eq!((counts.sessions, counts.idempotency_keys, counts.uploads, counts.removals), (2, 1, 0, 0));
     assert_eq!(export(&new.store, usize::MAX).await, before);
     let rejected = import(before).await.unwrap_err();
@@ -106,7 +109,7 @@ async fn assert_transfers(old: &TestDatabase, new: TestDatabase) {
 
     // The id of the deleted post is not used again.
     let ada = new.store.user(&"ada".parse().unwrap()).await.unwrap().unwrap();
-    assert_eq!(new.post(ada.id, 9).await.id, PostId(4));
+    assert_eq!(new.post(ada.id, 9).await.id, PostId(5));
     assert_eq!(new.user("carol").await.id, UserId(3));
 }
 

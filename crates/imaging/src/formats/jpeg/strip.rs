@@ -90,6 +90,17 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
     Ok(stripped)
 }
 
+/// Adds an EXIF block to a stripped file, after its JFIF header.
+pub(crate) fn add_exif(file: &[u8], exif: &[u8]) -> Option<Vec<u8>> {
+    let jfif = JFIF_BODY.len() + 4;
+    let has_jfif = file.get(2..)?.starts_with(&[0xFF, APP0]);
+    let (before, after) = file.split_at_checked(if has_jfif { 2 + jfif } else { 2 })?;
+    let mut oriented = before.to_vec();
+    push_segment(&mut oriented, APP1, &[b"Exif\0\0", exif].concat());
+    oriented.extend_from_slice(after);
+    Some(oriented)
+}
+
 fn push_segment(stripped: &mut Vec<u8>, marker: u8, body: &[u8]) {
     // The bodies are copied from segments and never grow.
     let length = body.len() as u16 + 2;

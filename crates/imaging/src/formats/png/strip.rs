@@ -47,6 +47,15 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
     Ok(stripped)
 }
 
+/// Adds an EXIF block to a stripped file, after its header.
+pub(crate) fn add_exif(file: &[u8], exif: &[u8]) -> Option<Vec<u8>> {
+    let (_, after) = Chunk::read(file.get(SIGNATURE.len()..)?)?;
+    let mut oriented = file.get(..file.len() - after.len())?.to_vec();
+    push_with_crc(&mut oriented, b"eXIf", &[exif]);
+    oriented.extend_from_slice(after);
+    Some(oriented)
+}
+
 struct Chunk<'file> {
     name: &'file [u8; 4],
     body: &'file [u8],

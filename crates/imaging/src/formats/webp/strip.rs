@@ -1,10 +1,12 @@
 //! Strips WebP files. Copies the chunks of the image, its ICC profile and its animation.
 
+use crate::decoded_image::Header;
 use crate::error::Error;
 use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 
 const ICC_FLAG: u8 = 0x20;
 const ALPHA_FLAG: u8 = 0x10;
+const EXIF_FLAG: u8 = 0x08;
 const ANIMATION_FLAG: u8 = 0x02;
 
 /// Position, size and duration of a frame, before its chunks.
@@ -44,6 +46,30 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
         _ => return Err(damaged()),
     }
     Ok(stripped)
+}
+
+/// Adds an EXIF block to a stripped file, which needs the extended file format.
+pub(crate) fn add_exif(file: &[u8], header: &Header, exif: &[u8]) -> Option<Vec<u8>> {
+    let (first, rest) = Chunk::read(file.get(12..)?)?;
+    let (canvas, image) = match first {
+        Chunk { name: b"VP8X", body } => (*body.first_chunk::<10>()?, rest),
+        image => {
+            let has_alpha = image.name == b"VP8L" && image.body.get(4)? & 0x10 != 0;
+            let [w0, w1, w2, _] = header.width.checked_sub(1)?.to_le_bytes();
+            let [h0, h1, h2, _] = header.height.checked_sub(1)?.to_le_bytes();
+            let flags = if has_alpha { ALPHA_FLAG } else { 0 };
+            ([flags, 0, 0, 0, w0, w1, w2, h0, h1, h2], file.get(12..)?)
+        }
+    };
+    let [flags, size @ ..] = canvas;
+    let mut oriented = file.get(..12)?.to_vec();
+    let canvas = [&[flags | EXIF_FLAG][..], &size].concat();
+    Chunk { name: b"VP8X", body: &canvas }.push(&mut oriented);
+    oriented.extend_from_slice(image);
+    Chunk { name: b"EXIF", body: exif }.push(&mut oriented);
+    let length = u32::try_from(oriented.len() - 8).ok()?;
+    oriented.get_mut(4..8)?.copy_from_slice(&length.to_le_bytes());
+    Some(oriented)
 }
 
 /// The chunks, and the bytes after the RIFF container.

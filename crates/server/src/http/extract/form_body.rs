@@ -17,8 +17,8 @@ use crate::http::state::Http;
 pub(crate) trait FormSchema: ToSchema {
     /// The names of the text parameters.
     const TEXT: &'static [&'static str];
-    /// Whether the form also has a file parameter named `photo`.
-    const HAS_PHOTO: bool = false;
+    /// The name of the file parameter, if the form has one.
+    const FILE: Option<&'static str> = None;
     /// Whether a request without a body is an error.
     const IS_REQUIRED: bool = true;
 }
@@ -48,10 +48,10 @@ impl<T: FormSchema> FromRequest<Http> for FormBody<T> {
 
 impl<T: FormSchema> Argument for FormBody<T> {
     fn describe(entry: &mut Entry) {
-        let (media_type, about) = if T::HAS_PHOTO {
+        let (media_type, about) = if T::FILE.is_some() {
             (
                 "multipart/form-data",
-                "A small photo may also be sent as `application/x-www-form-urlencoded`, in a body of up to 256 KiB.",
+                "A small file may also be sent as `application/x-www-form-urlencoded`, in a body of up to 256 KiB.",
             )
         } else {
             ("application/x-www-form-urlencoded", "Also accepted as `multipart/form-data`.")

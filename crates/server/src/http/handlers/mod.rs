@@ -1,5 +1,7 @@
 //! The handlers of the API: one module for each kind of resource.
 
+pub(super) mod account_exports;
+pub(super) mod account_imports;
 pub(super) mod accounts;
 mod actor;
 pub(super) mod blocks;

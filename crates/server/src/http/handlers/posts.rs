@@ -39,7 +39,7 @@ pub(crate) struct NewPost {
 
 impl FormSchema for NewPost {
     const TEXT: &'static [&'static str] = &["message", "alt"];
-    const HAS_PHOTO: bool = true;
+    const FILE: Option<&'static str> = Some("photo");
 }
 
 /// The new texts of a post.

@@ -30,7 +30,7 @@ pub(crate) struct ProfilePhoto {
 
 impl FormSchema for ProfilePhoto {
     const TEXT: &'static [&'static str] = &["alt"];
-    const HAS_PHOTO: bool = true;
+    const FILE: Option<&'static str> = Some("photo");
 }
 
 /// An edit of the profile. A parameter that is not sent leaves its text as it is, an empty one removes it.

@@ -1,7 +1,7 @@
 //! Upload forms: the photo is streamed to a spool file on disk, text parameters stay in memory. Also the
 //! idempotency key of an upload.
 
-use app::{App, Client, FairPermit, Holder, RemovedMetadata, Spool, Upload};
+use app::{App, Client, FairPermit, Holder, RemovedMetadata, Spool, SpooledFile, Upload};
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::HeaderValue;
@@ -39,16 +39,37 @@ async fn read_body<T: FormSchema>(
     form: FormBody<T>,
     holder: &Holder,
 ) -> Result<(Upload, FormData), ApiError> {
+    let file = FileParameter { name: "photo", max: http.app.max_upload(), about: "an image file" };
+    let (photo, mut form) = read_file(http, form, &file, holder).await?;
+    let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
+    Ok((Upload { photo, alt, client }, form))
+}
+
+/// The file parameter of a form.
+pub(crate) struct FileParameter {
+    pub(crate) name: &'static str,
+    pub(crate) max: u64,
+    /// What to send.
+    pub(crate) about: &'static str,
+}
+
+/// Reads the file of a form into the staging folder; the returned form has the other parameters.
+pub(crate) async fn read_file<T: FormSchema>(
+    http: &Http,
+    form: FormBody<T>,
+    parameter: &FileParameter,
+    holder: &Holder,
+) -> Result<(SpooledFile, FormData), ApiError> {
     let FormBody { headers, body, .. } = form;
-    let max = http.app.max_upload();
+    let FileParameter { name, max, about } = *parameter;
     let too_large = || {
         let limit = if max.is_multiple_of(1 << 20) {
             format!("{} MiB", max >> 20)
         } else {
             format!("{} KiB", max >> 10)
         };
-        let message = format!("the photo is larger than the limit of {limit}; send a smaller one");
-        ApiError::invalid("photo", message)
+        let message = format!("the {name} is larger than the limit of {limit}; send a smaller one");
+        ApiError::invalid(name, message)
     };
     // A body whose Content-Length exceeds the limit is rejected before it is read.
     let content_length =
@@ -57,22 +78,19 @@ async fn read_body<T: FormSchema>(
         return Err(too_large());
     }
     let mut sink =
-        PhotoSink { app: &http.app, holder, max, spool: None, is_too_large: false, spool_error: None };
-    let form = http.read_upload_form(&headers, body, T::TEXT, &mut sink).await;
+        SpoolSink { app: &http.app, name, holder, max, spool: None, is_too_large: false, spool_error: None };
+    let form = http.read_upload_form(&headers, body, T::TEXT, max, &mut sink).await;
     if let Some(error) = sink.spool_error {
         return Err(error.into());
     }
-    let mut form: FormData = match form {
+    let form: FormData = match form {
         Err(FormError::TooLarge) if sink.is_too_large => return Err(too_large()),
         other => other?,
     };
     let spool = sink.spool.filter(|spool| spool.bytes_written() > 0);
-    let Some(spool) = spool else {
-        return Err(ApiError::invalid("photo", "the parameter photo is missing: send an image file"));
-    };
-    let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
-    let upload = Upload { photo: spool.finish().await.map_err(app::Error::from)?, alt, client };
-    Ok((upload, form))
+    let missing = || ApiError::invalid(name, format!("the parameter {name} is missing: send {about}"));
+    let spool = spool.ok_or_else(missing)?;
+    Ok((spool.finish().await.map_err(app::Error::from)?, form))
 }
 
 pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, ApiError> {
@@ -117,21 +135,22 @@ impl Argument for IdempotencyKey {
     }
 }
 
-/// Writes the photo of a form to a spool file.
-struct PhotoSink<'a> {
+/// Writes the file of a form to a spool file.
+struct SpoolSink<'a> {
     app: &'a App,
+    name: &'static str,
     holder: &'a Holder,
     max: u64,
     spool: Option<Spool>,
-    /// Whether the photo, not the rest of the form, exceeds its limit.
+    /// Whether the file, not the rest of the form, exceeds its limit.
     is_too_large: bool,
     /// The error of the spool file: an error of the server, not of the form.
     spool_error: Option<app::Error>,
 }
 
-impl FileSink for PhotoSink<'_> {
+impl FileSink for SpoolSink<'_> {
     fn name(&self) -> &'static str {
-        "photo"
+        self.name
     }
 
     fn begin(&mut self) -> bool {
@@ -146,15 +165,15 @@ impl FileSink for PhotoSink<'_> {
             }
             Ok(_) => Ok(()),
             Err(error) => {
-                // The form error only ends the parsing: `read_upload` reports `spool_error`.
+                // The form error only ends the parsing: `read_file` reports `spool_error`.
                 self.spool_error = Some(error);
-                Err(FormError::Malformed("the photo could not be stored".into()))
+                Err(FormError::Malformed("the file could not be stored".into()))
             }
         }
     }
 }
 
-impl PhotoSink<'_> {
+impl SpoolSink<'_> {
     async fn append(&mut self, chunk: &[u8]) -> Result<u64, app::Error> {
         let spool = match &mut self.spool {
             Some(spool) => spool,

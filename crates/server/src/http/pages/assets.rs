@@ -33,6 +33,7 @@ const STYLES: &[(&str, &[u8])] = embedded![
 ];
 
 const SCRIPTS: &[(&str, &[u8])] = embedded![
+    "script/account-data.js",
     "script/admin.js",
     "script/api.js",
     "script/auth-form.js",

@@ -111,7 +111,7 @@ page_messages! {
     sessions_title, sessions_text, session_current, session_unknown, session_used,
     session_end, sessions_end_others, recovery_codes, recovery_text, codes_none, codes_left,
     recovery_make, recovery_keep, recovery_copy, recovery_save, profile_title, display_name,
-    display_name_hint, bio, link, about_title, rules, terms, contact, registration_open, registration_invitation, registration_approval, registration_closed, join_closed, join_invited, join_approval, invitation, accept_terms, hide_post, block, report, report_title, report_text, report_submit, reason, reason_hint, confirm, blocks_title, blocks_text, blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice, pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss, accounts, accounts_none, pending, suspended, approve, restore, instance, instance_name, description, terms_hint, registration, member_invitations, invite, invite_text, invite_make, audit, hide_posts, quota_title, quota_bytes, quota_bytes_of, quota_posts, quota_posts_of, quota_likes,
+    display_name_hint, bio, link, about_title, rules, terms, contact, registration_open, registration_invitation, registration_approval, registration_closed, join_closed, join_invited, join_approval, invitation, accept_terms, hide_post, block, report, report_title, report_text, report_submit, reason, reason_hint, confirm, blocks_title, blocks_text, blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice, pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss, accounts, accounts_none, pending, suspended, approve, restore, instance, instance_name, description, terms_hint, registration, member_invitations, invite, invite_text, invite_make, audit, hide_posts, quota_title, quota_bytes, quota_bytes_of, quota_posts, quota_posts_of, quota_likes, data_title, export_text, export_make, import_text, import_file, import_make, archive_summary, archive_likes,
 }
 
 #[cfg(test)]
@@ -172,7 +172,8 @@ mod tests {
             files.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap()).collect()
         };
         let web = folder.join("../../web");
-        let pages = [web.join("pages"), web.join("pages/partials"), folder.join("src/http/pages")];
+        let pages = ["pages", "pages/archive", "pages/partials"].map(|folder| web.join(folder));
+        let pages: Vec<_> = pages.into_iter().chain([folder.join("src/http/pages")]).collect();
         let pages: String = pages.iter().map(|folder| read(folder)).collect();
         let scripts = read(&web.join("script"));
         let messages = messages(FILES[0]);

@@ -1,6 +1,7 @@
 //! The web client's server side: HTML pages rendered from templates, and the assets they load. Pages read
 //! through the same use cases as the API; everything that a page changes goes through the public API.
 
+pub(super) mod archive_page;
 pub(super) mod assets;
 mod cards;
 mod community_templates;
@@ -117,6 +118,7 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
         min_password: http.app.min_password(),
         blocked: blocked.iter().map(|user| (user.id.0, user.username.to_string())).collect(),
         account,
+        is_importing: http.app.import_status(caller).await.is_ok_and(|status| status.is_running),
         layout: &layout,
     };
     let mut response = layout.respond(&request, &page)?;

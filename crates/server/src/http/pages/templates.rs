@@ -216,6 +216,8 @@ pub(super) struct SettingsTemplate<'a> {
     pub(super) min_password: usize,
     /// The id and the name of blocked users.
     pub(super) blocked: Vec<(i64, String)>,
+    /// Whether an import into the account is running.
+    pub(super) is_importing: bool,
     pub(super) account: Account,
 }
 

@@ -4,13 +4,16 @@
 use http::Method;
 
 use crate::http::dto::{Empty, User};
+use crate::http::handlers::account_exports::AccountExport;
+use crate::http::handlers::account_imports::AccountImport;
 use crate::http::handlers::accounts::AccountDto;
 use crate::http::handlers::blocks::{BlockList, HiddenPostList};
 use crate::http::handlers::instance::{InstanceDto, Invitation, InvitationList};
 use crate::http::handlers::likes::UserPageDto;
 use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
 use crate::http::handlers::{
-    accounts, blocks, docs, feed, health, instance, likes, photos, posts, profile, reports, security, users,
+    account_exports, account_imports, accounts, blocks, docs, feed, health, instance, likes, photos, posts,
+    profile, reports, security, users,
 };
 use crate::http::pages;
 use crate::http::pages::site_files;
@@ -125,6 +128,42 @@ fn operations() -> Vec<Route> {
                 "The role, the status and the quotas of the current user, and what moderators have done to their posts.",
             )
             .json::<AccountDto>(200, "The account of the current user"),
+        api(Method::POST, "/me/export", account_exports::start)
+            .about(
+                "start_export",
+                "accounts",
+                "Start an export",
+                "Allows to download the account with `GET /me/export` for 24 hours. Nothing has to be waited for.",
+            )
+            .json::<AccountExport>(201, "The export can be downloaded"),
+        api(Method::GET, "/me/export", account_exports::download)
+            .about(
+                "download_export",
+                "accounts",
+                "Download the account",
+                "A zip with all photos as they are stored, posts, likes and the profile as JSON, and a page that shows \
+                 them offline. Another instance imports it with `POST /me/import`. It is made while it is sent, with the \
+                 state of that moment.",
+            )
+            .binary(200, "The archive", &["application/zip"])
+            .header("Content-Disposition", "The name of the file")
+            .error(404, "No export was started within 24 hours"),
+        api(Method::POST, "/me/import", account_imports::start)
+            .about(
+                "start_import",
+                "accounts",
+                "Import an account",
+                "Adds the posts of an archive that an instance has exported, with their dates, and what the profile does \
+                 not have yet. A post is never imported twice, so an archive can be sent again. Runs on after the \
+                 response; `GET /me/import` shows the progress. The quotas of the user apply.",
+            )
+            .json::<AccountImport>(202, "The import is running")
+            .error(400, "The file is not the archive of an account, or larger than the instance allows")
+            .error(409, "An import into this account is running"),
+        api(Method::GET, "/me/import", account_imports::status)
+            .about("import_status", "accounts", "Read the progress of the import", "That of the last import.")
+            .json::<AccountImport>(200, "The last import of the current user")
+            .error(404, "There was no import"),
         api(Method::PUT, "/me/password", security::change_password)
             .about(
                 "change_password",
@@ -364,6 +403,7 @@ mod tests {
 
     use super::*;
     use crate::http::extract::form_body::FormSchema;
+    use crate::http::handlers::account_imports::NewImport;
     use crate::http::handlers::accounts::{Credentials, NewAccount, Recovery};
     use crate::http::handlers::instance::{InstanceEdit, NewInvitation};
     use crate::http::handlers::moderation::{RoleForm, Suspension};
@@ -461,7 +501,7 @@ mod tests {
         fn check<T: FormSchema>() {
             let RefOr::T(Schema::Object(object)) = T::schema() else { panic!("{} is no object", T::name()) };
             let documented: BTreeSet<&str> = object.properties.keys().map(String::as_str).collect();
-            let read = T::TEXT.iter().copied().chain(T::HAS_PHOTO.then_some("photo")).collect();
+            let read = T::TEXT.iter().copied().chain(T::FILE).collect();
             assert_eq!(documented, read, "{}", T::name());
         }
         check::<Credentials>();
@@ -479,5 +519,6 @@ mod tests {
         check::<RoleForm>();
         check::<InstanceEdit>();
         check::<NewInvitation>();
+        check::<NewImport>();
     }
 }

@@ -1,0 +1,160 @@
+//! Imports of accounts: posts and profiles of another instance.
+
+use std::time::Duration;
+
+use model::{PhotoId, PostContent, ProfileEdit, Role, Status, Timestamp, User, Username};
+use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, Publication};
+
+use crate::actor::Audited;
+use crate::detached::detached;
+use crate::upload::{CLAIM_LOST, PreparedPhoto};
+use crate::{Actor, App, Caller, Client, Error, FairPermit, Upload};
+
+/// An import that has not been updated for this time was interrupted. A running one is updated every second.
+const STALE_AFTER: Duration = Duration::from_secs(30);
+
+const BUSY: Error = Error::Busy("import");
+
+/// Into which account posts are imported, and by which rules.
+#[derive(Debug, Clone)]
+pub struct Importer {
+    user: User,
+    client: Client,
+    /// The role whose quotas apply; `None` for the operator.
+    quota_of: Option<Role>,
+}
+
+/// A post of another instance.
+#[derive(Debug)]
+pub struct ForeignPost {
+    pub upload: Upload,
+    pub content: PostContent,
+    pub publication: Publication,
+}
+
+/// The last import of a user.
+#[derive(Debug, Clone)]
+pub struct ImportStatus {
+    pub import: AccountImport,
+    pub is_running: bool,
+}
+
+impl Importer {
+    pub fn new(caller: &Caller, client: Client) -> Self {
+        Self { user: (*caller.user).clone(), client, quota_of: Some(caller.role) }
+    }
+
+    pub fn client(&self) -> Client {
+        self.client
+    }
+}
+
+impl App {
+    /// The permit of an import, acquired before its body is read and held until it ends.
+    pub fn import_permit(&self, client: Client) -> Result<FairPermit, Error> {
+        self.check_upload_space()?;
+        let permit = self.0.imports.try_acquire(client).ok_or(BUSY)?;
+        permit.holder().set_busy(true);
+        Ok(permit)
+    }
+
+    pub fn max_import(&self) -> u64 {
+        self.0.settings.max_import
+    }
+
+    /// The importer of the operator, into the account of a user.
+    pub async fn operator_importer(&self, username: &Username) -> Result<Importer, Error> {
+        let user = self.0.store.user(username).await?.ok_or(Error::NO_SUCH_USER)?;
+        let client = Client::LOCAL.with_user(user.id);
+        Ok(Importer { user, client, quota_of: None })
+    }
+
+    /// Records the start of an import of `total` posts.
+    pub async fn begin_import(&self, importer: &Importer, total: u64) -> Result<(), Error> {
+        if importer.user.status != Status::Active {
+            return Err(Error::Inactive(importer.user.status));
+        }
+        let (now, is_operator) = (self.0.clock.now(), importer.quota_of.is_none());
+        let audit =
+            is_operator.then(|| self.audit(&Actor::operator(), "import_account").about(&importer.user));
+        let stale = self.interrupted_before();
+        if self.0.store.begin_import(importer.user.id, total, now, stale, audit).await? {
+            return Ok(());
+        }
+        let message = "an import into this account is running; GET /me/import shows its progress";
+        Err(Error::Conflict { field: None, message })
+    }
+
+    /// Records the progress of an import, on which others see that it is running.
+    pub async fn update_import(
+        &self,
+        importer: &Importer,
+        progress: ImportProgress,
+        is_finished: bool,
+    ) -> Result<(), Error> {
+        Ok(self.0.store.update_import(importer.user.id, progress, self.0.clock.now(), is_finished).await?)
+    }
+
+    /// The caller's last import.
+    pub async fn import_status(&self, caller: &Caller) -> Result<ImportStatus, Error> {
+        let import = self.0.store.account_import(caller.user.id).await?;
+        let import = import.ok_or(Error::NotFound("there was no import; start one with POST /me/import"))?;
+        let is_recent = import.updated_at >= self.interrupted_before();
+        Ok(ImportStatus { is_running: import.finished_at.is_none() && is_recent, import })
+    }
+
+    /// An import whose last update is older was interrupted. On a database of one process, these are also
+    /// those from before this process opened it.
+    fn interrupted_before(&self) -> Timestamp {
+        let stale = self.0.clock.now().minus(STALE_AFTER);
+        if self.0.store.is_shared() { stale } else { stale.max(self.0.opened_at) }
+    }
+
+    /// Whether the account has, or had, the post.
+    pub async fn has_imported(&self, importer: &Importer, source: PhotoId) -> Result<bool, Error> {
+        Ok(self.0.store.has_imported(importer.user.id, source).await?)
+    }
+
+    /// Creates a post of another instance; `false` if the account has it, or had it, already.
+    pub async fn import_post(&self, importer: &Importer, post: ForeignPost) -> Result<bool, Error> {
+        let ForeignPost { upload, content, publication } = post;
+        if let Some(role) = importer.quota_of {
+            self.check_quota(importer.user.id, role).await?;
+        }
+        let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
+        let publication = Some(publication);
+        let new = NewPost { content, publication, ..NewPost::new(importer.user.id, photo, at) };
+        let app = self.clone();
+        let created = detached(async move {
+            let is_new = |created: &CreateOutcome| matches!(created, CreateOutcome::New(_));
+            app.store_photo(files, at, app.0.store.create_post(new), is_new).await
+        });
+        match created.await? {
+            CreateOutcome::New(_) => Ok(true),
+            CreateOutcome::AlreadyImported | CreateOutcome::Replayed(_) => Ok(false),
+            CreateOutcome::ClaimLost => Err(CLAIM_LOST),
+            CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
+        }
+    }
+
+    /// Sets what the profile does not have yet.
+    pub async fn import_profile(
+        &self,
+        importer: &Importer,
+        edit: ProfileEdit,
+        photo: Option<Upload>,
+    ) -> Result<(), Error> {
+        let user = self.0.store.user(&importer.user.username).await?.ok_or(Error::NO_SUCH_USER)?;
+        let profile = user.profile.as_deref().cloned().unwrap_or_default();
+        let missing = ProfileEdit {
+            display_name: edit.display_name.filter(|_| profile.display_name.is_none()),
+            bio: edit.bio.filter(|_| profile.bio.is_none()),
+            link: edit.link.filter(|_| profile.link.is_none()),
+        };
+        self.0.store.edit_profile(user.id, missing).await?;
+        if let Some(photo) = photo.filter(|_| user.photo.is_none()) {
+            self.replace_profile_photo(user.id, photo).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,315 @@
+//! Writes an archive as a stream: photo by photo from the blob store, rows in pages. No file is made on the
+//! way, so every node can answer, and the memory is that of one photo.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use app::{App, ExportedLike, ExportedPhoto, ExportedPost, FairPermit, InputFormat};
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use model::{Alt, PhotoId, PostId, Timestamp, User};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::mpsc;
+use zip::write::{PreparedZipFile, SimpleFileOptions, StreamWriter};
+use zip::{CompressionMethod, ZipWriter};
+
+use super::records::{
+    ACCOUNT_FILE, AccountRecord, FORMAT, INDEX_FILE, InstanceRecord, LIKES_FILE, LikeRecord, POSTS_FILE,
+    PhotoRecord, PostRecord, ProfileRecord, VERSION,
+};
+
+/// The page of an archive, in the language of the user.
+pub(crate) trait OfflinePage: Send + Sync + 'static {
+    fn head(&self, account: &AccountRecord) -> String;
+    fn post(&self, account: &AccountRecord, post: &PostRecord) -> String;
+    /// Between the posts and the likes.
+    fn middle(&self, account: &AccountRecord) -> String;
+    fn like(&self, like: &LikeRecord) -> String;
+    fn tail(&self) -> String;
+}
+
+/// What an archive is made of.
+pub(crate) struct ArchiveSource<P> {
+    pub(crate) app: App,
+    pub(crate) user: Arc<User>,
+    pub(crate) instance: InstanceRecord,
+    pub(crate) exported_at: Timestamp,
+    pub(crate) page: P,
+}
+
+/// The archive as a response body. A client that sees it end early knows that it is incomplete.
+pub(crate) fn stream<P: OfflinePage>(source: ArchiveSource<P>, permit: FairPermit) -> Body {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let _permit = permit;
+        let user = source.user.id.0;
+        match ArchiveWriter::new(source, sender.clone()).write().await {
+            Ok(()) => tracing::info!(user, "account exported"),
+            Err(WriteError::Disconnected) => tracing::info!(user, "account export interrupted"),
+            Err(error) => {
+                tracing::error!(user, %error, "account export failed");
+                // An error of the body closes the connection before the end of the response.
+                drop(sender.send(Err(io::Error::other("the export failed"))).await);
+            }
+        }
+    });
+    let next = async |mut receiver: mpsc::Receiver<_>| receiver.recv().await.map(|chunk| (chunk, receiver));
+    Body::from_stream(stream::unfold(receiver, next))
+}
+
+#[derive(Debug, thiserror::Error)]
+enum WriteError {
+    #[error("the client has disconnected")]
+    Disconnected,
+    #[error(transparent)]
+    App(#[from] app::Error),
+    #[error(transparent)]
+    Zip(#[from] zip::result::ZipError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// What the zip writer has written and the client has not been sent.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct ArchiveWriter<P> {
+    source: ArchiveSource<P>,
+    zip: ZipWriter<StreamWriter<Buffer>>,
+    buffer: Buffer,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    /// The photos in the archive, by their post.
+    photos: BTreeMap<PostId, PhotoRecord>,
+}
+
+impl<P: OfflinePage> ArchiveWriter<P> {
+    fn new(source: ArchiveSource<P>, sender: mpsc::Sender<io::Result<Bytes>>) -> Self {
+        let buffer = Buffer::default();
+        let zip = ZipWriter::new_stream(buffer.clone());
+        Self { source, zip, buffer, sender, photos: BTreeMap::new() }
+    }
+
+    /// Photos first: the JSON files then name those that are in the archive. A post that is deleted meanwhile
+    /// is in none.
+    async fn write(mut self) -> Result<(), WriteError> {
+        self.write_photos().await?;
+        let profile = self.write_profile_photo().await?;
+        let likes = self.write_likes().await?;
+        let posts = self.write_posts().await?;
+        let account = AccountRecord {
+            format: FORMAT.into(),
+            version: VERSION,
+            exported_at: self.source.exported_at.to_string(),
+            instance: InstanceRecord {
+                name: self.source.instance.name.clone(),
+                url: self.source.instance.url.clone(),
+            },
+            profile,
+            posts,
+            likes,
+        };
+        self.write_index(&account).await?;
+        self.start(ACCOUNT_FILE)?;
+        serde_json::to_writer_pretty(&mut self.zip, &account)?;
+        self.zip.finish()?;
+        send(&self.buffer, &self.sender).await
+    }
+
+    async fn write_photos(&mut self) -> Result<(), WriteError> {
+        let mut after = PostId(0);
+        loop {
+            let page = self.source.app.exported_posts(self.source.user.id, after).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.post.id;
+            for ExportedPost { post, .. } in &page {
+                // Sorted by time in a file manager.
+                let name = format!("photos/{}-{}", &post.created_at.to_string()[..10], post.id);
+                if let Some(photo) = self.write_photo(post.photo.id, &name, post.photo.alt.as_ref()).await? {
+                    self.photos.insert(post.id, photo);
+                }
+            }
+        }
+    }
+
+    async fn write_profile_photo(&mut self) -> Result<ProfileRecord, WriteError> {
+        let user = self.source.user.clone();
+        let photo = match &user.photo {
+            Some(photo) => self.write_photo(photo.id, "profile", photo.alt.as_ref()).await?,
+            None => None,
+        };
+        let profile = user.profile.as_deref().cloned().unwrap_or_default();
+        Ok(ProfileRecord {
+            username: user.username.to_string(),
+            display_name: profile.display_name.map(|text| text.to_string()),
+            bio: profile.bio.map(|text| text.to_string()),
+            link: profile.link.map(|text| text.to_string()),
+            created_at: user.created_at.to_string(),
+            photo,
+        })
+    }
+
+    /// Writes the file of a photo; `None` if there is none any more.
+    async fn write_photo(
+        &mut self,
+        id: PhotoId,
+        name: &str,
+        alt: Option<&Alt>,
+    ) -> Result<Option<PhotoRecord>, WriteError> {
+        let app = self.source.app.clone();
+        let Some(photo) = app.exported_photo(id).await? else { return Ok(None) };
+        let file = format!("{name}.{}", photo.format.extension());
+        let (is_original, is_shown) = (photo.is_original, photo.format != InputFormat::Heic);
+        self.add_photo(&file, photo).await?;
+        let mut preview = None;
+        // Most browsers do not decode HEIC.
+        if !is_shown && let Some(square) = app.exported_preview(id).await? {
+            let path = format!("{name}-preview.{}", square.format.extension());
+            self.add_photo(&path, square).await?;
+            preview = Some(path);
+        }
+        Ok(Some(PhotoRecord { file, preview, is_original, alt: alt.map(ToString::to_string) }))
+    }
+
+    /// Photos are compressed already, so they are stored.
+    async fn add_photo(&mut self, path: &str, photo: ExportedPhoto) -> Result<(), WriteError> {
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        self.zip.add_prepared_file(PreparedZipFile::from_data(path, options, &photo.bytes)?)?;
+        drop(photo);
+        send(&self.buffer, &self.sender).await
+    }
+
+    async fn write_likes(&mut self) -> Result<u64, WriteError> {
+        self.start(LIKES_FILE)?;
+        let (mut count, mut after) = (0, PostId(0));
+        loop {
+            let page = self.source.app.exported_likes(self.source.user.id, after).await?;
+            let Some(last) = page.last() else { break };
+            after = last.post;
+            for like in page {
+                let record = self.like_record(like);
+                self.push(count, &record)?;
+                count += 1;
+            }
+            send(&self.buffer, &self.sender).await?;
+        }
+        self.end_list(count)?;
+        Ok(count)
+    }
+
+    async fn write_posts(&mut self) -> Result<u64, WriteError> {
+        self.start(POSTS_FILE)?;
+        let (mut count, mut after) = (0, PostId(0));
+        loop {
+            let page = self.source.app.exported_posts(self.source.user.id, after).await?;
+            let Some(last) = page.last() else { break };
+            after = last.post.id;
+            for post in page {
+                let Some(record) = self.record(post) else { continue };
+                self.push(count, &record)?;
+                count += 1;
+            }
+            send(&self.buffer, &self.sender).await?;
+        }
+        self.end_list(count)?;
+        Ok(count)
+    }
+
+    /// The page that shows the archive, newest posts first.
+    async fn write_index(&mut self, account: &AccountRecord) -> Result<(), WriteError> {
+        self.start(INDEX_FILE)?;
+        self.zip.write_all(self.source.page.head(account).as_bytes())?;
+        let mut before = PostId(i64::MAX);
+        loop {
+            let page = self.source.app.exported_posts_before(self.source.user.id, before).await?;
+            let Some(last) = page.last() else { break };
+            before = last.post.id;
+            for post in page {
+                let Some(record) = self.record(post) else { continue };
+                self.zip.write_all(self.source.page.post(account, &record).as_bytes())?;
+            }
+            send(&self.buffer, &self.sender).await?;
+        }
+        self.zip.write_all(self.source.page.middle(account).as_bytes())?;
+        let mut after = PostId(0);
+        loop {
+            let page = self.source.app.exported_likes(self.source.user.id, after).await?;
+            let Some(last) = page.last() else { break };
+            after = last.post;
+            for like in page {
+                let record = self.like_record(like);
+                self.zip.write_all(self.source.page.like(&record).as_bytes())?;
+            }
+            send(&self.buffer, &self.sender).await?;
+        }
+        self.zip.write_all(self.source.page.tail().as_bytes())?;
+        Ok(())
+    }
+
+    /// The record of a post whose photo is in the archive.
+    fn record(&self, ExportedPost { post, source }: ExportedPost) -> Option<PostRecord> {
+        let photo = self.photos.get(&post.id)?;
+        Some(PostRecord {
+            id: source.to_string(),
+            url: self.post_url(post.id),
+            created_at: post.created_at.to_string(),
+            message: post.message.map(|text| text.to_string()),
+            like_count: post.like_count,
+            hidden_reason: post.hidden_reason.map(|text| text.to_string()),
+            photo: PhotoRecord {
+                file: photo.file.clone(),
+                preview: photo.preview.clone(),
+                is_original: photo.is_original,
+                // It may have been edited since the photo was written.
+                alt: post.photo.alt.map(|text| text.to_string()),
+            },
+        })
+    }
+
+    fn like_record(&self, like: ExportedLike) -> LikeRecord {
+        let ExportedLike { post, author, liked_at } = like;
+        LikeRecord { url: self.post_url(post), author, created_at: liked_at.to_string() }
+    }
+
+    fn post_url(&self, post: PostId) -> String {
+        format!("{}/p/{post}", self.source.instance.url)
+    }
+
+    fn start(&mut self, path: &str) -> Result<(), WriteError> {
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        Ok(self.zip.start_file(path, options)?)
+    }
+
+    /// An entry of a list, which has one on each line.
+    fn push(&mut self, at: u64, record: &impl Serialize) -> Result<(), WriteError> {
+        self.zip.write_all(if at == 0 { b"[\n" } else { b",\n" })?;
+        Ok(serde_json::to_writer(&mut self.zip, record)?)
+    }
+
+    fn end_list(&mut self, count: u64) -> Result<(), WriteError> {
+        Ok(self.zip.write_all(if count == 0 { b"[]\n" } else { b"\n]\n" })?)
+    }
+}
+
+async fn send(buffer: &Buffer, sender: &mpsc::Sender<io::Result<Bytes>>) -> Result<(), WriteError> {
+    let chunk = std::mem::take(&mut *buffer.0.lock());
+    if chunk.is_empty() {
+        return Ok(());
+    }
+    sender.send(Ok(chunk.into())).await.map_err(|_| WriteError::Disconnected)
+}

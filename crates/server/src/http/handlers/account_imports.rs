@@ -1,0 +1,121 @@
+//! Imports into the current user's account: starting one, and its progress.
+
+use app::{Client, ImportStatus, Importer};
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use model::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::account_archive::{Archive, ImportJob, run_import};
+use crate::http::dto::AsDisplay;
+use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
+use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::session::RequiredSession;
+use crate::http::handlers::upload::{FileParameter, read_file};
+use crate::http::json::json;
+use crate::http::state::Http;
+
+/// The archive of an account.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct NewImport {
+    /// The zip that `GET /me/export` of this or another instance has returned.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/zip")]
+    archive: Vec<u8>,
+}
+
+impl FormSchema for NewImport {
+    const TEXT: &'static [&'static str] = &[];
+    const FILE: Option<&'static str> = Some("archive");
+}
+
+/// The last import of the current user.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AccountImport {
+    /// `running`, `finished`, or `interrupted`: then send the archive again.
+    #[schema(example = "running", pattern = "^(running|finished|interrupted)$")]
+    status: &'static str,
+    /// When it was started, in UTC.
+    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000",
+        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
+    started_at: AsDisplay<Timestamp>,
+    /// When it ended, in UTC; absent before that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, example = "2026-11-14T09:31:00+0000", nullable = false,
+        pattern = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+0000$")]
+    finished_at: Option<AsDisplay<Timestamp>>,
+    /// The number of posts in the archive.
+    #[schema(example = 12)]
+    total: u64,
+    /// Posts that were created.
+    #[schema(example = 10)]
+    imported: u64,
+    /// Posts that an earlier import has created, or that were published here.
+    #[schema(example = 2)]
+    skipped: u64,
+    /// Posts that could not be created, because this instance does not accept their photos or texts.
+    #[schema(example = 0)]
+    failed: u64,
+    /// Why the import ended early, or why the first post failed; absent if all is well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "photos/2026-11-14-7.jpg: the photo is damaged", nullable = false)]
+    error: Option<String>,
+}
+
+impl From<ImportStatus> for AccountImport {
+    fn from(ImportStatus { import, is_running }: ImportStatus) -> Self {
+        let status = match import.finished_at {
+            Some(_) => "finished",
+            None if is_running => "running",
+            None => "interrupted",
+        };
+        Self {
+            status,
+            started_at: AsDisplay(import.started_at),
+            finished_at: import.finished_at.map(AsDisplay),
+            total: import.total,
+            imported: import.progress.imported,
+            skipped: import.progress.skipped,
+            failed: import.progress.failed,
+            error: import.progress.error,
+        }
+    }
+}
+
+pub(crate) async fn start(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
+    form: FormBody<NewImport>,
+) -> Result<Response, ApiError> {
+    http.app.check_may_post(&caller).await?;
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    let permit = http.app.import_permit(client)?;
+    let parameter = FileParameter {
+        name: "archive",
+        max: http.app.max_import(),
+        about: "the zip that was downloaded from the settings",
+    };
+    let (file, _) = read_file(&http, form, &parameter, permit.holder()).await?;
+    // The body may have taken long to arrive.
+    let caller = http.app.reauthenticate(&caller).await?.ok_or_else(ApiError::unauthorized)?;
+    let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file())).await;
+    let archive = opened.map_err(|_| ApiError::internal())?;
+    let archive = archive.map_err(|error| ApiError::invalid("archive", error.to_string()))?;
+    let importer = Importer::new(&caller, client);
+    http.app.begin_import(&importer, archive.account.posts).await?;
+    let app = http.app.clone();
+    tokio::spawn(run_import(ImportJob { app, importer, archive, permit }));
+    let status = http.app.import_status(&caller).await?;
+    Ok(json(StatusCode::ACCEPTED, &AccountImport::from(status)))
+}
+
+pub(crate) async fn status(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+) -> Result<Response, ApiError> {
+    Ok(json(StatusCode::OK, &AccountImport::from(http.app.import_status(&caller).await?)))
+}

@@ -1,0 +1,75 @@
+//! `pinhole import-account`: from one instance to another, beside a running service and without one.
+
+use std::fs;
+use std::process::Command;
+
+use e2e::{FormData, Service, picture, program};
+use serde_json::Value;
+
+#[test]
+fn an_account_moves_to_another_instance() {
+    let (old, new) = (Service::start(&[]), Service::start(&[]));
+    let ada = old.new_user("ada");
+    ada.request("PATCH", "/me").body(FormData::new().text("bio", "Engines")).send().expect(200);
+    let posts: Vec<Value> = (0..3).map(|n| ada.share(&picture::tiny(), &format!("post {n}"))).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ada.zip");
+    fs::write(&file, ada.export_account()).unwrap();
+    let file = file.to_str().unwrap();
+
+    let missing = new.try_operator(&["import-account", file]);
+    let error = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(!missing.status.success() && error.contains("pinhole user add"), "{error}");
+    let moved = new.anonymous().join(ada.username());
+    // The operator is not bound by quotas, and members see the posts at once.
+    let owner = new.new_user_with_role("owner");
+    let quota = FormData::new().text("member_posts_per_day", "1");
+    owner.request("PATCH", "/admin/instance").body(quota).send().expect(200);
+    let import = new.operator(&["import-account", file]);
+    assert_eq!((&import["posts"], &import["imported"]), (&3.into(), &3.into()), "{import}");
+    let page = owner.get(&format!("/users/{}/posts", ada.username())).expect(200).json();
+    let imported = page["data"].as_array().unwrap();
+    for (post, original) in imported.iter().rev().zip(&posts) {
+        assert_eq!((&post["message"], &post["created_at"]), (&original["message"], &original["created_at"]));
+    }
+    assert_eq!(moved.get("/me").expect(200).json()["bio"], "Engines");
+    assert_eq!(new.operator(&["import-account", file, "--user", moved.username()])["skipped"], 3);
+    let audit = new.operator(&["audit", "--limit", "1"]);
+    assert_eq!(
+        (&audit[0]["action"], &audit[0]["username"]),
+        (&"import_account".into(), &ada.username().into())
+    );
+
+    let damaged = folder.path().join("damaged.zip");
+    fs::write(&damaged, b"no zip").unwrap();
+    for (path, message) in [(damaged.to_str().unwrap(), "not the archive"), ("/no/such/file", "cannot read")]
+    {
+        let refused = new.try_operator(&["import-account", path]);
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn an_account_is_imported_without_a_running_service() {
+    let old = Service::start(&[]);
+    let ada = old.new_user("ada");
+    let post = ada.share(&picture::tiny(), "moves");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("ada.zip");
+    fs::write(&file, ada.export_account()).unwrap();
+    let data = dir.path().join("data");
+    let run = |args: &[&str]| {
+        Command::new(program()).args(args).args(["--data-dir", data.to_str().unwrap()]).output().unwrap()
+    };
+    let nothing = run(&["import-account", file.to_str().unwrap()]);
+    let error = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert!(!nothing.status.success() && error.contains("there is no instance"), "{error}");
+    assert!(run(&["user", "add", "eve"]).status.success());
+    let imported = run(&["import-account", file.to_str().unwrap(), "--user", "eve", "--json"]);
+    let result: Value = serde_json::from_slice(&imported.stdout).unwrap();
+    assert!(imported.status.success() && result["imported"] == 1, "{result}");
+    let service = Service::start_in(&data, &[]);
+    let page = service.anonymous().get("/users/eve/posts").expect(200).json();
+    assert_eq!(page["data"][0]["created_at"], post["created_at"]);
+}

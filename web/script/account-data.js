@@ -1,0 +1,85 @@
+// The part of the settings page about the user's data: export and import.
+
+import { ApiError, call } from "./api.js";
+import { input, setFieldError } from "./fields.js";
+import { t } from "./i18n.js";
+import { clearPages } from "./offline-cache.js";
+import { toast } from "./toast.js";
+import { send } from "./upload.js";
+
+/** How often the progress of an import is read, in milliseconds. */
+const POLL_INTERVAL = 1000;
+
+/** @typedef {{ status: string, total: number, imported: number, skipped: number, failed: number, error?: string }} Import */
+
+const form = /** @type {HTMLFormElement} */ (document.getElementById("import-form"));
+const formError = /** @type {HTMLElement} */ (document.getElementById("import-form-error"));
+const status = /** @type {HTMLElement} */ (document.getElementById("import-status"));
+const bar = /** @type {HTMLProgressElement} */ (document.getElementById("import-progress"));
+const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
+
+/** @param {unknown} cause */
+function messageOf(cause) {
+  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
+}
+
+document.getElementById("export")?.addEventListener("click", async () => {
+  try {
+    await call("POST", "/me/export");
+    toast(t("export_started"));
+    // The response is an attachment, so the page stays.
+    location.assign("/me/export");
+  } catch (cause) {
+    toast(messageOf(cause));
+  }
+});
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const file = input("archive").files?.[0];
+  formError.textContent = "";
+  setFieldError("archive", file ? "" : t("import_missing"));
+  if (!file) return;
+  const data = new FormData();
+  data.set("archive", file);
+  button.disabled = true;
+  try {
+    const { response } = await send("/me/import", data, {}, (percent) => {
+      show(t("import_sending", { percent: Math.round(percent) }), percent);
+    });
+    form.reset();
+    await follow(response);
+  } catch (cause) {
+    show("", undefined);
+    if (cause instanceof ApiError && cause.field === "archive") setFieldError("archive", cause.message);
+    else formError.textContent = messageOf(cause);
+  } finally {
+    button.disabled = false;
+  }
+});
+
+/** @param {string} text @param {number | undefined} percent */
+function show(text, percent) {
+  status.textContent = text;
+  bar.hidden = percent === undefined;
+  bar.value = percent ?? 0;
+}
+
+/** Shows the progress until the import ends. @param {Import} last */
+async function follow(last) {
+  while (last.status === "running") {
+    const done = last.imported + last.skipped + last.failed;
+    show(t("import_running", { done, total: last.total }), (100 * done) / Math.max(last.total, 1));
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
+    last = (await call("GET", "/me/import")).body;
+  }
+  await clearPages();
+  const { imported, skipped, failed } = last;
+  show(t(last.status === "finished" ? "import_finished" : "import_interrupted", { imported, skipped, failed }), undefined);
+  formError.textContent = last.error ?? "";
+}
+
+// An import that was started before, or in another tab.
+if (form.dataset.running !== undefined) {
+  call("GET", "/me/import").then(({ body }) => follow(body)).catch((cause) => toast(messageOf(cause)));
+}
