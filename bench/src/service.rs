@@ -3,6 +3,7 @@
 pub(crate) mod bare;
 mod bench;
 mod builds;
+mod communities;
 pub(crate) mod compare;
 mod docs;
 mod feed;
@@ -79,6 +80,7 @@ enum Question {
     Likes,
     Mixed,
     Floods,
+    Communities,
     Growth,
     Postgres,
     Builds,
@@ -164,6 +166,7 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
         Question::Likes => likes::sections(bench),
         Question::Mixed => mixed::sections(bench),
         Question::Floods => Ok(vec![floods::section(bench)?]),
+        Question::Communities => communities::sections(bench),
         Question::Growth => growth::sections(bench),
         Question::Postgres => postgres::sections(bench),
         Question::Builds => builds::sections(bench),

@@ -90,6 +90,11 @@ document.getElementById("reports")?.addEventListener("click", ({ target }) => {
         await unlessDone(404, call("DELETE", `/admin/posts/${post}`, { reason }));
         await resolve(item, `Post deleted: ${reason}`);
       });
+    case "photo":
+      return askReason(title, false, async (reason) => {
+        await unlessDone(404, call("DELETE", `/admin/users/${encodeURIComponent(user ?? "")}/photo`, { reason }));
+        await resolve(item, `Profile photo removed: ${reason}`);
+      });
     case "suspend":
       return askReason(title, true, async (reason, hidePosts) => {
         await call("PUT", `/admin/users/${encodeURIComponent(user ?? "")}/suspension`, { reason, hide_posts: String(hidePosts) });
@@ -115,7 +120,9 @@ document.getElementById("accounts")?.addEventListener("click", async ({ target }
   }
 });
 
-const FIELDS = ["name", "description", "rules", "terms", "contact", "registration"];
+const QUOTAS = ["member", "moderator"].flatMap((role) =>
+  ["bytes", "posts_per_day", "likes_per_minute"].map((quota) => `${role}_${quota}`));
+const FIELDS = ["name", "description", "rules", "terms", "contact", "accent", "registration", ...QUOTAS];
 
 document.getElementById("instance-form")?.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -129,6 +136,30 @@ document.getElementById("instance-form")?.addEventListener("submit", async (even
   } catch (cause) {
     if (cause instanceof ApiError && cause.field && FIELDS.includes(cause.field)) setFieldError(cause.field, cause.message);
     else formError.textContent = messageOf(cause);
+  }
+});
+
+document.getElementById("logo-form")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const file = input("logo").files?.[0];
+  setFieldError("logo", file ? "" : t("logo_missing"));
+  if (!file) return;
+  const form = new FormData();
+  form.set("logo", file);
+  try {
+    await call("PUT", "/admin/instance/logo", form);
+    location.reload();
+  } catch (cause) {
+    setFieldError("logo", messageOf(cause));
+  }
+});
+
+document.getElementById("logo-remove")?.addEventListener("click", async () => {
+  try {
+    await call("DELETE", "/admin/instance/logo");
+    location.reload();
+  } catch (cause) {
+    setFieldError("logo", messageOf(cause));
   }
 });
 

@@ -98,7 +98,7 @@ impl<'a> Candidate<'a> {
         self.servers.iter().map(|server| server.cpu()).sum()
     }
 
-    fn measure(&self, warm_up: Duration, length: Duration) -> Result<Sample, Error> {
+    pub(super) fn measure(&self, warm_up: Duration, length: Duration) -> Result<Sample, Error> {
         let window = Window::after(warm_up, length);
         let beside = self.beside.clone().map(|load| load.start(window)).transpose()?;
         let running = match &self.source {

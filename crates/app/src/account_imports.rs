@@ -15,6 +15,11 @@ const STALE_AFTER: Duration = Duration::from_secs(30);
 
 const BUSY: Error = Error::Busy("import");
 
+const IMPORT_RUNNING: Error = Error::Conflict {
+    field: None,
+    message: "an import into this account is running; GET /me/import shows its progress",
+};
+
 /// Into which account posts are imported, and by which rules.
 #[derive(Debug, Clone)]
 pub struct Importer {
@@ -69,6 +74,16 @@ impl App {
         Ok(Importer { user, client, quota_of: None })
     }
 
+    /// Fails if the caller may not start an import now, before its body is read.
+    pub async fn check_may_import(&self, caller: &Caller) -> Result<(), Error> {
+        self.check_may_post(caller).await?;
+        match self.import_status(caller).await {
+            Ok(ImportStatus { is_running: true, .. }) => Err(IMPORT_RUNNING),
+            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Records the start of an import of `total` posts.
     pub async fn begin_import(&self, importer: &Importer, total: u64) -> Result<(), Error> {
         if importer.user.status != Status::Active {
@@ -78,11 +93,8 @@ impl App {
         let audit =
             is_operator.then(|| self.audit(&Actor::operator(), "import_account").about(&importer.user));
         let stale = self.interrupted_before();
-        if self.0.store.begin_import(importer.user.id, total, now, stale, audit).await? {
-            return Ok(());
-        }
-        let message = "an import into this account is running; GET /me/import shows its progress";
-        Err(Error::Conflict { field: None, message })
+        let is_begun = self.0.store.begin_import(importer.user.id, total, now, stale, audit).await?;
+        if is_begun { Ok(()) } else { Err(IMPORT_RUNNING) }
     }
 
     /// Records the progress of an import, on which others see that it is running.

@@ -2,9 +2,20 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use blobs::SpooledFile;
+use imaging::OutputFormat;
+use model::Size;
+
 use crate::actor::Audited;
 use crate::instance_settings::{Instance, KEYS, check_instance_setting};
-use crate::{Actor, App, Error};
+use crate::logo::LOGO_KEY;
+use crate::upload::{too_slow, unreadable};
+use crate::{Actor, App, Client, Error};
+
+/// The side of the logo: enough for screens with four pixels for each of the layout.
+const LOGO_SIDE: u16 = 256;
 
 impl App {
     /// The names of the settings of an instance.
@@ -41,5 +52,36 @@ impl App {
             self.0.store.set_instance_settings(checked, audit).await?;
         }
         self.instance().await
+    }
+
+    /// Replaces the logo by the centre of an image; `None` removes it.
+    pub async fn set_logo(
+        &self,
+        actor: &Actor,
+        client: Client,
+        image: Option<SpooledFile>,
+    ) -> Result<(), Error> {
+        let value = match image {
+            Some(image) => Some(STANDARD.encode(self.render_logo(client, image).await?)),
+            None => None,
+        };
+        let audit = self.audit(actor, "edit_instance").detail(LOGO_KEY);
+        Ok(self.0.store.set_instance_settings(vec![(LOGO_KEY, value)], audit).await?)
+    }
+
+    async fn render_logo(&self, client: Client, mut file: SpooledFile) -> Result<Vec<u8>, Error> {
+        let (limits, length) = (self.0.settings.image_limits(), file.length());
+        let size = Size::new(LOGO_SIDE).map_err(|rule| Error::invalid(LOGO_KEY, rule))?;
+        let field = |error| match error {
+            Error::Invalid { message, .. } => Error::invalid(LOGO_KEY, message),
+            other => other,
+        };
+        let bytes = tokio::task::spawn_blocking(move || file.read()).await;
+        let bytes = bytes.map_err(Error::internal)?.map_err(Error::internal)?;
+        let probe = imaging::probe(&bytes, &limits).map_err(unreadable).map_err(field)?;
+        let render = move || imaging::thumbnail(&bytes, &limits, size, OutputFormat::WebP);
+        let rendered = self.0.ingest.run(client, probe.memory + length, render).await;
+        let (_memory, rendered) = rendered.map_err(too_slow).map_err(field)?;
+        rendered.map_err(unreadable).map_err(field)
     }
 }

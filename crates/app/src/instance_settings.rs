@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{Registration, Role};
 
+use crate::logo::{LOGO_KEY, Logo};
+
 /// The settings of an instance. An absent text is not shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
@@ -15,6 +17,7 @@ pub struct Instance {
     pub terms: Option<String>,
     /// A colour such as `#b8442f`.
     pub accent: Option<String>,
+    pub logo: Option<Logo>,
     pub registration: Registration,
     /// Whether members may invite others.
     pub member_invitations: bool,
@@ -57,6 +60,7 @@ impl Instance {
             contact: text("contact"),
             terms: text("terms"),
             accent: text("accent"),
+            logo: values.get(LOGO_KEY).and_then(|value| Logo::from_value(value).ok()),
             // A value of a newer version must not open what an owner has closed.
             registration: values
                 .get("registration")
@@ -132,6 +136,9 @@ fn number_to(value: &str, max: u64) -> Result<(), String> {
 
 /// Checks a setting of another instance.
 pub fn check_instance_setting(key: &str, value: &str) -> Result<(), String> {
+    if key == LOGO_KEY {
+        return Logo::from_value(value).map(drop).map_err(|rule| format!("{key}: {rule}"));
+    }
     match KEYS.iter().find(|(known, _)| *known == key) {
         Some((_, check)) => check(value).map_err(|rule| format!("{key}: {rule}")),
         None => Err(format!("key: there is no setting {key:?}")),

@@ -31,7 +31,7 @@ const EXPORTS: PermitLimits =
 
 /// Concurrent imports: each occupies disk space up to `max_import`, and memory for the list of its files.
 const IMPORTS: PermitLimits =
-    PermitLimits { max: 2, max_per_network: 2, max_per_user: 1, revocation: Revocation::LargerShares };
+    PermitLimits { max: 4, max_per_network: 2, max_per_user: 1, revocation: Revocation::LargerShares };
 
 pub const RESTORE_ADVICE: &str =
     "Stop the service, keep a copy of the data folder, and restore the last good backup.";

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use model::{PostId, Reason, Role, Status, UserId};
+use model::{PostId, Reason, Role, Status, Timestamp, User, UserId};
+use store::AuditRow;
 
 use crate::instance_settings::MAX_POSTS_PER_DAY;
 use crate::like_counts::MINUTE_MICROS;
@@ -17,8 +18,19 @@ pub struct Account {
     pub status_reason: Option<Reason>,
     /// Posts that moderators have hidden, with their reasons.
     pub hidden_posts: Vec<(PostId, Reason)>,
+    /// What moderators have removed, newest first.
+    pub removals: Vec<Removal>,
     pub quota: Quota,
     pub usage: Usage,
+}
+
+/// A post or a profile photo that a moderator has removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The post; `None` for the profile photo.
+    pub post: Option<PostId>,
+    pub reason: Option<String>,
+    pub removed_at: Timestamp,
 }
 
 /// What a user has stored.
@@ -49,12 +61,23 @@ impl App {
             status: caller.user.status,
             status_reason: store.status_reason(user).await?,
             hidden_posts: store.hidden_posts_by(user).await?,
+            removals: self.removals(&caller.user).await?,
             quota: self.instance().await?.quota(caller.role),
             usage: Usage {
                 bytes: store.bytes_of(user).await?,
                 posts_today: store.posts_since(user, now.minus(DAY), MAX_POSTS_PER_DAY).await?.len() as u64,
             },
         })
+    }
+
+    async fn removals(&self, user: &User) -> Result<Vec<Removal>, Error> {
+        let entries = self.0.store.removals_of(user.username.to_string(), user.created_at).await?;
+        let removal = |entry: AuditRow| Removal {
+            post: entry.post_id,
+            reason: entry.detail,
+            removed_at: entry.created_at,
+        };
+        Ok(entries.into_iter().map(removal).collect())
     }
 
     /// Fails if a user has reached a quota, before an upload is read. Uploads in progress do not count,

@@ -165,7 +165,7 @@ impl App {
 }
 
 /// A timeout is reported as an invalid photo: no ordinary photo takes that long to decode.
-fn too_slow(error: Error) -> Error {
+pub(crate) fn too_slow(error: Error) -> Error {
     let advice = "the photo takes too long to read: save it again, as JPEG for instance, and send the copy";
     match error {
         Error::TimedOut(_) => Error::invalid("photo", advice),
@@ -173,7 +173,7 @@ fn too_slow(error: Error) -> Error {
     }
 }
 
-fn unreadable(error: imaging::Error) -> Error {
+pub(crate) fn unreadable(error: imaging::Error) -> Error {
     match error {
         imaging::Error::Internal(_) => Error::internal(error),
         invalid => Error::invalid("photo", invalid),

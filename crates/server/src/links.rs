@@ -13,3 +13,8 @@ pub(crate) fn reset(base_url: &str, username: &Username, code: &RecoveryCode) ->
     let username = username.as_str().replace('+', "%2B");
     format!("{base_url}/recovery?username={username}#{}", code.reveal())
 }
+
+/// The path of the logo, which changes with it.
+pub(crate) fn logo(logo: &app::Logo) -> String {
+    format!("/instance/logo?v={}", logo.version)
+}

@@ -26,6 +26,12 @@ table! {
 
 statements! {
     PAGE = sql!("SELECT ", AuditRow::COLUMN_LIST, " FROM audit_log WHERE id < $1 ORDER BY id DESC LIMIT $2");
+    REMOVALS = sql!(
+        "SELECT ",
+        AuditRow::COLUMN_LIST,
+        " FROM audit_log WHERE username = $1 AND created_at >= $2
+        AND action IN ('delete_post', 'remove_profile_photo') ORDER BY id DESC LIMIT 20"
+    );
 }
 
 /// An entry to append, in the transaction of what it is about.
@@ -61,6 +67,16 @@ impl Store {
             .await?;
         let next = rows.last().filter(|_| more).map(|row| Cursor(row.id));
         Ok((rows, next))
+    }
+
+    /// The newest entries about what moderators have removed of a user since `since`. A username may have
+    /// belonged to another user before.
+    pub async fn removals_of(&self, username: String, since: Timestamp) -> Result<Vec<AuditRow>, Error> {
+        self.read(move |tx| {
+            async move { tx.all(REMOVALS, &[username.as_str().into(), since.into()], AuditRow::read).await }
+                .boxed()
+        })
+        .await
     }
 
     /// Appends an entry about something that is no row.

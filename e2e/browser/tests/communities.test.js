@@ -132,6 +132,45 @@ browserTest("an invited person joins and accepts the terms", async ({ open, join
   await screenshot(late, "join-closed");
 });
 
+browserTest("an owner sets the accent colour, limits and the logo", async ({ open, join, service }) => {
+  const ada = await join("ada");
+  service.operator("user", "role", "ada", "owner");
+  const page = await open({ as: ada });
+  await page.goto("/admin");
+  const form = page.getByRole("form", { name: "This instance" });
+  await form.getByLabel("Accent colour").fill("red");
+  expectError(page, /status of 400/);
+  await form.getByLabel("Accent colour").press("Enter");
+  await form.getByText("a colour has the form #b8442f").waitFor();
+  await form.getByLabel("Accent colour").fill("#ffd400");
+  const members = form.getByRole("group", { name: "Limits of members" });
+  await members.getByLabel("Photos in 24 hours").fill("7");
+  await form.getByRole("button", { name: "Save" }).press("Enter");
+  await told(page, "Saved.");
+
+  const logo = page.getByRole("form", { name: "Logo" });
+  await logo.getByRole("button", { name: "Set logo" }).press("Enter");
+  await logo.getByText("Choose an image.").waitFor();
+  await logo.getByLabel("Image").setInputFiles({ name: "logo.png", mimeType: "image/png", buffer: await photo(2, { type: "png" }) });
+  await logo.getByRole("button", { name: "Set logo" }).press("Enter");
+  await logo.getByRole("button", { name: "Remove logo" }).waitFor();
+  const shown = page.getByRole("banner").locator("img.logo");
+  assert.equal(await shown.evaluate((image) => image instanceof HTMLImageElement && image.naturalWidth), 256);
+  const save = form.getByRole("button", { name: "Save" });
+  assert.deepEqual(
+    await save.evaluate((button) => [getComputedStyle(button).backgroundColor, getComputedStyle(button).color]),
+    ["rgb(255, 212, 0)", "rgb(0, 0, 0)"],
+  );
+  await assertAccessible(page);
+  await screenshot(page, "admin-instance");
+  await page.goto("/settings");
+  await page.getByText("Posted in the last 24 hours: 0").waitFor();
+  await page.goto("/admin");
+  await logo.getByRole("button", { name: "Remove logo" }).press("Enter");
+  await page.getByRole("banner").locator("svg").first().waitFor();
+  assert.equal(await members.getByLabel("Photos in 24 hours").inputValue(), "7");
+});
+
 browserTest("a suspended person is told why, and can leave", async ({ open, join, service }) => {
   const bob = await join("bob");
   const post = await bob.post(await photo(1), { message: "mine" });

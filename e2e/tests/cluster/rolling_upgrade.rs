@@ -73,7 +73,7 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE account_exports, account_imports, imported_posts;
+        "BEGIN; DROP TABLE account_exports, account_imports, imported_posts; DROP INDEX audit_log_by_username;
          UPDATE pinhole_schema SET version = 5; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));

@@ -70,6 +70,8 @@ fn a_405_lists_the_allowed_methods() {
         (format!("/me/hidden-posts/{id}"), "GET", vec!["DELETE", "PUT"]),
         (format!("/posts/{id}/reports"), "GET", vec!["POST"]),
         ("/instance".into(), "PATCH", vec!["GET", "HEAD"]),
+        ("/instance/logo".into(), "PUT", vec!["GET", "HEAD"]),
+        ("/admin/instance/logo".into(), "GET", vec!["DELETE", "PUT"]),
         ("/invitations".into(), "PUT", vec!["GET", "HEAD", "POST"]),
         ("/admin/audit".into(), "DELETE", vec!["GET", "HEAD"]),
         (format!("/admin/posts/{id}"), "GET", vec!["DELETE"]),

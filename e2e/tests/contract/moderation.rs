@@ -141,6 +141,37 @@ fn a_hidden_post_is_shown_with_its_reason_to_its_author_and_moderators() {
 }
 
 #[test]
+fn users_see_why_moderators_have_removed_something() {
+    let service = Service::start(&[]);
+    let (moderator, ada) = (service.new_user_with_role("moderator"), service.new_user("ada"));
+    let removals = |client: &Client| client.get("/me/account").expect(200).json()["removals"].clone();
+    ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+    let (first, second) = (ada.share_tiny("an advertisement"), ada.share_tiny("another"));
+    assert_eq!(removals(&ada), serde_json::json!([]));
+    delete(&moderator, &format!("/admin/posts/{first}"), "No advertisements.").expect(200);
+    moderator.delete(&format!("/posts/{second}")).expect(200);
+    delete(&moderator, &format!("/admin/users/{}/photo", ada.username()), "This is not you.").expect(200);
+    let seen = removals(&ada);
+    let reasons: Vec<_> =
+        seen.as_array().unwrap().iter().map(|r| (r.get("post_id"), r.get("reason"))).collect();
+    assert_eq!(
+        reasons,
+        [
+            (None, Some(&"This is not you.".into())),
+            (Some(&second.into()), None),
+            (Some(&first.into()), Some(&"No advertisements.".into())),
+        ]
+    );
+    let settings = String::from_utf8(ada.get("/settings").expect(200).bytes).unwrap();
+    assert!(settings.contains("No advertisements.") && settings.contains("This is not you."), "{settings}");
+
+    // A later user of the name did not post that.
+    ada.request("DELETE", "/me").body(FormData::new().text("password", PASSWORD)).send().expect(200);
+    let newcomer = service.anonymous().join(ada.username());
+    assert_eq!(removals(&newcomer), serde_json::json!([]));
+}
+
+#[test]
 fn reports_are_a_queue_and_every_decision_is_in_the_audit_log() {
     let service = Service::start(&[]);
     let (owner, moderator) = (service.new_user_with_role("owner"), service.new_user_with_role("moderator"));

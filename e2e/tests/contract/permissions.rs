@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 58] = [
+const MATRIX: [(&str, &str, [u16; 9]); 61] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -64,6 +64,9 @@ const MATRIX: [(&str, &str, [u16; 9]); 58] = [
     ("POST",   "/admin/users/{third}/reset",     [401, 401, 401,  403,  403,  403,  403,  403,  201]),
     ("DELETE", "/admin/users/no-such-user",      [401, 401, 401,  403,  403,  403,  403,  403,  404]),
     ("PATCH",  "/admin/instance",                [401, 401, 401,  403,  403,  403,  403,  403,  200]),
+    ("GET",    "/instance/logo",                 [404, 404, 404,  404,  404,  404,  404,  404,  404]),
+    ("PUT",    "/admin/instance/logo",           [401, 401, 401,  403,  403,  403,  403,  403,  400]),
+    ("DELETE", "/admin/instance/logo",           [401, 401, 401,  403,  403,  403,  403,  403,  200]),
     ("PUT",    "/admin/posts/{}/hidden",         [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     ("DELETE", "/admin/posts/{}",                [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     // Last, because it ends the sessions.

@@ -1,6 +1,6 @@
 //! Who may join, and what the instance says about itself.
 
-use e2e::{Body, Client, FormData, PASSWORD, Response, Service, unique};
+use e2e::{Body, Client, FormData, PASSWORD, Response, Service, picture, unique};
 
 fn join(service: &Service, name: &str, more: &[(&str, &str)]) -> Response {
     let form =
@@ -116,6 +116,43 @@ fn terms_must_be_accepted_and_texts_are_checked() {
     assert_eq!(service.anonymous().get("/instance").expect(200).json(), instance);
     let ada = service.anonymous();
     ada.request("PATCH", "/admin/instance").body(FormData::new().text("name", "x")).send().expect_error(401);
+}
+
+#[test]
+fn owners_give_the_instance_a_logo_and_an_accent_colour() {
+    let service = Service::start(&[]);
+    let (owner, anonymous) = (service.new_user_with_role("owner"), service.anonymous());
+    let page = || String::from_utf8(anonymous.get("/").expect(200).bytes).unwrap();
+    let logo = |picture: &[u8]| owner.put("/admin/instance/logo", FormData::new().file("logo", picture));
+    assert!(!page().contains("accent.css") && !page().contains("/instance/logo"));
+    anonymous.get("/accent.css").expect_error(404);
+    logo(b"text").expect_error_for(400, Some("logo"));
+    owner.put("/admin/instance/logo", FormData::new()).expect_error_for(400, Some("logo"));
+
+    let instance = logo(&picture::png(&picture::half_transparent(600))).expect(200).json();
+    let url = instance["logo"].as_str().unwrap();
+    let path = url.strip_prefix(service.base()).unwrap();
+    assert_eq!(anonymous.get("/instance").expect(200).json()["logo"], url);
+    let image = anonymous.get(path).expect(200);
+    assert_eq!(image.header("content-type"), Some("image/webp"));
+    let image = image.picture();
+    assert_eq!((image.width(), image.height(), image.color().has_alpha()), (256, 256, true));
+    assert!(page().contains(path), "{}", page());
+    let other = logo(&picture::tiny()).expect(200).json();
+    assert_ne!(other["logo"], url, "its address changes with it");
+    owner.delete("/admin/instance/logo").expect(200);
+    anonymous.get(path).expect_error(404);
+    assert!(anonymous.get("/instance").expect(200).json().get("logo").is_none());
+
+    set(&owner, &[("accent", "#B8442F")]).expect(200);
+    assert!(page().contains("/accent.css?colour=b8442f"), "{}", page());
+    let style = anonymous.get("/accent.css?colour=b8442f").expect(200);
+    assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+    assert!(String::from_utf8(style.bytes).unwrap().contains("--accent: #B8442F; --on-accent: #ffffff"));
+    set(&owner, &[("accent", "")]).expect(200);
+    assert!(!page().contains("accent.css"));
+    let audit = owner.get("/admin/audit").expect(200).json();
+    assert!(audit["data"].as_array().unwrap().iter().any(|entry| entry["detail"] == "logo"), "{audit}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! `pinhole import-account`: from one instance to another, beside a running service and without one.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Duration;
 
-use e2e::{FormData, Service, picture, program};
+use e2e::{FormData, Service, eventually, picture, program};
 use serde_json::Value;
 
 #[test]
@@ -48,6 +50,36 @@ fn an_account_moves_to_another_instance() {
         let error = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(!refused.status.success() && error.contains(message), "{error}");
     }
+}
+
+#[test]
+fn one_import_of_a_user_runs_at_a_time_and_shows_its_progress() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hook, go_on) = (folder.path().join("hook"), folder.path().join("go-on"));
+    // Holds every upload up until the file exists.
+    fs::write(&hook, format!("#!/bin/sh\nwhile [ ! -e {} ]; do sleep 0.02; done\n", go_on.display()))
+        .unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let old = Service::start(&[]);
+    let ada = old.new_user("ada");
+    ada.share_tiny("moves");
+    let archive = ada.export_account();
+    let service = Service::start(&["--upload-hook", hook.to_str().unwrap(), "--upload-hook-timeout", "60s"]);
+    let eve = service.new_user("eve");
+    let import = || eve.post("/me/import", FormData::new().file("archive", &archive));
+    let started = import().expect(202).json();
+    assert_eq!((&started["status"], &started["total"]), (&"running".into(), &1.into()), "{started}");
+    let second = import().expect_error(409);
+    assert!(second.json()["error"]["message"].as_str().unwrap().contains("GET /me/import"), "{second}");
+    let settings = String::from_utf8(eve.get("/settings").expect(200).bytes).unwrap();
+    assert!(settings.contains("data-running"), "the page follows the import");
+    assert_eq!(eve.get("/me/import").expect(200).json()["status"], "running");
+    fs::write(&go_on, "").unwrap();
+    let finished = eventually("the import is finished", Duration::from_secs(30), || {
+        let status = eve.get("/me/import").expect(200).json();
+        (status["status"] == "finished").then_some(status)
+    });
+    assert_eq!(finished["imported"], 1, "{finished}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use app::App;
 use axum::body::Body;
@@ -55,6 +56,9 @@ impl Deref for Http {
 /// The largest body without a photo, in bytes: enough for the longest text parameters, even percent-encoded.
 /// An upload may have this much in addition to its photo.
 pub(super) const MAX_SMALL_BODY: u64 = 256 * 1024;
+
+/// The longest upload of a file that is larger than a photo: 4 GiB at 1.6 Mbit/s.
+const MAX_UPLOAD_TIME: Duration = Duration::from_secs(6 * 60 * 60);
 
 impl Http {
     pub(crate) fn new(
@@ -113,9 +117,10 @@ impl Http {
         let file_bytes = if form::is_multipart(headers) { max_file } else { 0 };
         // A larger file than a photo may take longer in proportion.
         let photos = u32::try_from(max_file.div_ceil(self.app.max_upload().max(1))).unwrap_or(u32::MAX);
+        let longest = self.upload_limits.total_timeout.max(MAX_UPLOAD_TIME);
         let limits = BodyLimits {
             max_bytes: file_bytes + MAX_SMALL_BODY,
-            total_timeout: self.upload_limits.total_timeout.saturating_mul(photos.max(1)),
+            total_timeout: self.upload_limits.total_timeout.saturating_mul(photos.max(1)).min(longest),
             ..self.upload_limits
         };
         FormData::read(headers, body, limits, known, file).await

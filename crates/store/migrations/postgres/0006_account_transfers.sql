@@ -26,3 +26,6 @@ CREATE TABLE imported_posts (
     PRIMARY KEY (user_id, source_id)
 );
 CREATE INDEX imported_posts_by_post ON imported_posts (post_id);
+
+-- What a moderator has removed is shown to the user.
+CREATE INDEX audit_log_by_username ON audit_log (username, id);

@@ -91,7 +91,7 @@ pub(crate) async fn start(
     ClientAddress(address): ClientAddress,
     form: FormBody<NewImport>,
 ) -> Result<Response, ApiError> {
-    http.app.check_may_post(&caller).await?;
+    http.app.check_may_import(&caller).await?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let permit = http.app.import_permit(client)?;
     let parameter = FileParameter {

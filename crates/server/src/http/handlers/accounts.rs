@@ -2,16 +2,16 @@
 
 use std::net::IpAddr;
 
-use app::{Client, Join, NewLogin, SessionClient};
+use app::{Client, Join, NewLogin, Removal, SessionClient};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::USER_AGENT;
 use http::{HeaderMap, StatusCode};
-use model::{PostId, Reason};
+use model::{PostId, Reason, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::dto::{Empty, User};
+use crate::http::dto::{AsDisplay, Empty, User};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
@@ -159,10 +159,40 @@ pub(crate) struct AccountDto<'a> {
     reason: Option<&'a str>,
     /// The user's posts that moderators have hidden, the newest hundred.
     hidden_posts: Vec<HiddenPost<'a>>,
+    /// What moderators have removed, the newest 20 first.
+    removals: Vec<RemovalDto<'a>>,
     /// What the user may store and do.
     quota: QuotaDto,
     /// How much of it is used.
     usage: UsageDto,
+}
+
+/// A post or a profile photo that a moderator has removed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Removal)]
+pub(crate) struct RemovalDto<'a> {
+    /// The id of the post; absent for a profile photo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = 12, nullable = false)]
+    post_id: Option<i64>,
+    /// Why; absent if no reason was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Advertising", nullable = false)]
+    reason: Option<&'a str>,
+    /// When it was removed, in UTC.
+    #[schema(value_type = String, example = "2026-11-14T09:30:00+0000")]
+    removed_at: AsDisplay<Timestamp>,
+}
+
+impl<'a> From<&'a Removal> for RemovalDto<'a> {
+    fn from(removal: &'a Removal) -> Self {
+        let Removal { post, reason, removed_at } = removal;
+        Self {
+            post_id: post.map(|post| post.0),
+            reason: reason.as_deref(),
+            removed_at: AsDisplay(*removed_at),
+        }
+    }
 }
 
 /// A post that a moderator has hidden.
@@ -204,6 +234,7 @@ pub(crate) async fn account(
         status: account.status.as_str(),
         reason: account.status_reason.as_ref().map(Reason::as_str),
         hidden_posts: account.hidden_posts.iter().map(HiddenPost::from).collect(),
+        removals: account.removals.iter().map(RemovalDto::from).collect(),
         quota: account.quota.into(),
         usage: UsageDto { bytes: account.usage.bytes, posts_today: account.usage.posts_today },
     };

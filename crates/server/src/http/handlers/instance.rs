@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use app::{Actor, App, Instance, Quota};
+use app::{Actor, App, Client, Instance, Quota};
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use model::{Role, SessionId, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -18,6 +19,7 @@ use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::{InvitationId, PathId};
 use crate::http::extract::session::RequiredSession;
 use crate::http::handlers::actor::actor;
+use crate::http::handlers::upload::{FileParameter, read_file};
 use crate::http::json::json;
 use crate::http::state::Http;
 use crate::links;
@@ -92,6 +94,20 @@ impl FormSchema for InstanceEdit {
     const IS_REQUIRED: bool = false;
 }
 
+/// A logo.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct NewLogo {
+    /// An image file, of which the centre is cropped to a square.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    logo: Vec<u8>,
+}
+
+impl FormSchema for NewLogo {
+    const TEXT: &'static [&'static str] = &[];
+    const FILE: Option<&'static str> = Some("logo");
+}
+
 /// The instance.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Instance)]
@@ -119,6 +135,10 @@ pub(crate) struct InstanceDto<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "#b8442f", nullable = false)]
     accent: Option<&'a str>,
+    /// The address of the logo, a square WebP image; absent if there is none. It changes with the logo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://photos.example.org/instance/logo?v=3f1e6c0d2b487e2a", nullable = false)]
+    logo: Option<String>,
     /// Who may join: `open`, `invitation`, `approval` or `closed`.
     #[schema(example = "open")]
     registration: &'static str,
@@ -240,12 +260,12 @@ impl Invitation {
     }
 }
 
-pub(crate) async fn get(State(http): State<Http>) -> Result<Response, ApiError> {
+pub(crate) async fn get(State(http): State<Http>, BaseUrl(base_url): BaseUrl) -> Result<Response, ApiError> {
     let instance = http.app.instance().await?;
-    Ok(respond(&http.app, &instance))
+    Ok(respond(&http.app, &instance, &base_url))
 }
 
-fn respond(app: &App, instance: &Instance) -> Response {
+fn respond(app: &App, instance: &Instance, base_url: &str) -> Response {
     let dto = InstanceDto {
         name: instance.name.as_deref().unwrap_or("Pinhole"),
         description: instance.description.as_deref(),
@@ -253,6 +273,7 @@ fn respond(app: &App, instance: &Instance) -> Response {
         contact: instance.contact.as_deref(),
         terms: instance.terms.as_deref(),
         accent: instance.accent.as_deref(),
+        logo: instance.logo.as_ref().map(|logo| format!("{base_url}{}", links::logo(logo))),
         registration: instance.registration.as_str(),
         member_invitations: instance.member_invitations,
         member_quota: instance.member_quota.into(),
@@ -268,6 +289,7 @@ pub(crate) async fn edit(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
     ClientAddress(address): ClientAddress,
+    BaseUrl(base_url): BaseUrl,
     form: FormBody<InstanceEdit>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
@@ -277,7 +299,44 @@ pub(crate) async fn edit(
     for key in App::instance_keys() {
         values.extend(form.text(key)?.map(|value| (key, value)));
     }
-    Ok(respond(&http.app, &*http.app.edit_instance(&actor, values).await?))
+    let instance = http.app.edit_instance(&actor, values).await?;
+    Ok(respond(&http.app, &instance, &base_url))
+}
+
+/// The logo never changes under its URL, which has its version.
+pub(crate) async fn logo(State(http): State<Http>) -> Result<Response, ApiError> {
+    let instance = http.app.instance().await?;
+    let missing = || ApiError::not_found("this instance has no logo");
+    let logo = instance.logo.as_ref().ok_or_else(missing)?;
+    let headers = [(CONTENT_TYPE, "image/webp"), (CACHE_CONTROL, "public, max-age=86400")];
+    Ok((headers, logo.bytes.clone()).into_response())
+}
+
+pub(crate) async fn set_logo(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
+    BaseUrl(base_url): BaseUrl,
+    form: FormBody<NewLogo>,
+) -> Result<Response, ApiError> {
+    caller.check_role(Role::Owner)?;
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    let permit = http.app.begin_upload(client)?;
+    let parameter = FileParameter { name: "logo", max: http.app.max_upload(), about: "an image file" };
+    let (file, _) = read_file(&http, form, &parameter, permit.holder()).await?;
+    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    http.app.set_logo(&actor, client, Some(file)).await?;
+    Ok(respond(&http.app, &*http.app.instance().await?, &base_url))
+}
+
+pub(crate) async fn delete_logo(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
+) -> Result<Response, ApiError> {
+    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    http.app.set_logo(&actor, Client::anonymous(address), None).await?;
+    Ok(json(StatusCode::OK, &Empty {}))
 }
 
 pub(crate) async fn invitations(

@@ -1,6 +1,6 @@
 //! The templates of the instance and of moderation, and their variables. The markup is in `web/pages`.
 
-use app::{AuditRow, Instance, Report};
+use app::{AuditRow, InputFormat, Instance, Quota, Report};
 use askama::Template;
 use model::{Registration, Status, User};
 
@@ -42,11 +42,39 @@ pub(super) struct AdminTemplate<'a> {
     pub(super) instance: Option<&'a Instance>,
 }
 
+/// The parameter of a quota, its label and its value.
+type QuotaField<'a> = (&'static str, &'a str, String);
+
 impl AdminTemplate<'_> {
     /// The choices of who may join, with their labels.
     fn registrations(&self) -> Vec<(&'static str, &str)> {
         let label = |choice: &Registration| (choice.as_str(), registration_text(self.layout.locale, *choice));
         Registration::ALL.iter().map(label).collect()
+    }
+
+    /// The quotas of both roles: the prefix of their parameters, a title, and each one's parameter, label and
+    /// value.
+    fn quotas(&self, instance: &Instance) -> [(&'static str, &str, [QuotaField<'_>; 3]); 2] {
+        let messages = &self.layout.locale.page;
+        let fields = |Quota { bytes, posts_per_day, likes_per_minute }: Quota| {
+            [
+                ("bytes", &messages.quota_bytes_field, bytes),
+                ("posts_per_day", &messages.quota_posts_field, posts_per_day),
+                ("likes_per_minute", &messages.quota_likes_field, likes_per_minute),
+            ]
+            .map(|(key, label, value)| {
+                (key, label.as_str(), value.map(|n| n.to_string()).unwrap_or_default())
+            })
+        };
+        [
+            ("member", &messages.quota_members, fields(instance.member_quota)),
+            ("moderator", &messages.quota_moderators, fields(instance.moderator_quota)),
+        ]
+    }
+
+    /// The `accept` attribute of the logo.
+    fn accept(&self) -> String {
+        InputFormat::accept()
     }
 }
 

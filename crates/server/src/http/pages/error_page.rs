@@ -50,6 +50,8 @@ impl ErrorPage {
             base_url: "",
             // It is shown although the database may be unavailable.
             name: "Pinhole",
+            logo: None,
+            accent: None,
             path: "",
             me: None,
             module: None,

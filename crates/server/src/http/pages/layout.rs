@@ -18,6 +18,7 @@ use super::response::accepts_gzip;
 use crate::http::error::ApiError;
 use crate::http::extract::session::OptionalSession;
 use crate::http::state::Http;
+use crate::links;
 
 /// The context of a request for an HTML page.
 pub(crate) struct PageRequest {
@@ -64,6 +65,12 @@ impl PageRequest {
             base_url: &self.base_url,
             path: &self.path,
             name: self.instance.name.as_deref().unwrap_or("Pinhole"),
+            logo: self.instance.logo.as_ref().map(links::logo),
+            accent: self
+                .instance
+                .accent
+                .as_deref()
+                .map(|colour| colour.trim_start_matches('#').to_lowercase()),
             me,
             module,
             nav: true,
@@ -84,6 +91,10 @@ pub(super) struct Layout<'a> {
     pub(super) base_url: &'a str,
     /// The name of the instance.
     pub(super) name: &'a str,
+    /// The path of its logo.
+    pub(super) logo: Option<String>,
+    /// The digits of its accent colour.
+    pub(super) accent: Option<String>,
     /// The request's path, to mark the current entry of the navigation.
     pub(super) path: &'a str,
     pub(super) me: Option<Me>,

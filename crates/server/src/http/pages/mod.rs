@@ -1,6 +1,7 @@
 //! The web client's server side: HTML pages rendered from templates, and the assets they load. Pages read
 //! through the same use cases as the API; everything that a page changes goes through the public API.
 
+pub(super) mod accent;
 pub(super) mod archive_page;
 pub(super) mod assets;
 mod cards;

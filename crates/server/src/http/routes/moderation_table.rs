@@ -21,6 +21,12 @@ pub(super) fn moderation() -> Vec<Route> {
             .about("resolve_report", "moderation", "Resolve a report", "Removes it from the queue of open reports.")
             .json::<Empty>(200, "The report is resolved")
             .error(409, "The report is resolved already"),
+        api(Method::PUT, "/admin/instance/logo", instance::set_logo)
+            .about("set_logo", "moderation", "Set the logo", "The centre of an image, as a square. For owners.")
+            .json::<InstanceDto>(200, "The instance, with the logo"),
+        api(Method::DELETE, "/admin/instance/logo", instance::delete_logo)
+            .about("delete_logo", "moderation", "Delete the logo", "Succeeds if there is none. For owners.")
+            .json::<Empty>(200, "The instance has no logo"),
         api(Method::PUT, "/admin/posts/{post_id}/hidden", moderation::hide_post)
             .about(
                 "moderate_hide_post",

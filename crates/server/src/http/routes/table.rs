@@ -338,6 +338,11 @@ fn operations() -> Vec<Route> {
         api(Method::GET, "/instance", instance::get)
             .about("instance", "instance", "Read the instance", "What it is about, who may join, and its limits.")
             .json::<InstanceDto>(200, "The instance"),
+        api(Method::GET, "/instance/logo", instance::logo)
+            .about("logo", "instance", "Read the logo", "`GET /instance` has its address, which changes with the logo.")
+            .binary(200, "The logo", &["image/webp"])
+            .header("Cache-Control", "`public, max-age=86400`")
+            .error(404, "The instance has no logo"),
         api(Method::GET, "/invitations", instance::invitations)
             .about("invitations", "instance", "Read the invitations", "Those that the caller has made.")
             .json::<InvitationList>(200, "The caller's invitations")
@@ -385,6 +390,7 @@ fn web_client() -> Vec<Route> {
         file(Method::GET, "/web/{version}/{file}", site_files::asset),
         file(Method::GET, "/sw.js", site_files::service_worker),
         file(Method::GET, "/manifest.webmanifest", site_files::manifest),
+        file(Method::GET, "/accent.css", pages::accent::accent),
         file(Method::GET, "/robots.txt", site_files::robots),
         file(Method::GET, "/favicon.ico", site_files::favicon),
         file(Method::GET, "/openapi.json", docs::openapi),
@@ -405,7 +411,7 @@ mod tests {
     use crate::http::extract::form_body::FormSchema;
     use crate::http::handlers::account_imports::NewImport;
     use crate::http::handlers::accounts::{Credentials, NewAccount, Recovery};
-    use crate::http::handlers::instance::{InstanceEdit, NewInvitation};
+    use crate::http::handlers::instance::{InstanceEdit, NewInvitation, NewLogo};
     use crate::http::handlers::moderation::{RoleForm, Suspension};
     use crate::http::handlers::posts::{Edit, NewPost};
     use crate::http::handlers::profile::{Profile, ProfilePhoto};
@@ -520,5 +526,6 @@ mod tests {
         check::<InstanceEdit>();
         check::<NewInvitation>();
         check::<NewImport>();
+        check::<NewLogo>();
     }
 }
