@@ -15,7 +15,9 @@ use model::{Cursor, FeedPage, FeedStart, Limit, Post, PostFilter, PostId, UserId
 use crate::error::Error;
 use crate::exclusions::Exclusions;
 use crate::likes;
-use crate::posts::{PostRow, SELECT_LIKED, read_liked_post, read_post};
+use crate::posts::{
+    AUTHOR_COLUMN, HIDDEN_COLUMN, ID_COLUMN, PostRow, SELECT_LIKED, read_liked_post, read_post,
+};
 use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::{MAX_SHORT_OFFSET, Store};
@@ -213,34 +215,38 @@ impl Page {
         exclusions: &Exclusions,
     ) -> Result<Scan, Error> {
         let (mut scanned, mut last) = (0, None);
-        let is_shown = |post: &Post<UserId>| {
+        let mut is_shown = |post, author, is_hidden: bool| {
             scanned += 1;
-            last = Some(post.id);
-            post.hidden_reason.is_none() && !exclusions.excludes_post(post.id, post.user)
+            last = Some(post);
+            !is_hidden && !exclusions.excludes_post(post, author)
+        };
+        let is_row_shown = |row: &Row<'_, '_>| {
+            Ok(is_shown(row.post_id(ID_COLUMN)?, row.user_id(AUTHOR_COLUMN)?, !row.is_null(HIDDEN_COLUMN)?))
         };
         let (before, fetched) = (before.into(), i64::try_from(fetched).unwrap_or(i64::MAX).into());
         let shown = match (self.filter, self.viewer) {
             (PostFilter::Any, None) => {
-                tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_shown).await?
+                tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_row_shown).await?
             }
             (PostFilter::Any, Some(viewer)) if matches!(tx, Tx::Postgres(_)) => {
                 let query: BoundStatement<'_> = (PAGE_LIKED, &[viewer.into(), before, fetched]);
-                tx.filtered(wanted, query, read_liked_post, is_shown).await?
+                tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
             }
             (PostFilter::Any, Some(viewer)) => {
-                let mut posts = tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_shown).await?;
+                let mut posts =
+                    tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_row_shown).await?;
                 set_liked(tx, viewer, &mut posts).await?;
                 posts
             }
             (PostFilter::By(user), viewer) => {
                 let viewer = viewer.unwrap_or(ANONYMOUS).into();
                 let query: BoundStatement<'_> = (PAGE_BY_USER, &[viewer, user.into(), before, fetched]);
-                tx.filtered(wanted, query, read_liked_post, is_shown).await?
+                tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
             }
             (PostFilter::LikedBy(user), viewer) => {
                 let mut posts = tx.all(PAGE_LIKED_BY, &[user.into(), before, fetched], read_post).await?;
                 posts.sort_by_key(|post| Reverse(post.id));
-                posts.retain(is_shown);
+                posts.retain(|post| is_shown(post.id, post.user, post.hidden_reason.is_some()));
                 for post in &mut posts {
                     post.is_liked = viewer == Some(user);
                 }

@@ -98,14 +98,14 @@ impl Tx<'_> {
         }
     }
 
-    /// The first `limit` rows that `is_kept` accepts. SQLite does not read later rows; PostgreSQL has sent
-    /// them.
+    /// The first `limit` rows that `is_kept` accepts; others are not decoded. SQLite does not read later
+    /// rows; PostgreSQL has sent them.
     pub(crate) async fn filtered<T>(
         &mut self,
         limit: usize,
         query: BoundStatement<'_>,
         read: impl Fn(&Row<'_, '_>) -> Result<T, Error>,
-        mut is_kept: impl FnMut(&T) -> bool,
+        mut is_kept: impl FnMut(&Row<'_, '_>) -> Result<bool, Error>,
     ) -> Result<Vec<T>, Error> {
         match self {
             Self::Sqlite(tx) => tx.filtered(limit, query, read, is_kept),
@@ -113,9 +113,9 @@ impl Tx<'_> {
                 let rows = Box::pin(tx.rows(query)).await?;
                 let mut kept = Vec::with_capacity(limit);
                 for row in &rows {
-                    let value = read(&Row::Postgres(row))?;
-                    if kept.len() < limit && is_kept(&value) {
-                        kept.push(value);
+                    let row = Row::Postgres(row);
+                    if kept.len() < limit && is_kept(&row)? {
+                        kept.push(read(&row)?);
                     }
                 }
                 Ok(kept)

@@ -1,12 +1,14 @@
 //! Decompression bombs: small files that declare or expand to far more pixels or bytes.
 
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::time::{Duration, Instant};
 
 use e2e::picture::{self, png_chunk, png_with_chunk};
 use e2e::{FormData, Service};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use crate::probe::with_probe;
 
@@ -39,6 +41,49 @@ fn declared_dimensions_beyond_the_limit_are_rejected_without_decoding() {
         }
     });
     assert!(service.peak_memory() < MAX_MEMORY, "{} MiB", service.peak_memory());
+}
+
+/// Names and contents of files in a zip.
+type Files<'a> = Vec<(&'a str, &'a [u8])>;
+
+/// The archive of an account whose files expand to hundreds of MiB, or that lists very many.
+#[test]
+fn archives_of_accounts_that_expand_are_imported_within_the_memory_limit() {
+    let service = Service::start(&[]);
+    let eve = service.new_user("eve");
+    let account = br#"{"format": "pinhole-account", "version": 1, "exported_at": "", "posts": 1, "likes": 0,
+        "instance": {"name": "", "url": ""}, "profile": {"username": "eve", "created_at": ""}}"#;
+    let post =
+        br#"[{"id": "0199b1c4-7e2a-7d10-9a55-000000000001", "url": "", "created_at": "2026-01-01T00:00:00Z",
+        "photo": {"file": "photo.jpg", "is_original": true}}]"#;
+    let zeros = vec![0; 200 << 20];
+    let blanks = [b"[".as_slice(), &vec![b' '; 200 << 20], b"]"].concat();
+    let text = [b"[{\"id\": \"", vec![b'x'; 200 << 20].as_slice(), b"\"}]"].concat();
+    let cases: [(&str, Files); 3] = [
+        ("a photo", vec![("account.json", account), ("posts.json", post), ("photo.jpg", &zeros)]),
+        ("blanks in the list", vec![("account.json", account), ("posts.json", &blanks)]),
+        ("a text in the list", vec![("account.json", account), ("posts.json", &text)]),
+    ];
+    with_probe(&service, || {
+        for (what, files) in cases {
+            let import = eve.import_account(&zip(&files));
+            assert!(import["error"].is_string() && import["imported"] == 0, "{what}: {import}");
+        }
+        let names: Vec<String> = (0..150_000).map(|n| format!("{n:x}")).collect();
+        let many: Files = names.iter().map(|name| (name.as_str(), b"".as_slice())).collect();
+        eve.post("/me/import", FormData::new().file("archive", &zip(&many))).expect_error(400);
+    });
+    assert!(service.peak_memory() < MAX_MEMORY, "{} MiB", service.peak_memory());
+}
+
+fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    for (name, content) in files {
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(content).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
 }
 
 #[test]

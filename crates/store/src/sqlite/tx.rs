@@ -133,13 +133,13 @@ impl SqliteTx {
         Ok((found, false))
     }
 
-    /// The first `limit` rows that `is_kept` accepts. Later rows are not read.
+    /// The first `limit` rows that `is_kept` accepts; others are not decoded, and later ones not read.
     pub(crate) fn filtered<T>(
         &self,
         limit: usize,
         (sql, params): BoundStatement<'_>,
         read: impl Fn(&Row<'_, '_>) -> Result<T, Error>,
-        mut is_kept: impl FnMut(&T) -> bool,
+        mut is_kept: impl FnMut(&Row<'_, '_>) -> Result<bool, Error>,
     ) -> Result<Vec<T>, Error> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let mut rows = statement.query(params_from_iter(params))?;
@@ -147,9 +147,9 @@ impl SqliteTx {
         while kept.len() < limit
             && let Some(row) = rows.next()?
         {
-            let value = read(&Row::Sqlite(row))?;
-            if is_kept(&value) {
-                kept.push(value);
+            let row = Row::Sqlite(row);
+            if is_kept(&row)? {
+                kept.push(read(&row)?);
             }
         }
         Ok(kept)
