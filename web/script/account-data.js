@@ -15,6 +15,7 @@ const POLL_INTERVAL = 1000;
 const form = /** @type {HTMLFormElement} */ (document.getElementById("import-form"));
 const formError = /** @type {HTMLElement} */ (document.getElementById("import-form-error"));
 const status = /** @type {HTMLElement} */ (document.getElementById("import-status"));
+const detail = /** @type {HTMLElement} */ (document.getElementById("import-detail"));
 const bar = /** @type {HTMLProgressElement} */ (document.getElementById("import-progress"));
 const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
 
@@ -27,8 +28,8 @@ document.getElementById("export")?.addEventListener("click", async () => {
   try {
     await call("POST", "/me/export");
     toast(t("export_started"));
-    // The response is an attachment, so the page stays.
-    location.assign("/me/export");
+    // A download, so that the page stays even if it fails.
+    Object.assign(document.createElement("a"), { href: "/me/export", download: "" }).click();
   } catch (cause) {
     toast(messageOf(cause));
   }
@@ -58,20 +59,32 @@ form.addEventListener("submit", async (event) => {
   }
 });
 
-/** @param {string} text @param {number | undefined} percent */
+/** How often in a row the progress may be unreadable. */
+const POLL_FAILURES = 10;
+
+/** Shows progress, which is not announced, or without it the outcome. @param {string} text @param {number | undefined} percent */
 function show(text, percent) {
-  status.textContent = text;
-  bar.hidden = percent === undefined;
+  const isRunning = percent !== undefined;
+  detail.textContent = isRunning ? text : "";
+  status.textContent = isRunning ? "" : text;
+  bar.hidden = !isRunning;
   bar.value = percent ?? 0;
 }
 
 /** Shows the progress until the import ends. @param {Import} last */
 async function follow(last) {
+  let failures = 0;
   while (last.status === "running") {
     const done = last.imported + last.skipped + last.failed;
     show(t("import_running", { done, total: last.total }), (100 * done) / Math.max(last.total, 1));
     await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
-    last = (await call("GET", "/me/import")).body;
+    try {
+      last = (await call("GET", "/me/import")).body;
+      failures = 0;
+    } catch (cause) {
+      // The import runs on without us.
+      if (++failures >= POLL_FAILURES) throw cause;
+    }
   }
   await clearPages();
   const { imported, skipped, failed } = last;
@@ -81,5 +94,9 @@ async function follow(last) {
 
 // An import that was started before, or in another tab.
 if (form.dataset.running !== undefined) {
-  call("GET", "/me/import").then(({ body }) => follow(body)).catch((cause) => toast(messageOf(cause)));
+  button.disabled = true;
+  call("GET", "/me/import")
+    .then(({ body }) => follow(body))
+    .catch((cause) => toast(messageOf(cause)))
+    .finally(() => (button.disabled = false));
 }

@@ -89,7 +89,8 @@ impl App {
             let format = imaging::probe(&original, &limits).map(|probe| probe.format);
             let oriented = imaging::with_orientation(&original, orientation, &limits);
             if let (Ok(format), Ok(oriented)) = (format, oriented) {
-                return Ok(Some(ExportedPhoto { bytes: oriented.into(), format, is_original: true }));
+                let bytes = oriented.map_or(original, Bytes::from);
+                return Ok(Some(ExportedPhoto { bytes, format, is_original: true }));
             }
         }
         self.exported_square(&row).await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{PhotoId, PostContent, ProfileEdit, Role, Status, Timestamp, User, Username};
+use model::{PhotoId, PostContent, ProfileEdit, Role, Status, Timestamp, User, UserId, Username};
 use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, Publication};
 
 use crate::actor::Audited;
@@ -27,6 +27,13 @@ pub struct Importer {
     client: Client,
     /// The role whose quotas apply; `None` for the operator.
     quota_of: Option<Role>,
+}
+
+/// An import that has begun. A later one of the same user does not show its progress.
+#[derive(Debug, Clone, Copy)]
+pub struct ImportRun {
+    user: UserId,
+    started_at: Timestamp,
 }
 
 /// A post of another instance.
@@ -58,9 +65,7 @@ impl App {
     /// The permit of an import, acquired before its body is read and held until it ends.
     pub fn import_permit(&self, client: Client) -> Result<FairPermit, Error> {
         self.check_upload_space()?;
-        let permit = self.0.imports.try_acquire(client).ok_or(BUSY)?;
-        permit.holder().set_busy(true);
-        Ok(permit)
+        self.0.imports.try_acquire(client).ok_or(BUSY)
     }
 
     pub fn max_import(&self) -> u64 {
@@ -85,7 +90,7 @@ impl App {
     }
 
     /// Records the start of an import of `total` posts.
-    pub async fn begin_import(&self, importer: &Importer, total: u64) -> Result<(), Error> {
+    pub async fn begin_import(&self, importer: &Importer, total: u64) -> Result<ImportRun, Error> {
         if importer.user.status != Status::Active {
             return Err(Error::Inactive(importer.user.status));
         }
@@ -94,17 +99,27 @@ impl App {
             is_operator.then(|| self.audit(&Actor::operator(), "import_account").about(&importer.user));
         let stale = self.interrupted_before();
         let is_begun = self.0.store.begin_import(importer.user.id, total, now, stale, audit).await?;
-        if is_begun { Ok(()) } else { Err(IMPORT_RUNNING) }
+        if is_begun { Ok(ImportRun { user: importer.user.id, started_at: now }) } else { Err(IMPORT_RUNNING) }
     }
 
     /// Records the progress of an import, on which others see that it is running.
     pub async fn update_import(
         &self,
-        importer: &Importer,
+        run: ImportRun,
         progress: ImportProgress,
         is_finished: bool,
     ) -> Result<(), Error> {
-        Ok(self.0.store.update_import(importer.user.id, progress, self.0.clock.now(), is_finished).await?)
+        let ImportRun { user, started_at } = run;
+        let now = self.0.clock.now();
+        Ok(self.0.store.update_import(user, started_at, progress, now, is_finished).await?)
+    }
+
+    /// Fails if the user was suspended or has left since the import began.
+    pub async fn check_import(&self, importer: &Importer) -> Result<(), Error> {
+        match self.0.store.author(importer.user.id).await? {
+            Some(user) if user.status == Status::Active => Ok(()),
+            user => Err(Error::Inactive(user.map_or(Status::Deleted, |user| user.status))),
+        }
     }
 
     /// The caller's last import.
@@ -134,7 +149,8 @@ impl App {
             self.check_quota(importer.user.id, role).await?;
         }
         let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
-        let publication = Some(publication);
+        // A date in the future would stay the newest one.
+        let publication = Some(Publication { created_at: publication.created_at.min(at), ..publication });
         let new = NewPost { content, publication, ..NewPost::new(importer.user.id, photo, at) };
         let app = self.clone();
         let created = detached(async move {
@@ -156,7 +172,7 @@ impl App {
         edit: ProfileEdit,
         photo: Option<Upload>,
     ) -> Result<(), Error> {
-        let user = self.0.store.user(&importer.user.username).await?.ok_or(Error::NO_SUCH_USER)?;
+        let user = self.0.store.author(importer.user.id).await?.ok_or(Error::NO_SUCH_USER)?;
         let profile = user.profile.as_deref().cloned().unwrap_or_default();
         let missing = ProfileEdit {
             display_name: edit.display_name.filter(|_| profile.display_name.is_none()),

@@ -50,6 +50,8 @@ impl App {
             let keys: Vec<&str> = checked.iter().map(|(key, _)| *key).collect();
             let audit = self.audit(actor, "edit_instance").detail(keys.join(", "));
             self.0.store.set_instance_settings(checked, audit).await?;
+            // It delivers this node's own changes as well.
+            self.read_barrier().await?;
         }
         self.instance().await
     }
@@ -60,13 +62,15 @@ impl App {
         actor: &Actor,
         client: Client,
         image: Option<SpooledFile>,
-    ) -> Result<(), Error> {
+    ) -> Result<Arc<Instance>, Error> {
         let value = match image {
             Some(image) => Some(STANDARD.encode(self.render_logo(client, image).await?)),
             None => None,
         };
         let audit = self.audit(actor, "edit_instance").detail(LOGO_KEY);
-        Ok(self.0.store.set_instance_settings(vec![(LOGO_KEY, value)], audit).await?)
+        self.0.store.set_instance_settings(vec![(LOGO_KEY, value)], audit).await?;
+        self.read_barrier().await?;
+        self.instance().await
     }
 
     async fn render_logo(&self, client: Client, mut file: SpooledFile) -> Result<Vec<u8>, Error> {

@@ -51,7 +51,7 @@ mod variants;
 mod visibility;
 
 pub use account_exports::{AccountExport, ExportedPhoto};
-pub use account_imports::{ForeignPost, ImportStatus, Importer};
+pub use account_imports::{ForeignPost, ImportRun, ImportStatus, Importer};
 pub use accounts::{Join, NewLogin};
 pub use actor::Actor;
 pub use app::App;

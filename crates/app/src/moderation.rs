@@ -114,7 +114,8 @@ impl App {
 
     async fn moderated_author(&self, actor: &Actor, id: PostId) -> Result<User, Error> {
         let author = self.0.store.post_author(id).await?.ok_or(Error::NO_SUCH_POST)?;
-        let author = self.0.store.author(author).await?.ok_or(Error::NO_SUCH_POST)?;
+        let author = self.0.store.author(author).await?.filter(|author| author.status != Status::Deleted);
+        let author = author.ok_or(Error::NO_SUCH_POST)?;
         let author = User { role: self.role(&author), ..author };
         actor.check_target(&author)?;
         Ok(author)

@@ -27,7 +27,7 @@ const UPLOADS: PermitLimits =
 
 /// Concurrent downloads of exports: each keeps a photo in memory.
 const EXPORTS: PermitLimits =
-    PermitLimits { max: 8, max_per_network: 8, max_per_user: 1, revocation: Revocation::LargerShares };
+    PermitLimits { max: 8, max_per_network: 4, max_per_user: 1, revocation: Revocation::LargerShares };
 
 /// Concurrent imports: each occupies disk space up to `max_import`, and memory for the list of its files.
 const IMPORTS: PermitLimits =

@@ -113,13 +113,12 @@ pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, RemovedMetada
     Ok((stripped, removed))
 }
 
-/// Adds the orientation to an original that was stored without it, so that viewers show it upright. The
-/// original is returned as it is if it needs none, or its format cannot have one.
-pub fn with_orientation(original: &[u8], orientation: u8, limits: &Limits) -> Result<Vec<u8>, Error> {
+/// Adds the orientation to an original that was stored without it, so that viewers show it upright. `None` if
+/// it needs none, or its format cannot have one.
+pub fn with_orientation(original: &[u8], orientation: u8, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
     let header = header(original, limits)?;
-    let oriented = match orientation {
+    Ok(match orientation {
         2..=8 => (codec(header.format).add_exif)(original, &header, &exif::orientation_block(orientation)),
         _ => None,
-    };
-    Ok(oriented.unwrap_or_else(|| original.to_vec()))
+    })
 }

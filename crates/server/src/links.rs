@@ -16,5 +16,19 @@ pub(crate) fn reset(base_url: &str, username: &Username, code: &RecoveryCode) ->
 
 /// The path of the logo, which changes with it.
 pub(crate) fn logo(logo: &app::Logo) -> String {
-    format!("/instance/logo?v={}", logo.version)
+    format!("/instance/logo?{}", logo_query(logo))
+}
+
+pub(crate) fn logo_query(logo: &app::Logo) -> String {
+    format!("v={}", logo.version)
+}
+
+/// The query of the stylesheet with the accent colour.
+pub(crate) fn accent_query(colour: &str) -> String {
+    format!("colour={}", colour.trim_start_matches('#').to_lowercase())
+}
+
+/// For what has its version in the query: another version must not be cached under it.
+pub(crate) fn cache_control(is_current: bool) -> &'static str {
+    if is_current { "public, max-age=86400" } else { "no-store" }
 }

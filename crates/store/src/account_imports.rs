@@ -29,7 +29,7 @@ statements! {
         finished_at = NULL, total = excluded.total, imported = 0, skipped = 0, failed = 0, error = NULL
         WHERE account_imports.finished_at IS NOT NULL OR account_imports.updated_at < $4";
     UPDATE = "UPDATE account_imports SET updated_at = $1, finished_at = $2, imported = $3, skipped = $4, failed = $5,
-        error = $6 WHERE user_id = $7";
+        error = $6 WHERE user_id = $7 AND started_at = $8";
     FIND = "SELECT started_at, updated_at, finished_at, total, imported, skipped, failed, error
         FROM account_imports WHERE user_id = $1";
     // Created by an import before, or published here in the first place.
@@ -90,9 +90,11 @@ impl Store {
         .await
     }
 
+    /// Does nothing if another import of the user has started since.
     pub async fn update_import(
         &self,
         user: UserId,
+        started_at: Timestamp,
         progress: ImportProgress,
         now: Timestamp,
         is_finished: bool,
@@ -109,6 +111,7 @@ impl Store {
                     count(failed),
                     error.as_deref().into(),
                     user.into(),
+                    started_at.into(),
                 ];
                 tx.execute(UPDATE, &params).await.map(drop)
             }

@@ -174,29 +174,32 @@ fn an_import_rejects_what_it_cannot_use_and_says_why() {
         post(&id(1), "photos/1.jpg", time, "from elsewhere"),
         post(&id(2), "photos/missing.jpg", time, ""),
         post(&id(3), "photos/text.jpg", time, ""),
-        post("no id", "photos/1.jpg", time, ""),
-        post(&id(4), "photos/1.jpg", "yesterday", ""),
-        post(&id(5), "photos/1.jpg", time, &"x".repeat(5_001)),
-        post(&id(6), "photos/1.jpg", "2020-01-01T00:00:00+02:00", "last"),
+        post("no id", "photos/2.jpg", time, ""),
+        post(&id(4), "photos/3.jpg", "yesterday", ""),
+        post(&id(5), "photos/4.jpg", time, &"x".repeat(5_001)),
+        post(&id(6), "photos/5.jpg", "2090-01-01T00:00:00Z", "from the future"),
+        post(&id(7), "photos/6.jpg", "2020-01-01T00:00:00+02:00", "last"),
     ]);
     let tiny = picture::tiny();
-    let archive = zip(&[
-        ("account.json", account(1, 7).as_bytes()),
-        ("posts.json", posts.to_string().as_bytes()),
-        ("photos/1.jpg", &tiny),
+    let (account_json, posts_json) = (account(1, 8), posts.to_string());
+    let names: Vec<String> = (1..=6).map(|n| format!("photos/{n}.jpg")).collect();
+    let mut files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), tiny.as_slice())).collect();
+    files.extend([
+        ("account.json", account_json.as_bytes()),
+        ("posts.json", posts_json.as_bytes()),
         ("photos/text.jpg", b"text"),
     ]);
+    let archive = zip(&files);
     let status = ada.import_account(&archive);
-    assert_eq!((&status["status"], counts(&status)), (&"finished".into(), [7, 2, 0, 5]), "{status}");
+    assert_eq!((&status["status"], counts(&status)), (&"finished".into(), [8, 3, 0, 5]), "{status}");
     let error = status["error"].as_str().unwrap();
     assert!(error.contains("photos/missing.jpg"), "{error}");
     let own = posts_of(&ada);
     let dates: Vec<_> = own.iter().map(|post| (&post["message"], &post["created_at"])).collect();
-    let expected = [
-        (&"last".into(), &"2019-12-31T22:00:00+0000".into()),
-        (&"from elsewhere".into(), &"2019-05-17T08:00:00+0000".into()),
-    ];
-    assert_eq!(dates, expected);
+    let [last, future, first] = dates.as_slice() else { panic!("{own:?}") };
+    assert_eq!(*last, (&"last".into(), &"2019-12-31T22:00:00+0000".into()));
+    assert_eq!(*first, (&"from elsewhere".into(), &"2019-05-17T08:00:00+0000".into()));
+    assert!(future.1.as_str() < Some("2090"), "a date in the future is that of the import: {future:?}");
     assert!(ada.get("/me").expect(200).json().get("link").is_none());
 
     let broken = zip(&[("account.json", account(1, 1).as_bytes()), ("posts.json", b"[{\"id\":")]);

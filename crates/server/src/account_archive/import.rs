@@ -4,8 +4,10 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use app::{App, FairPermit, ForeignPost, ImportProgress, Importer, Publication, Upload};
+use app::{App, FairPermit, ForeignPost, ImportProgress, ImportRun, Importer, Publication, Upload};
 use model::{Alt, PhotoId, PostContent, ProfileEdit, Text, TextRule, Timestamp};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::{interval, sleep};
 
@@ -15,8 +17,11 @@ use super::records::{PhotoRecord, PostRecord};
 /// How often progress is written, also if there is none: it shows that the import is running.
 const UPDATE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Retries of a post while the service is busy or a dependency is unavailable, one a second.
+/// Retries of a step while the service is busy or a dependency is unavailable, one a second.
 const RETRIES: usize = 60;
+
+/// An import of which so many posts have failed ends.
+const MAX_FAILED: u64 = 1_000;
 
 /// The longest error that is stored, in characters.
 const MAX_ERROR: usize = 500;
@@ -25,6 +30,7 @@ const MAX_ERROR: usize = 500;
 pub(crate) struct ImportJob {
     pub(crate) app: App,
     pub(crate) importer: Importer,
+    pub(crate) run: ImportRun,
     pub(crate) archive: Archive,
     pub(crate) permit: FairPermit,
 }
@@ -36,20 +42,39 @@ enum ImportError {
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     App(#[from] app::Error),
+    #[error("too many posts failed")]
+    TooManyFailed,
 }
 
 /// Imports all posts and the profile. The import has begun: others see its progress.
 pub(crate) async fn run_import(job: ImportJob) -> ImportProgress {
-    let ImportJob { app, importer, archive, permit } = job;
-    let mut progress = ImportProgress::default();
-    let imported = import(&app, &importer, archive, &mut progress).await;
-    if let Err(error) = imported {
-        progress.error = Some(message(&error));
+    let ImportJob { app, importer, run, archive, permit } = job;
+    let progress = Mutex::new(ImportProgress::default());
+    let outcome = {
+        let mut work = pin!(import(&app, &importer, archive, &progress));
+        let mut ticks = interval(UPDATE_INTERVAL);
+        loop {
+            tokio::select! {
+                outcome = &mut work => break outcome,
+                _ = ticks.tick() => {
+                    // A user who has left or was suspended gets no further posts.
+                    match app.check_import(&importer).await {
+                        Err(error @ app::Error::Inactive(_)) => break Err(error.into()),
+                        Ok(()) | Err(_) => update(&app, run, &progress, false).await,
+                    }
+                }
+            }
+        }
+    };
+    if let Err(error) = outcome {
+        let message = message(&error);
+        progress.lock().error = Some(message);
     }
+    update(&app, run, &progress, true).await;
+    drop(permit);
+    let progress = progress.into_inner();
     let ImportProgress { imported, skipped, failed, error } = &progress;
     tracing::info!(imported, skipped, failed, error, "account import ended");
-    update(&app, &importer, &progress, true).await;
-    drop(permit);
     progress
 }
 
@@ -57,27 +82,23 @@ async fn import(
     app: &App,
     importer: &Importer,
     archive: Archive,
-    progress: &mut ImportProgress,
+    progress: &Mutex<ImportProgress>,
 ) -> Result<(), ImportError> {
     import_profile(app, importer, archive.clone()).await?;
     let (mut posts, reading) = read_posts(archive, app.max_upload());
-    let mut ticks = interval(UPDATE_INTERVAL);
     while let Some((post, photo)) = posts.recv().await {
         let file = post.photo.file.clone();
-        let mut post = pin!(import_post(app, importer, post, photo));
-        let outcome = loop {
-            tokio::select! {
-                outcome = &mut post => break outcome,
-                _ = ticks.tick() => update(app, importer, progress, false).await,
-            }
-        };
+        let outcome = import_post(app, importer, post, photo).await;
+        let mut progress = progress.lock();
         match outcome {
             Ok(true) => progress.imported += 1,
             Ok(false) => progress.skipped += 1,
             Err(error) if is_of_the_post(&error) => {
                 progress.failed += 1;
-                tracing::warn!(file, %error, "post not imported");
-                progress.error.get_or_insert_with(|| shorten(format!("{file}: {error}")));
+                progress.error.get_or_insert_with(|| shorten(&format!("{file}: {error}")));
+                if progress.failed >= MAX_FAILED {
+                    return Err(ImportError::TooManyFailed);
+                }
             }
             Err(error) => return Err(error),
         }
@@ -94,11 +115,15 @@ fn read_posts(
     max_photo: u64,
 ) -> (mpsc::Receiver<PostAndPhoto>, tokio::task::JoinHandle<Result<(), ArchiveError>>) {
     let (sender, receiver) = mpsc::channel(1);
+    let runtime = Handle::current();
     let reading = tokio::task::spawn_blocking(move || {
         let mut photos = archive.clone();
         archive.for_each_post(|post| {
-            let photo = photos.read(&post.photo.file, max_photo);
-            sender.blocking_send((post, photo)).is_ok()
+            // A place in the channel first, so that no photo waits in memory for it.
+            let Ok(place) = runtime.block_on(sender.reserve()) else { return false };
+            let photo = photos.read_photo(&post.photo.file, max_photo);
+            place.send((post, photo));
+            true
         })
     });
     (receiver, reading)
@@ -112,24 +137,38 @@ async fn import_post(
     photo: Result<Vec<u8>, ArchiveError>,
 ) -> Result<bool, ImportError> {
     let source: PhotoId = parse("id", &post.id)?;
-    if app.has_imported(importer, source).await? {
-        return Ok(false);
-    }
     let created_at: Timestamp = parse("created_at", &post.created_at)?;
     let content = PostContent { message: text("message", post.message)? };
-    let alt: Option<Alt> = text("alt", post.photo.alt)?;
-    let photo = photo?;
-    let mut retries = 0..RETRIES;
+    let draft =
+        PostDraft { publication: Publication { source, created_at }, content, photo, alt: post.photo.alt };
+    let mut retries = Retries::default();
     loop {
-        let upload = upload(app, importer, &photo, alt.clone()).await?;
-        let publication = Publication { source, created_at };
-        match app.import_post(importer, ForeignPost { upload, content: content.clone(), publication }).await {
-            // It may have succeeded. Then the retry finds the post.
-            Err(app::Error::Busy(_) | app::Error::Unavailable(..)) if retries.next().is_some() => {
-                sleep(Duration::from_secs(1)).await;
-            }
-            outcome => return Ok(outcome?),
+        match draft.create(app, importer).await {
+            // It may have succeeded. Then the next attempt finds the post.
+            Err(ImportError::App(error)) if retries.wait_after(&error).await => {}
+            outcome => return outcome,
         }
+    }
+}
+
+/// A post of the archive, before its photo and its alternative text are checked.
+struct PostDraft {
+    publication: Publication,
+    content: PostContent,
+    photo: Result<Vec<u8>, ArchiveError>,
+    alt: Option<String>,
+}
+
+impl PostDraft {
+    async fn create(&self, app: &App, importer: &Importer) -> Result<bool, ImportError> {
+        let Self { publication, content, photo, alt } = self;
+        if app.has_imported(importer, publication.source).await? {
+            return Ok(false);
+        }
+        let photo = photo.as_ref().map_err(Clone::clone)?;
+        let upload = upload(app, importer, photo, text("alt", alt.clone())?).await?;
+        let post = ForeignPost { upload, content: content.clone(), publication: *publication };
+        Ok(app.import_post(importer, post).await?)
     }
 }
 
@@ -138,28 +177,52 @@ async fn import_profile(app: &App, importer: &Importer, mut archive: Archive) ->
     let profile = &account.profile;
     // A text that this instance does not accept is left out.
     let edit = ProfileEdit {
-        display_name: Some(text("display_name", profile.display_name.clone()).unwrap_or_default()),
-        bio: Some(text("bio", profile.bio.clone()).unwrap_or_default()),
-        link: Some(text("link", profile.link.clone()).unwrap_or_default()),
+        display_name: text("display_name", profile.display_name.clone()).ok().flatten().map(Some),
+        bio: text("bio", profile.bio.clone()).ok().flatten().map(Some),
+        link: text("link", profile.link.clone()).ok().flatten().map(Some),
     };
     let photo = match &profile.photo {
         Some(PhotoRecord { file, alt, .. }) => {
             let (file, max) = (file.clone(), app.max_upload());
-            let read = tokio::task::spawn_blocking(move || archive.read(&file, max)).await;
-            match read {
-                Ok(Ok(photo)) => {
-                    let alt = text("alt", alt.clone()).unwrap_or_default();
-                    Some(upload(app, importer, &photo, alt).await?)
-                }
-                _ => None,
-            }
+            let read = tokio::task::spawn_blocking(move || archive.read_photo(&file, max)).await;
+            let photo = read.ok().and_then(Result::ok);
+            photo.map(|photo| (photo, text("alt", alt.clone()).unwrap_or_default()))
         }
         None => None,
     };
-    match app.import_profile(importer, edit, photo).await {
-        // A photo that this instance does not accept.
-        Err(app::Error::Invalid { .. }) => Ok(()),
-        outcome => Ok(outcome?),
+    let mut retries = Retries::default();
+    loop {
+        let upload = match &photo {
+            Some((photo, alt)) => upload(app, importer, photo, alt.clone()).await.map(Some),
+            None => Ok(None),
+        };
+        let outcome = match upload {
+            Ok(photo) => app.import_profile(importer, edit.clone(), photo).await,
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Err(error) if retries.wait_after(&error).await => {}
+            // A photo that this instance does not accept.
+            Err(app::Error::Invalid { .. }) => return Ok(()),
+            outcome => return Ok(outcome?),
+        }
+    }
+}
+
+/// The attempts at one step that have failed.
+#[derive(Default)]
+struct Retries(usize);
+
+impl Retries {
+    /// Waits if another attempt makes sense: the service is busy, or a dependency is unavailable.
+    async fn wait_after(&mut self, error: &app::Error) -> bool {
+        self.0 += 1;
+        let is_retried =
+            self.0 <= RETRIES && matches!(error, app::Error::Busy(_) | app::Error::Unavailable(..));
+        if is_retried {
+            sleep(Duration::from_secs(1)).await;
+        }
+        is_retried
     }
 }
 
@@ -175,8 +238,9 @@ async fn upload(
 }
 
 /// Progress that cannot be written is written with the next one.
-async fn update(app: &App, importer: &Importer, progress: &ImportProgress, is_finished: bool) {
-    if let Err(error) = app.update_import(importer, progress.clone(), is_finished).await {
+async fn update(app: &App, run: ImportRun, progress: &Mutex<ImportProgress>, is_finished: bool) {
+    let progress = progress.lock().clone();
+    if let Err(error) = app.update_import(run, progress, is_finished).await {
         tracing::warn!(%error, "progress of an import not written");
     }
 }
@@ -189,16 +253,16 @@ fn is_of_the_post(error: &ImportError) -> bool {
 fn message(error: &ImportError) -> String {
     let again = "send the archive again later; what is imported is skipped then";
     match error {
-        ImportError::Archive(error) => shorten(error.to_string()),
         ImportError::App(app::Error::Internal(cause)) => {
             tracing::error!(%cause, "account import failed");
             format!("internal error; {again}")
         }
-        ImportError::App(error) => shorten(format!("{error}; {again}")),
+        ImportError::App(error) => shorten(&format!("{error}; {again}")),
+        error => shorten(&error.to_string()),
     }
 }
 
-fn shorten(text: String) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(MAX_ERROR).collect()
 }
 

@@ -1,5 +1,5 @@
 //! Writes an archive as a stream: photo by photo from the blob store, rows in pages. No file is made on the
-//! way, so every node can answer, and the memory is that of one photo.
+//! way, so every node can answer, and the memory is that of a few photos.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -42,22 +42,36 @@ pub(crate) struct ArchiveSource<P> {
 
 /// The archive as a response body. A client that sees it end early knows that it is incomplete.
 pub(crate) fn stream<P: OfflinePage>(source: ArchiveSource<P>, permit: FairPermit) -> Body {
-    let (sender, receiver) = mpsc::channel(1);
+    let (sender, receiver) = mpsc::channel::<Chunk>(1);
     tokio::spawn(async move {
         let _permit = permit;
         let user = source.user.id.0;
         match ArchiveWriter::new(source, sender.clone()).write().await {
-            Ok(()) => tracing::info!(user, "account exported"),
-            Err(WriteError::Disconnected) => tracing::info!(user, "account export interrupted"),
-            Err(error) => {
-                tracing::error!(user, %error, "account export failed");
-                // An error of the body closes the connection before the end of the response.
-                drop(sender.send(Err(io::Error::other("the export failed"))).await);
+            Ok(()) => {
+                tracing::info!(user, "account exported");
+                drop(sender.send(Chunk::End).await);
             }
+            Err(WriteError::Disconnected) => tracing::info!(user, "account export interrupted"),
+            Err(error) => tracing::error!(user, %error, "account export failed"),
         }
     });
-    let next = async |mut receiver: mpsc::Receiver<_>| receiver.recv().await.map(|chunk| (chunk, receiver));
-    Body::from_stream(stream::unfold(receiver, next))
+    let next = async |receiver: Option<mpsc::Receiver<Chunk>>| {
+        let mut receiver = receiver?;
+        match receiver.recv().await {
+            Some(Chunk::Bytes(bytes)) => Some((Ok(bytes), Some(receiver))),
+            Some(Chunk::End) => None,
+            // The writer has failed. An error of the body closes the connection before the end of the
+            // response.
+            None => Some((Err(io::Error::other("the export failed")), None)),
+        }
+    };
+    Body::from_stream(stream::unfold(Some(receiver), next))
+}
+
+enum Chunk {
+    Bytes(Bytes),
+    /// The archive is complete.
+    End,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -93,20 +107,53 @@ struct ArchiveWriter<P> {
     source: ArchiveSource<P>,
     zip: ZipWriter<StreamWriter<Buffer>>,
     buffer: Buffer,
-    sender: mpsc::Sender<io::Result<Bytes>>,
+    sender: mpsc::Sender<Chunk>,
     /// The photos in the archive, by their post.
-    photos: BTreeMap<PostId, PhotoRecord>,
+    photos: BTreeMap<PostId, WrittenPhoto>,
+}
+
+/// The files of a photo in the archive.
+#[derive(Clone, Copy)]
+struct WrittenPhoto {
+    format: InputFormat,
+    is_original: bool,
+    /// The format of its preview, if it has one.
+    preview: Option<InputFormat>,
+}
+
+impl WrittenPhoto {
+    fn record(self, name: &str, alt: Option<Alt>) -> PhotoRecord {
+        PhotoRecord {
+            file: file_name(name, self.format),
+            preview: self.preview.map(|format| preview_name(name, format)),
+            is_original: self.is_original,
+            alt: alt.map(|text| text.to_string()),
+        }
+    }
+}
+
+/// Sorted by time in a file manager.
+fn photo_name(post: PostId, created_at: Timestamp) -> String {
+    format!("photos/{}-{post}", &created_at.to_string()[..10])
+}
+
+fn file_name(name: &str, format: InputFormat) -> String {
+    format!("{name}.{}", format.extension())
+}
+
+fn preview_name(name: &str, format: InputFormat) -> String {
+    format!("{name}-preview.{}", format.extension())
 }
 
 impl<P: OfflinePage> ArchiveWriter<P> {
-    fn new(source: ArchiveSource<P>, sender: mpsc::Sender<io::Result<Bytes>>) -> Self {
+    fn new(source: ArchiveSource<P>, sender: mpsc::Sender<Chunk>) -> Self {
         let buffer = Buffer::default();
         let zip = ZipWriter::new_stream(buffer.clone());
         Self { source, zip, buffer, sender, photos: BTreeMap::new() }
     }
 
     /// Photos first: the JSON files then name those that are in the archive. A post that is deleted meanwhile
-    /// is in none.
+    /// is not among them.
     async fn write(mut self) -> Result<(), WriteError> {
         self.write_photos().await?;
         let profile = self.write_profile_photo().await?;
@@ -138,9 +185,8 @@ impl<P: OfflinePage> ArchiveWriter<P> {
             let Some(last) = page.last() else { return Ok(()) };
             after = last.post.id;
             for ExportedPost { post, .. } in &page {
-                // Sorted by time in a file manager.
-                let name = format!("photos/{}-{}", &post.created_at.to_string()[..10], post.id);
-                if let Some(photo) = self.write_photo(post.photo.id, &name, post.photo.alt.as_ref()).await? {
+                let name = photo_name(post.id, post.created_at);
+                if let Some(photo) = self.write_photo(post.photo.id, &name).await? {
                     self.photos.insert(post.id, photo);
                 }
             }
@@ -150,7 +196,10 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     async fn write_profile_photo(&mut self) -> Result<ProfileRecord, WriteError> {
         let user = self.source.user.clone();
         let photo = match &user.photo {
-            Some(photo) => self.write_photo(photo.id, "profile", photo.alt.as_ref()).await?,
+            Some(photo) => {
+                let written = self.write_photo(photo.id, "profile").await?;
+                written.map(|written| written.record("profile", photo.alt.clone()))
+            }
             None => None,
         };
         let profile = user.profile.as_deref().cloned().unwrap_or_default();
@@ -165,32 +214,29 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     }
 
     /// Writes the file of a photo; `None` if there is none any more.
-    async fn write_photo(
-        &mut self,
-        id: PhotoId,
-        name: &str,
-        alt: Option<&Alt>,
-    ) -> Result<Option<PhotoRecord>, WriteError> {
+    async fn write_photo(&mut self, id: PhotoId, name: &str) -> Result<Option<WrittenPhoto>, WriteError> {
         let app = self.source.app.clone();
         let Some(photo) = app.exported_photo(id).await? else { return Ok(None) };
-        let file = format!("{name}.{}", photo.format.extension());
-        let (is_original, is_shown) = (photo.is_original, photo.format != InputFormat::Heic);
-        self.add_photo(&file, photo).await?;
+        let (format, is_original) = (photo.format, photo.is_original);
+        self.add_photo(file_name(name, format), photo).await?;
         let mut preview = None;
         // Most browsers do not decode HEIC.
-        if !is_shown && let Some(square) = app.exported_preview(id).await? {
-            let path = format!("{name}-preview.{}", square.format.extension());
-            self.add_photo(&path, square).await?;
-            preview = Some(path);
+        if format == InputFormat::Heic
+            && let Some(square) = app.exported_preview(id).await?
+        {
+            preview = Some(square.format);
+            self.add_photo(preview_name(name, square.format), square).await?;
         }
-        Ok(Some(PhotoRecord { file, preview, is_original, alt: alt.map(ToString::to_string) }))
+        Ok(Some(WrittenPhoto { format, is_original, preview }))
     }
 
     /// Photos are compressed already, so they are stored.
-    async fn add_photo(&mut self, path: &str, photo: ExportedPhoto) -> Result<(), WriteError> {
+    async fn add_photo(&mut self, path: String, photo: ExportedPhoto) -> Result<(), WriteError> {
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-        self.zip.add_prepared_file(PreparedZipFile::from_data(path, options, &photo.bytes)?)?;
-        drop(photo);
+        // Its checksum takes a while.
+        let prepare = move || PreparedZipFile::from_data(path, options, &photo.bytes);
+        let prepared = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)?;
+        self.zip.add_prepared_file(prepared?)?;
         send(&self.buffer, &self.sender).await
     }
 
@@ -263,7 +309,8 @@ impl<P: OfflinePage> ArchiveWriter<P> {
 
     /// The record of a post whose photo is in the archive.
     fn record(&self, ExportedPost { post, source }: ExportedPost) -> Option<PostRecord> {
-        let photo = self.photos.get(&post.id)?;
+        // The text may have been edited since the photo was written.
+        let photo = self.photos.get(&post.id)?.record(&photo_name(post.id, post.created_at), post.photo.alt);
         Some(PostRecord {
             id: source.to_string(),
             url: self.post_url(post.id),
@@ -271,13 +318,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
             message: post.message.map(|text| text.to_string()),
             like_count: post.like_count,
             hidden_reason: post.hidden_reason.map(|text| text.to_string()),
-            photo: PhotoRecord {
-                file: photo.file.clone(),
-                preview: photo.preview.clone(),
-                is_original: photo.is_original,
-                // It may have been edited since the photo was written.
-                alt: post.photo.alt.map(|text| text.to_string()),
-            },
+            photo,
         })
     }
 
@@ -306,10 +347,10 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     }
 }
 
-async fn send(buffer: &Buffer, sender: &mpsc::Sender<io::Result<Bytes>>) -> Result<(), WriteError> {
+async fn send(buffer: &Buffer, sender: &mpsc::Sender<Chunk>) -> Result<(), WriteError> {
     let chunk = std::mem::take(&mut *buffer.0.lock());
     if chunk.is_empty() {
         return Ok(());
     }
-    sender.send(Ok(chunk.into())).await.map_err(|_| WriteError::Disconnected)
+    sender.send(Chunk::Bytes(chunk.into())).await.map_err(|_| WriteError::Disconnected)
 }

@@ -7,7 +7,7 @@ use model::Username;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::account_archive::{Archive, ImportJob, run_import};
+use crate::account_archive::{Archive, ImportJob, MAX_OPERATOR_DIRECTORY, run_import};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ImportCommand {
@@ -23,7 +23,7 @@ pub(crate) async fn import_account(
     username: Option<String>,
     archive: File,
 ) -> Result<Value, String> {
-    let opened = tokio::task::spawn_blocking(move || Archive::open(archive)).await;
+    let opened = tokio::task::spawn_blocking(move || Archive::open(archive, MAX_OPERATOR_DIRECTORY)).await;
     let archive = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     let username = username.unwrap_or_else(|| archive.account.profile.username.clone());
     let name: Username = username.parse().map_err(|rule: model::ValidationError| rule.0)?;
@@ -36,9 +36,10 @@ pub(crate) async fn import_account(
         importer => importer.map_err(|error| error.to_string())?,
     };
     let permit = app.import_permit(Client::LOCAL).map_err(|error| error.to_string())?;
-    app.begin_import(&importer, archive.account.posts).await.map_err(|error| error.to_string())?;
+    permit.holder().set_busy(true);
     let total = archive.account.posts;
-    let progress = run_import(ImportJob { app: app.clone(), importer, archive, permit }).await;
+    let run = app.begin_import(&importer, total).await.map_err(|error| error.to_string())?;
+    let progress = run_import(ImportJob { app: app.clone(), importer, run, archive, permit }).await;
     Ok(json!({
         "username": name.as_str(),
         "posts": total,

@@ -8,7 +8,7 @@ use model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::account_archive::{Archive, ImportJob, run_import};
+use crate::account_archive::{Archive, ImportJob, MAX_DIRECTORY, run_import};
 use crate::http::dto::AsDisplay;
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
@@ -99,16 +99,16 @@ pub(crate) async fn start(
         max: http.app.max_import(),
         about: "the zip that was downloaded from the settings",
     };
-    let (file, _) = read_file(&http, form, &parameter, permit.holder()).await?;
+    let (file, _) = read_file(&http, form, &parameter, &permit).await?;
     // The body may have taken long to arrive.
     let caller = http.app.reauthenticate(&caller).await?.ok_or_else(ApiError::unauthorized)?;
-    let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file())).await;
+    let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file(), MAX_DIRECTORY)).await;
     let archive = opened.map_err(|_| ApiError::internal())?;
     let archive = archive.map_err(|error| ApiError::invalid("archive", error.to_string()))?;
     let importer = Importer::new(&caller, client);
-    http.app.begin_import(&importer, archive.account.posts).await?;
+    let run = http.app.begin_import(&importer, archive.account.posts).await?;
     let app = http.app.clone();
-    tokio::spawn(run_import(ImportJob { app, importer, archive, permit }));
+    tokio::spawn(run_import(ImportJob { app, importer, run, archive, permit }));
     let status = http.app.import_status(&caller).await?;
     Ok(json(StatusCode::ACCEPTED, &AccountImport::from(status)))
 }

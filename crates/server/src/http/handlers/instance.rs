@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use app::{Actor, App, Client, Instance, Quota};
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -303,12 +303,13 @@ pub(crate) async fn edit(
     Ok(respond(&http.app, &instance, &base_url))
 }
 
-/// The logo never changes under its URL, which has its version.
-pub(crate) async fn logo(State(http): State<Http>) -> Result<Response, ApiError> {
+/// Its URL has its version.
+pub(crate) async fn logo(State(http): State<Http>, request: Request) -> Result<Response, ApiError> {
     let instance = http.app.instance().await?;
     let missing = || ApiError::not_found("this instance has no logo");
     let logo = instance.logo.as_ref().ok_or_else(missing)?;
-    let headers = [(CONTENT_TYPE, "image/webp"), (CACHE_CONTROL, "public, max-age=86400")];
+    let is_current = request.uri().query().is_some_and(|query| query == links::logo_query(logo));
+    let headers = [(CONTENT_TYPE, "image/webp"), (CACHE_CONTROL, links::cache_control(is_current))];
     Ok((headers, logo.bytes.clone()).into_response())
 }
 
@@ -323,10 +324,10 @@ pub(crate) async fn set_logo(
     let client = Client::anonymous(address).with_user(caller.user.id);
     let permit = http.app.begin_upload(client)?;
     let parameter = FileParameter { name: "logo", max: http.app.max_upload(), about: "an image file" };
-    let (file, _) = read_file(&http, form, &parameter, permit.holder()).await?;
+    let (file, _) = read_file(&http, form, &parameter, &permit).await?;
     let actor = actor(&http, &caller, address, Role::Owner).await?;
-    http.app.set_logo(&actor, client, Some(file)).await?;
-    Ok(respond(&http.app, &*http.app.instance().await?, &base_url))
+    let instance = http.app.set_logo(&actor, client, Some(file)).await?;
+    Ok(respond(&http.app, &instance, &base_url))
 }
 
 pub(crate) async fn delete_logo(

@@ -25,24 +25,10 @@ pub(crate) async fn read_upload<T: FormSchema>(
     form: FormBody<T>,
 ) -> Result<(Upload, FormData, FairPermit), ApiError> {
     let permit = http.app.begin_upload(client)?;
-    let (upload, form) = tokio::select! {
-        read = read_body(http, client, form, permit.holder()) => read?,
-        () = permit.holder().revoked() => return Err(app::UPLOAD_BUSY.into()),
-    };
-    permit.holder().set_busy(true);
-    Ok((upload, form, permit))
-}
-
-async fn read_body<T: FormSchema>(
-    http: &Http,
-    client: Client,
-    form: FormBody<T>,
-    holder: &Holder,
-) -> Result<(Upload, FormData), ApiError> {
     let file = FileParameter { name: "photo", max: http.app.max_upload(), about: "an image file" };
-    let (photo, mut form) = read_file(http, form, &file, holder).await?;
+    let (photo, mut form) = read_file(http, form, &file, &permit).await?;
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
-    Ok((Upload { photo, alt, client }, form))
+    Ok((Upload { photo, alt, client }, form, permit))
 }
 
 /// The file parameter of a form.
@@ -53,8 +39,23 @@ pub(crate) struct FileParameter {
     pub(crate) about: &'static str,
 }
 
-/// Reads the file of a form into the staging folder; the returned form has the other parameters.
+/// Reads the file of a form into the staging folder; the returned form has the other parameters. Until it has
+/// arrived, the permit can be lost to a client with fewer.
 pub(crate) async fn read_file<T: FormSchema>(
+    http: &Http,
+    form: FormBody<T>,
+    parameter: &FileParameter,
+    permit: &FairPermit,
+) -> Result<(SpooledFile, FormData), ApiError> {
+    let read = tokio::select! {
+        read = spool_file(http, form, parameter, permit.holder()) => read?,
+        () = permit.holder().revoked() => return Err(app::UPLOAD_BUSY.into()),
+    };
+    permit.holder().set_busy(true);
+    Ok(read)
+}
+
+async fn spool_file<T: FormSchema>(
     http: &Http,
     form: FormBody<T>,
     parameter: &FileParameter,

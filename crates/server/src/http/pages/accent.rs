@@ -3,17 +3,22 @@
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use http::Uri;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 use crate::http::error::ApiError;
 use crate::http::state::Http;
+use crate::links;
 
 /// The query of its URL has the colour, so that it changes with it.
-pub(crate) async fn accent(State(http): State<Http>) -> Result<Response, ApiError> {
+pub(crate) async fn accent(State(http): State<Http>, uri: Uri) -> Result<Response, ApiError> {
     let instance = http.app.instance().await?;
     let missing = || ApiError::not_found("this instance has no accent colour");
-    let style = instance.accent.as_deref().and_then(stylesheet).ok_or_else(missing)?;
-    let headers = [(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "public, max-age=86400")];
+    let colour = instance.accent.as_deref().ok_or_else(missing)?;
+    let style = stylesheet(colour).ok_or_else(missing)?;
+    let is_current = uri.query().is_some_and(|query| query == links::accent_query(colour));
+    let headers =
+        [(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, links::cache_control(is_current))];
     Ok((headers, style).into_response())
 }
 

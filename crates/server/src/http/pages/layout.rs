@@ -66,11 +66,7 @@ impl PageRequest {
             path: &self.path,
             name: self.instance.name.as_deref().unwrap_or("Pinhole"),
             logo: self.instance.logo.as_ref().map(links::logo),
-            accent: self
-                .instance
-                .accent
-                .as_deref()
-                .map(|colour| colour.trim_start_matches('#').to_lowercase()),
+            accent: self.instance.accent.as_deref().map(links::accent_query),
             me,
             module,
             nav: true,
@@ -93,7 +89,7 @@ pub(super) struct Layout<'a> {
     pub(super) name: &'a str,
     /// The path of its logo.
     pub(super) logo: Option<String>,
-    /// The digits of its accent colour.
+    /// The query of the stylesheet with its accent colour.
     pub(super) accent: Option<String>,
     /// The request's path, to mark the current entry of the navigation.
     pub(super) path: &'a str,

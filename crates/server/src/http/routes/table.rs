@@ -341,7 +341,7 @@ fn operations() -> Vec<Route> {
         api(Method::GET, "/instance/logo", instance::logo)
             .about("logo", "instance", "Read the logo", "`GET /instance` has its address, which changes with the logo.")
             .binary(200, "The logo", &["image/webp"])
-            .header("Cache-Control", "`public, max-age=86400`")
+            .header("Cache-Control", "`public, max-age=86400` at its current address")
             .error(404, "The instance has no logo"),
         api(Method::GET, "/invitations", instance::invitations)
             .about("invitations", "instance", "Read the invitations", "Those that the caller has made.")
