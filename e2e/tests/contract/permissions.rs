@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 61] = [
+const MATRIX: [(&str, &str, [u16; 9]); 66] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -14,6 +14,11 @@ const MATRIX: [(&str, &str, [u16; 9]); 61] = [
     ("GET",    "/users/{author}",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/users/{author}/posts",          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}/likes",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/livez",                         [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/readyz",                        [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    // Without parameters.
+    ("POST",   "/join/username",                 [400, 400, 400,  400,  400,  400,  400,  400,  400]),
+    ("POST",   "/login/username",                [400, 400, 400,  400,  400,  400,  400,  400,  400]),
     ("GET",    "/instance",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/me",                            [401, 401, 401,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/me/account",                    [401, 401, 401,  200,  200,  200,  200,  200,  200]),
@@ -68,10 +73,34 @@ const MATRIX: [(&str, &str, [u16; 9]); 61] = [
     ("PUT",    "/admin/instance/logo",           [401, 401, 401,  403,  403,  403,  403,  403,  400]),
     ("DELETE", "/admin/instance/logo",           [401, 401, 401,  403,  403,  403,  403,  403,  200]),
     ("PUT",    "/admin/posts/{}/hidden",         [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("DELETE", "/admin/posts/{}/hidden",         [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     ("DELETE", "/admin/posts/{}",                [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     // Last, because it ends the sessions.
     ("POST",   "/logout",                        [401, 401, 401,  200,  200,  200,  200,  200,  200]),
 ];
+
+/// `DELETE /me/sessions` would end the session that creates the posts; `security.rs` has it.
+const NOT_IN_THE_MATRIX: [(&str, &str); 1] = [("delete", "/me/sessions")];
+
+#[test]
+fn the_matrix_has_every_documented_operation() {
+    let document = Service::shared().anonymous().get("/openapi.json").expect(200).json();
+    let is_same = |documented: &str, path: &str| {
+        let (documented, path): (Vec<_>, Vec<_>) =
+            (documented.split('/').collect(), path.split('/').collect());
+        let fits = |(template, segment): (&&str, &&str)| template.starts_with('{') || template == segment;
+        documented.len() == path.len() && documented.iter().zip(&path).all(fits)
+    };
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys().filter(|key| *key != "parameters") {
+            let is_listed = MATRIX
+                .iter()
+                .any(|(listed, row, _)| listed.eq_ignore_ascii_case(method) && is_same(path, row));
+            let is_excepted = NOT_IN_THE_MATRIX.contains(&(method.as_str(), path.as_str()));
+            assert!(is_listed != is_excepted, "{method} {path}");
+        }
+    }
+}
 
 #[test]
 fn every_caller_gets_the_status_of_the_matrix() {
