@@ -111,6 +111,12 @@ impl Route {
         self.entry(Entry::no_rate_limit)
     }
 
+    /// Marks a file that depends on rows.
+    pub(crate) fn with_read_barrier(mut self) -> Self {
+        self.endpoint.has_read_barrier = true;
+        self
+    }
+
     /// Checks every request for CSRF, even without the session cookie.
     pub(crate) fn always_checked_for_csrf(mut self) -> Self {
         self.endpoint.csrf = CsrfCheck::Always;
