@@ -6,7 +6,6 @@ use model::{PhotoId, PostContent, ProfileEdit, Role, Status, Timestamp, User, Us
 use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, Publication};
 
 use crate::actor::Audited;
-use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{Actor, App, Caller, Client, Error, FairPermit, Upload};
 
@@ -152,12 +151,7 @@ impl App {
         // A date in the future would stay the newest one.
         let publication = Some(Publication { created_at: publication.created_at.min(at), ..publication });
         let new = NewPost { content, publication, ..NewPost::new(importer.user.id, photo, at) };
-        let app = self.clone();
-        let created = detached(async move {
-            let is_new = |created: &CreateOutcome| matches!(created, CreateOutcome::New(_));
-            app.store_photo(files, at, app.0.store.create_post(new), is_new).await
-        });
-        match created.await? {
+        match self.store_post(files, new).await? {
             CreateOutcome::New(_) => Ok(true),
             CreateOutcome::AlreadyImported | CreateOutcome::Replayed(_) => Ok(false),
             CreateOutcome::ClaimLost => Err(CLAIM_LOST),

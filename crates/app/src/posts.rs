@@ -6,7 +6,7 @@ use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay};
 
 use crate::caller::is_seen;
 use crate::detached::detached;
-use crate::upload::{CLAIM_LOST, PreparedPhoto};
+use crate::upload::{CLAIM_LOST, PreparedFiles, PreparedPhoto};
 use crate::{Actor, App, Caller, Error, Settings, Upload};
 
 const NOT_YOURS: Error = Error::Forbidden("this post belongs to another user");
@@ -67,12 +67,7 @@ impl App {
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
         let keys_since = at.minus(Settings::IDEMPOTENCY_KEY_TTL);
         let new = NewPost { content, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
-        let app = self.clone();
-        let created = detached(async move {
-            let is_new = |created: &CreateOutcome| matches!(created, CreateOutcome::New(_));
-            app.store_photo(files, at, app.0.store.create_post(new), is_new).await
-        });
-        match created.await? {
+        match self.store_post(files, new).await? {
             CreateOutcome::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
             CreateOutcome::Replayed(replay) => {
                 self.with_author(replayed(replay)?).await.map(Posted::Replayed)
@@ -80,6 +75,20 @@ impl App {
             CreateOutcome::ClaimLost | CreateOutcome::AlreadyImported => Err(CLAIM_LOST),
             CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
         }
+    }
+
+    /// Stores the files of a post, then its rows.
+    pub(crate) async fn store_post(
+        &self,
+        files: PreparedFiles,
+        new: NewPost,
+    ) -> Result<CreateOutcome, Error> {
+        let (app, at) = (self.clone(), new.created_at);
+        detached(async move {
+            let is_new = |created: &CreateOutcome| matches!(created, CreateOutcome::New(_));
+            app.store_photo(files, at, app.0.store.create_post(new), is_new).await
+        })
+        .await
     }
 
     /// Fails as an edit by this caller would, before the body of the request is read.

@@ -55,6 +55,9 @@ fn an_export_has_photos_posts_likes_and_profile() {
     assert!(name.contains(&format!("pinhole-{}-", ada.username())), "{name}");
     assert_eq!(response.header("content-type"), Some("application/zip"));
     assert_eq!(response.header("cache-control"), Some("private, no-store"));
+    let mut dates = zip::ZipArchive::new(Cursor::new(&response.bytes)).unwrap();
+    let year = |index: usize| dates.by_index(index).unwrap().last_modified().unwrap().year();
+    assert!((0..5).map(year).all(|year| year >= 2026), "files have the dates of the posts");
     let files = unzip(&response.bytes);
     let json = |path: &str| -> Value { serde_json::from_slice(&files[path]).unwrap() };
 

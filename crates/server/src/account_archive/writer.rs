@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use zip::write::{PreparedZipFile, SimpleFileOptions, StreamWriter};
-use zip::{CompressionMethod, ZipWriter};
+use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::records::{
     ACCOUNT_FILE, AccountRecord, FORMAT, INDEX_FILE, InstanceRecord, LIKES_FILE, LikeRecord, POSTS_FILE,
@@ -156,7 +156,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     /// is not among them.
     async fn write(mut self) -> Result<(), WriteError> {
         self.write_photos().await?;
-        let profile = self.write_profile_photo().await?;
+        let profile = self.write_profile().await?;
         let likes = self.write_likes().await?;
         let posts = self.write_posts().await?;
         let account = AccountRecord {
@@ -186,18 +186,19 @@ impl<P: OfflinePage> ArchiveWriter<P> {
             after = last.post.id;
             for ExportedPost { post, .. } in &page {
                 let name = photo_name(post.id, post.created_at);
-                if let Some(photo) = self.write_photo(post.photo.id, &name).await? {
+                if let Some(photo) = self.write_photo(post.photo.id, &name, post.created_at).await? {
                     self.photos.insert(post.id, photo);
                 }
             }
         }
     }
 
-    async fn write_profile_photo(&mut self) -> Result<ProfileRecord, WriteError> {
+    /// Writes the profile photo, and returns the rest of the profile.
+    async fn write_profile(&mut self) -> Result<ProfileRecord, WriteError> {
         let user = self.source.user.clone();
         let photo = match &user.photo {
             Some(photo) => {
-                let written = self.write_photo(photo.id, "profile").await?;
+                let written = self.write_photo(photo.id, "profile", self.source.exported_at).await?;
                 written.map(|written| written.record("profile", photo.alt.clone()))
             }
             None => None,
@@ -213,26 +214,36 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         })
     }
 
-    /// Writes the file of a photo; `None` if there is none any more.
-    async fn write_photo(&mut self, id: PhotoId, name: &str) -> Result<Option<WrittenPhoto>, WriteError> {
+    /// Writes the file of a photo, dated `at`; `None` if there is none any more.
+    async fn write_photo(
+        &mut self,
+        id: PhotoId,
+        name: &str,
+        at: Timestamp,
+    ) -> Result<Option<WrittenPhoto>, WriteError> {
         let app = self.source.app.clone();
         let Some(photo) = app.exported_photo(id).await? else { return Ok(None) };
         let (format, is_original) = (photo.format, photo.is_original);
-        self.add_photo(file_name(name, format), photo).await?;
+        self.add_photo(file_name(name, format), at, photo).await?;
         let mut preview = None;
         // Most browsers do not decode HEIC.
         if format == InputFormat::Heic
             && let Some(square) = app.exported_preview(id).await?
         {
             preview = Some(square.format);
-            self.add_photo(preview_name(name, square.format), square).await?;
+            self.add_photo(preview_name(name, square.format), at, square).await?;
         }
         Ok(Some(WrittenPhoto { format, is_original, preview }))
     }
 
     /// Photos are compressed already, so they are stored.
-    async fn add_photo(&mut self, path: String, photo: ExportedPhoto) -> Result<(), WriteError> {
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    async fn add_photo(
+        &mut self,
+        path: String,
+        at: Timestamp,
+        photo: ExportedPhoto,
+    ) -> Result<(), WriteError> {
+        let options = options(at).compression_method(CompressionMethod::Stored);
         // Its checksum takes a while.
         let prepare = move || PreparedZipFile::from_data(path, options, &photo.bytes);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)?;
@@ -332,7 +343,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     }
 
     fn start(&mut self, path: &str) -> Result<(), WriteError> {
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        let options = options(self.source.exported_at).compression_method(CompressionMethod::Deflated);
         Ok(self.zip.start_file(path, options)?)
     }
 
@@ -345,6 +356,18 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     fn end_list(&mut self, count: u64) -> Result<(), WriteError> {
         Ok(self.zip.write_all(if count == 0 { b"[]\n" } else { b"\n]\n" })?)
     }
+}
+
+/// A file that was last modified at `at`. Photos have no other date, since their metadata was removed.
+fn options(at: Timestamp) -> SimpleFileOptions {
+    let text = at.to_string();
+    let field = |from: usize| text.get(from..from + 2).and_then(|digits| digits.parse::<u8>().ok());
+    let modified = || {
+        let year = text.get(..4)?.parse().ok()?;
+        DateTime::from_date_and_time(year, field(5)?, field(8)?, field(11)?, field(14)?, field(17)?).ok()
+    };
+    // A zip has no dates before 1980.
+    SimpleFileOptions::default().last_modified_time(modified().unwrap_or_default())
 }
 
 async fn send(buffer: &Buffer, sender: &mpsc::Sender<Chunk>) -> Result<(), WriteError> {
