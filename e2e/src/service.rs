@@ -324,6 +324,10 @@ fn serve_in(data_dir: &Path, flags: &[&str]) -> Command {
     if !flags.contains(&"--rate-limits") {
         command.args(["--rate-limits", "off"]);
     }
+    // The default is a share of the disk, and the disk of the tests may be fuller than that.
+    if !flags.contains(&"--cache-min-free") {
+        command.args(["--cache-min-free", "0"]);
+    }
     command.args(flags);
     command
 }

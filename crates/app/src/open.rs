@@ -173,7 +173,11 @@ impl App {
             clock,
             store,
             caches,
-            variants: variants::Variants::new(settings.image_cache, blobs.staging().to_owned()),
+            variants: variants::Variants::new(
+                settings.image_cache,
+                blobs.staging().to_owned(),
+                settings.cache_min_free,
+            ),
             blobs,
             cache,
             disk_space,

@@ -81,6 +81,7 @@ impl CachedImage {
 #[derive(Debug)]
 pub(crate) struct SendfileCache {
     folder: PathBuf,
+    min_free: CacheMinFree,
     files: AtomicUsize,
     bytes: AtomicUsize,
     counters: CacheCounters,
@@ -106,7 +107,7 @@ impl ImageFile {
 
     fn create(bytes: &Bytes, reservation: Reservation) -> io::Result<Self> {
         let disk = DiskSpace::of(&reservation.cache.folder).map_err(io::Error::other)?;
-        if disk.free < CacheMinFree::default().on(disk) {
+        if disk.free < reservation.cache.min_free.on(disk) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let mut file = tempfile::tempfile_in(&reservation.cache.folder)?;
@@ -130,9 +131,9 @@ impl Drop for Reservation {
 }
 
 impl SendfileCache {
-    pub(crate) fn new(folder: PathBuf) -> Self {
+    pub(crate) fn new(folder: PathBuf, min_free: CacheMinFree) -> Self {
         let (files, bytes, counters) = Default::default();
-        Self { folder, files, bytes, counters }
+        Self { folder, min_free, files, bytes, counters }
     }
 
     fn try_reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
@@ -158,7 +159,7 @@ mod tests {
     #[tokio::test]
     async fn a_frequently_hit_image_gets_a_file_and_releases_its_budget_when_dropped() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Arc::new(SendfileCache::new(folder.path().into()));
+        let cache = Arc::new(SendfileCache::new(folder.path().into(), CacheMinFree(Some(0))));
         let image = |length| Arc::new(CachedImage::new(vec![7; length].into(), Bytes::new()));
         let (large, small) = (image(MIN_BYTES), image(MIN_BYTES - 1));
         for _ in 1..PROMOTE_AFTER {
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn reservations_stay_within_the_budget_and_return_to_it() {
-        let cache = Arc::new(SendfileCache::new(PathBuf::new()));
+        let cache = Arc::new(SendfileCache::new(PathBuf::new(), CacheMinFree::default()));
         let mut large: Vec<_> = (0..6).filter_map(|_| cache.try_reserve(MAX_BYTES / 4 + 1)).collect();
         assert_eq!((large.len(), cache.stats().entries), (3, 3));
         large.pop();

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use blobs::CacheMinFree;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -56,13 +57,14 @@ pub(crate) struct Variants {
 const MIN_SHARD_BYTES: u64 = 8 << 20;
 
 impl Variants {
-    /// A memory cache of `max_bytes`; `folder` is for the files of the sendfile cache.
-    pub(crate) fn new(max_bytes: u64, folder: PathBuf) -> Self {
+    /// A memory cache of `max_bytes`; `folder` is for the files of the sendfile cache, which leave
+    /// `min_free`.
+    pub(crate) fn new(max_bytes: u64, folder: PathBuf, min_free: CacheMinFree) -> Self {
         let shards = usize::try_from(max_bytes / MIN_SHARD_BYTES).unwrap_or(usize::MAX);
         let weigh = |cached: &Arc<CachedImage>| cached.bytes.len() as u64;
         Self {
             cache: Arc::new(InvalidatingCache::with_shards("image_memory", shards, max_bytes, weigh)),
-            sendfile: Arc::new(SendfileCache::new(folder)),
+            sendfile: Arc::new(SendfileCache::new(folder, min_free)),
             in_flight: Arc::default(),
         }
     }
