@@ -32,11 +32,13 @@ def encoded(picture, quality):
 
 
 def masters(job):
-    """From one decode, each from the next larger."""
-    size, picture = 0, upright(job["file"])
-    for side in job["sides"]:
-        picture = ImageOps.fit(picture, (side, side), LANCZOS)
-        size += encoded(picture, job["quality"])
+    """Squares and whole pictures from one decode, each from the next larger."""
+    size, photo = 0, upright(job["file"])
+    for sides, resize in ((job["sides"], ImageOps.fit), (job["fits"], ImageOps.contain)):
+        picture = photo
+        for side in sides:
+            picture = resize(picture, (side, side), LANCZOS)
+            size += encoded(picture, job["quality"])
     return size
 
 

@@ -12,15 +12,22 @@ const jpeg = (picture, { quality, optimise = true }) => picture.jpeg({ quality, 
 
 const square = (job) => jpeg(sharp(job.file).autoOrient().resize(job.side, job.side), job);
 
-/** From one decode, each from the next larger, which never becomes a file in between. */
+/** Pixels that are read again and again without another decode. */
+async function decoded(picture) {
+  const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
+  return () => sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } });
+}
+
+/** Squares and whole pictures from one decode, each from the next larger, which never becomes a file in between. */
 async function masters(job) {
   let bytes = 0;
-  let picture = sharp(job.file).autoOrient();
-  for (const side of job.sides) {
-    const { data, info } = await picture.resize(side, side).raw().toBuffer({ resolveWithObject: true });
-    const pixels = () => sharp(data, { raw: { width: side, height: side, channels: info.channels } });
-    bytes += (await jpeg(pixels(), job).toBuffer()).length;
-    picture = pixels();
+  const photo = await decoded(sharp(job.file).autoOrient());
+  for (const [sides, fit] of [[job.sides, 'cover'], [job.fits, 'inside']]) {
+    let picture = photo;
+    for (const side of sides) {
+      picture = await decoded(picture().resize(side, side, { fit }));
+      bytes += (await jpeg(picture(), job).toBuffer()).length;
+    }
   }
   return bytes;
 }

@@ -1,8 +1,8 @@
 //! The imaging engine under test. Every call to its public API goes through this file.
 
-use imaging::{Ingested, InputFormat, Limits, OutputFormat};
+use imaging::{FitMasters, Ingested, InputFormat, Limits, Masters, OutputFormat};
 use libjpeg_turbo_rs::{PixelFormat, Subsampling};
-use model::Size;
+use model::{Focus, Size};
 
 use crate::error::Error;
 
@@ -20,11 +20,26 @@ pub(crate) fn thumbnail(file: &[u8], side: u16) -> Result<Vec<u8>, Error> {
 }
 
 pub(crate) fn ingest(file: &[u8]) -> Result<Ingested, Error> {
-    Ok(imaging::ingest(file, &LIMITS)?)
+    Ok(imaging::ingest(file, Focus::CENTRE, FitMasters::Initial, &LIMITS)?)
+}
+
+/// All masters of an upload, also those that the service makes later.
+pub(crate) fn all_masters(file: &[u8]) -> Result<Masters, Error> {
+    Ok(imaging::masters_of_original(file, 1, Focus::CENTRE, &LIMITS)?)
 }
 
 pub(crate) fn render(master: &[u8], side: u16, format: OutputFormat) -> Result<Vec<u8>, Error> {
-    Ok(imaging::render(master, size(side)?, format)?)
+    Ok(imaging::render(master, (side.into(), side.into()), format)?)
+}
+
+/// The whole photo, from its master.
+pub(crate) fn render_fit(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result<Vec<u8>, Error> {
+    Ok(imaging::render(master, size, format)?)
+}
+
+/// The whole photo, from its original.
+pub(crate) fn render_original(original: &[u8], size: (u32, u32)) -> Result<Vec<u8>, Error> {
+    Ok(imaging::render_original(original, 1, size, OutputFormat::Jpeg, &LIMITS)?)
 }
 
 /// Whether this kind of file is one the engine reads at all.
@@ -48,8 +63,23 @@ pub(crate) fn master_sides(short_side: u32) -> Vec<u32> {
 }
 
 /// The side of the square a size is rendered from.
-pub(crate) fn master_for(short_side: u32, side: u16) -> Result<u32, Error> {
-    Ok(model::master_for(short_side, size(side)?))
+pub(crate) fn master_for(short_side: u32, side: u16) -> u32 {
+    model::smallest_sufficient(model::master_sides(short_side), side.into())
+}
+
+/// The longest side of the master that the whole photo is rendered from.
+pub(crate) fn fit_master_for((width, height): (u32, u32), longest: u16) -> u32 {
+    model::smallest_sufficient(model::fit_master_sides(width, height), longest.into())
+}
+
+/// The longest sides of the masters of the whole photo that are made at its upload.
+pub(crate) fn fit_master_sides((width, height): (u32, u32)) -> Vec<u32> {
+    model::initial_fit_master_sides(width, height).collect()
+}
+
+/// The size of the whole photo with this longest side.
+pub(crate) fn fit_dimensions((width, height): (u32, u32), longest: u16) -> (u32, u32) {
+    model::fit_dimensions(width, height, longest.into())
 }
 
 /// Decodes to RGB by the JPEG codec that the engine uses, and does nothing else.

@@ -9,8 +9,9 @@ use crate::error::{Error, create_folder, read, write};
 pub(crate) const NAMES: [&str; 6] = ["dragonfly", "brook", "nuthatch", "dandelion", "sunset", "mountains"];
 const QUICK: usize = 3;
 
-/// The short side of a 12 MP photo.
+/// The sides of a 12 MP photo.
 pub(crate) const SHORT_SIDE: u32 = 3024;
+pub(crate) const SIZE: (u32, u32) = (4032, SHORT_SIDE);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Photo {
@@ -22,6 +23,11 @@ pub(crate) struct Photo {
 impl Photo {
     pub(crate) fn master(&self, side: u32) -> PathBuf {
         self.masters.join(format!("{}-{side}.jpg", self.name))
+    }
+
+    /// The master of the whole photo.
+    pub(crate) fn fit_master(&self, longest: u32) -> PathBuf {
+        self.masters.join(format!("{}-fit{longest}.jpg", self.name))
     }
 }
 
@@ -41,8 +47,12 @@ impl Photos {
         create_folder(&home.join("masters"))?;
         create_folder(&home.join("out"))?;
         for photo in &photos.twelve {
-            for master in engine::ingest(&read(&photo.path)?)?.masters {
+            let masters = engine::all_masters(&read(&photo.path)?)?;
+            for master in masters.squares {
                 write(&photo.master(master.side), &master.bytes)?;
+            }
+            for master in masters.fits {
+                write(&photo.fit_master(master.side), &master.bytes)?;
             }
         }
         Ok(photos)

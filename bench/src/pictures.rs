@@ -1,6 +1,7 @@
 //! The picture engine against others: same files, one thread, CPU time.
 
 mod bench;
+mod fit;
 mod formats;
 pub(crate) mod memory;
 mod sizes;
@@ -42,6 +43,7 @@ enum Question {
     Warm,
     Upload,
     Variant,
+    Fit,
     Webp,
     Formats,
     PeakMemory,
@@ -87,6 +89,7 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
         Question::Warm => Ok(vec![warm::section(bench)?]),
         Question::Upload => Ok(vec![upload::section(bench)?]),
         Question::Variant => variant::sections(bench),
+        Question::Fit => fit::sections(bench),
         Question::Webp => Ok(vec![webp::section(bench)?]),
         Question::Formats => formats::sections(bench),
         Question::PeakMemory => Ok(vec![memory::section(bench)?]),

@@ -34,6 +34,12 @@ pub fn assert_photo(photo: &Value) {
         keys.push("alt");
         assert!(alt.as_str().is_some_and(|text| !text.is_empty()), "an empty alt must be absent: {photo}");
     }
+    if let Some(focus) = photo.get("focus") {
+        keys.push("focus");
+        assert_keys(focus, &["x", "y"]);
+        let is_fraction = |value: &Value| value.as_f64().is_some_and(|value| (0.0..=1.0).contains(&value));
+        assert!(is_fraction(&focus["x"]) && is_fraction(&focus["y"]), "{photo}");
+    }
     assert_keys(photo, &keys);
     let id = photo["id"].as_str().unwrap();
     let canonical = uuid::Uuid::try_parse(id).map(|uuid| uuid.to_string());
@@ -52,6 +58,10 @@ pub fn assert_post(post: &Value) {
             message.as_str().is_some_and(|text| !text.is_empty()),
             "an empty message must be absent: {post}"
         );
+    }
+    if let Some(share_original) = post.get("share_original") {
+        keys.push("share_original");
+        assert_eq!(share_original, true, "an original that is not shared must be absent: {post}");
     }
     assert_keys(post, &keys);
     assert!(post["id"].is_i64(), "{post}");

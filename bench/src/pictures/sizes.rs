@@ -49,7 +49,7 @@ struct Made {
 }
 
 fn make(bench: &Bench, photo: &Photo, side: u16, format: OutputFormat) -> Result<Made, Error> {
-    let path = photo.master(engine::master_for(SHORT_SIDE, side)?);
+    let path = photo.master(engine::master_for(SHORT_SIDE, side));
     let master = read(&path)?;
     let mut times = Vec::new();
     let mut file = Vec::new();

@@ -7,7 +7,7 @@ use crate::engine;
 use crate::error::{Error, read};
 use crate::measure::{Candidate, compare, cpu_here, median};
 use crate::peers::{Answer, Warm};
-use crate::photos::Photo;
+use crate::photos::{Photo, SIZE};
 use crate::report::{Cell, Section, Table, Target};
 
 pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
@@ -27,10 +27,12 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
         Target::ratio("an upload: CPU against a plain decode", timings[0].ratio(&timings[1]), 2.0),
         Target::ratio("an upload: CPU against sharp", timings[0].ratio(&timings[2]), 0.7),
     ];
-    let sides: Vec<String> = bench.master_sides().iter().map(u32::to_string).collect();
+    let names = |sides: &[u32]| sides.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let section = Section::new("An upload of a 12 MP JPEG").note(format!(
-        "The masters ({}), each from the next larger one, from one decode. Pinhole also makes the placeholder.",
-        sides.join(", ")
+        "The masters, squares ({}) and the whole photo ({}), each from the next larger one, from one decode. Pinhole \
+         also makes the placeholder.",
+        names(&bench.master_sides()),
+        names(&engine::fit_master_sides(SIZE)),
     ));
     Ok(Section { timings, targets, tables: vec![bytes(bench)?], ..section })
 }
@@ -39,7 +41,7 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
 fn bytes(bench: &Bench) -> Result<Table, Error> {
     let pinhole = |photo: &Photo| {
         let masters = engine::ingest(&read(&photo.path)?)?.masters;
-        Ok(masters.iter().map(|master| master.bytes.len() as u64).sum())
+        Ok(masters.squares.iter().chain(&masters.fits).map(|master| master.bytes.len() as u64).sum())
     };
     let sharp =
         |optimise| move |photo: &Photo| Ok(masters(bench, &bench.peers.sharp, photo, optimise)?.bytes);
@@ -61,9 +63,9 @@ pub(super) fn pinhole<'a>() -> Candidate<'a> {
 
 /// The same masters, made by a peer.
 pub(super) fn masters(bench: &Bench, peer: &Warm, photo: &Photo, optimise: bool) -> Result<Answer, Error> {
-    let (sides, quality) = (bench.master_sides(), bench.master_quality);
     let job = json!({
-        "do": "masters", "file": photo.path, "sides": sides, "quality": quality, "optimise": optimise,
+        "do": "masters", "file": photo.path, "sides": bench.master_sides(), "fits": engine::fit_master_sides(SIZE),
+        "quality": bench.master_quality, "optimise": optimise,
     });
     peer.ask(&job)
 }

@@ -49,7 +49,7 @@ fn section(bench: &Bench, side: u16, master: u32) -> Result<Section, Error> {
         targets.push(Target::ratio(what, pinhole.ratio(&timings[3]), 0.08));
     }
     let mut section = Section::new(format!("A {side}² JPEG on a cache miss, from the {master}² master"));
-    let usual = engine::master_for(SHORT_SIDE, side)?;
+    let usual = engine::master_for(SHORT_SIDE, side);
     if usual != master {
         section = section
             .note(format!("The service itself renders this size from the {usual}² master, which is faster."));

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use blobs::PhotoFile;
 use bytes::Bytes;
-use imaging::{InputFormat, Limits};
+use imaging::InputFormat;
 use model::{PhotoId, PostId, Timestamp, UserId, master_sides};
 use store::{ExportedLike, ExportedPost, PhotoRow};
 
+use crate::rebuild::{limits, orientation};
 use crate::{App, Caller, Client, Error, FairPermit};
 
 /// How long an export can be downloaded after its start.
@@ -84,8 +85,7 @@ impl App {
         if row.original.is_some()
             && let Some(original) = self.read_intact(id, PhotoFile::Original).await?
         {
-            let limits = Limits { max_pixels: u64::from(row.width) * u64::from(row.height) };
-            let orientation = row.orientation.and_then(|value| u8::try_from(value).ok()).unwrap_or(1);
+            let (limits, orientation) = (limits(&row), orientation(&row));
             let format = imaging::probe(&original, &limits).map(|probe| probe.format);
             let oriented = imaging::with_orientation(&original, orientation, &limits);
             if let (Ok(format), Ok(oriented)) = (format, oriented) {

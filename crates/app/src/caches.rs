@@ -18,8 +18,8 @@ use crate::invalidating_cache::InvalidatingCache;
 #[derive(Debug)]
 pub(crate) struct Caches {
     pub(crate) sessions: InvalidatingCache<TokenHash, Session>,
-    /// The short side of photos that are shown.
-    pub(crate) photos: InvalidatingCache<PhotoId, u32>,
+    /// The width and height of photos that are shown.
+    pub(crate) photos: InvalidatingCache<PhotoId, (u32, u32)>,
     /// The authors of posts.
     pub(crate) users: InvalidatingCache<UserId, Arc<User>>,
     pub(crate) likes: InvalidatingCache<UserId, Arc<LikedSet>>,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use blobs::PhotoFile;
 use bytes::Bytes;
 use imaging::OutputFormat;
-use model::{PhotoId, Size, master_for};
+use model::{ImageSize, PhotoId, Size, fit_dimensions, fit_master_sides, master_sides, smallest_sufficient};
 
 use crate::rebuild::Damage;
 use crate::scheduler::SlotPermit;
@@ -16,7 +16,43 @@ use crate::{App, Caller, Client, Error, Image};
 #[derive(Debug, Clone, Copy)]
 pub struct PhotoHandle {
     id: PhotoId,
-    short_side: u32,
+    width: u32,
+    height: u32,
+}
+
+impl PhotoHandle {
+    fn variant(&self, size: ImageSize, format: OutputFormat) -> Variant {
+        let size = match size {
+            ImageSize::Fit(fit) => ImageSize::Fit(fit.for_photo(self.width, self.height)),
+            ImageSize::Square(_) => size,
+        };
+        Variant { photo: self.id, size, format }
+    }
+
+    /// The master from which an image is rendered.
+    fn master(&self, size: ImageSize) -> Master {
+        let (longest, _) = size.dimensions(self.width, self.height);
+        match size {
+            ImageSize::Fit(size) if self.width != self.height => {
+                let sides = fit_master_sides(self.width, self.height);
+                let side = smallest_sufficient(sides, size.longest());
+                Master { file: PhotoFile::Fit(side), size: fit_dimensions(self.width, self.height, side) }
+            }
+            _ => self.square_master(longest),
+        }
+    }
+
+    fn square_master(&self, side: u32) -> Master {
+        let side = smallest_sufficient(master_sides(self.width.min(self.height)), side);
+        Master { file: PhotoFile::Master(side), size: (side, side) }
+    }
+}
+
+/// A stored image, and its width and height.
+#[derive(Debug, Clone, Copy)]
+struct Master {
+    file: PhotoFile,
+    size: (u32, u32),
 }
 
 impl App {
@@ -26,10 +62,11 @@ impl App {
         let fill = async || {
             let found = self.0.store.photo_with_owner(id).await?;
             let shown = found.filter(|(_, owner)| owner.is_shown);
-            Ok::<_, Error>(shown.ok_or(Error::NO_SUCH_PHOTO)?.0.short_side())
+            let (photo, _) = shown.ok_or(Error::NO_SUCH_PHOTO)?;
+            Ok::<_, Error>((photo.width, photo.height))
         };
-        let short_side = self.0.caches.photos.get_or_fill(id, fill).await?;
-        Ok(PhotoHandle { id, short_side })
+        let (width, height) = self.0.caches.photos.get_or_fill(id, fill).await?;
+        Ok(PhotoHandle { id, width, height })
     }
 
     /// Looks up a photo that may be hidden, for its owner and for moderators.
@@ -37,7 +74,7 @@ impl App {
         let found = self.0.store.photo_with_owner(id).await?;
         let seen = found.filter(|(_, owner)| caller.is_moderator() || owner.user == caller.user.id);
         let (photo, _) = seen.ok_or(Error::NO_SUCH_PHOTO)?;
-        Ok(PhotoHandle { id, short_side: photo.short_side() })
+        Ok(PhotoHandle { id, width: photo.width, height: photo.height })
     }
 
     /// Fails if the photo has been deleted since its lookup.
@@ -45,26 +82,25 @@ impl App {
         self.0.store.photo(id).await?.map(drop).ok_or(Error::NO_SUCH_PHOTO)
     }
 
-    /// The photo as a square image.
+    /// The photo as an image of this size.
     pub async fn image(
         &self,
         client: Client,
         photo: &PhotoHandle,
-        size: Size,
+        size: ImageSize,
         format: OutputFormat,
     ) -> Result<Image, Error> {
-        let variant = Variant { photo: photo.id, size, format };
-        let short_side = photo.short_side;
+        let (photo, variant) = (*photo, photo.variant(size, format));
         let render = || {
             let app = self.clone();
-            async move { app.find_or_render(client, variant, short_side).await }
+            async move { app.find_or_render(client, photo, variant).await }
         };
         self.0.variants.get_or_render(variant, render).await
     }
 
     /// The strong ETag of the bytes that [`App::image`] returns, with its quotes.
-    pub fn image_etag(photo: &PhotoHandle, size: Size, format: OutputFormat) -> String {
-        Variant { photo: photo.id, size, format }.etag()
+    pub fn image_etag(photo: &PhotoHandle, size: ImageSize, format: OutputFormat) -> String {
+        photo.variant(size, format).etag()
     }
 
     /// Deletes the files and cached images of a photo whose delete is pending. An error is logged and not
@@ -91,39 +127,66 @@ impl App {
     async fn find_or_render(
         &self,
         client: Client,
+        photo: PhotoHandle,
         variant: Variant,
-        short_side: u32,
     ) -> Result<Bytes, Error> {
-        let Variant { photo, size, format } = variant;
-        let key = blobs::CacheKey { photo, size, format: format.name() };
+        let Variant { photo: id, size, format } = variant;
+        let key = blobs::CacheKey { photo: id, size, format: format.name() };
         let (bytes, insert) = match self.0.cache.get(key).await {
             Some(bytes) => (bytes, None),
             None => {
-                let bytes = self.render(client, variant, short_side).await?;
+                let bytes = self.render(client, photo, variant).await?;
                 (bytes, Some(self.0.cache.begin_insert(key)))
             }
         };
         // A delete removes the row before it invalidates the images. If the row still exists here, the
         // invalidation comes later: it discards this fill of the memory cache and cancels the insert into the
         // disk cache.
-        self.check_photo(photo).await?;
+        self.check_photo(id).await?;
         if let Some(insert) = insert {
             self.0.cache.insert(insert, bytes.clone());
         }
         Ok(bytes)
     }
 
-    async fn render(&self, client: Client, variant: Variant, short_side: u32) -> Result<Bytes, Error> {
-        let Variant { photo, size, .. } = variant;
-        let side = master_for(short_side, size);
-        let damage = match self.0.blobs.file(photo, PhotoFile::Master(side)).await? {
+    async fn render(&self, client: Client, photo: PhotoHandle, variant: Variant) -> Result<Bytes, Error> {
+        let PhotoHandle { id, width, height } = photo;
+        let format = variant.format;
+        let (master, mut size) = (photo.master(variant.size), variant.size.dimensions(width, height));
+        if size.0.max(size.1) > Size::MAX.into() {
+            if let Some(bytes) = self.render_original(client, id, size, format).await? {
+                return Ok(bytes);
+            }
+            // Never enlarged: without its original, the largest master is all there is.
+            size = master.size;
+        }
+        if let Some(bytes) = self.render_from(client, id, Render { master, size, format }).await? {
+            return Ok(bytes);
+        }
+        // A photo from before there were masters of the whole photo, without its original.
+        let side = width.min(height).min(size.0.max(size.1));
+        let render = Render { master: photo.square_master(side), size: (side, side), format };
+        let square = self.render_from(client, id, render).await?;
+        square.ok_or(Error::NO_SUCH_PHOTO)
+    }
+
+    /// Renders a master, which is rebuilt if it is damaged or lost. `None` for a master of the whole photo
+    /// that cannot be rebuilt.
+    async fn render_from(
+        &self,
+        client: Client,
+        photo: PhotoId,
+        render: Render,
+    ) -> Result<Option<Bytes>, Error> {
+        let file = render.master.file;
+        let damage = match self.0.blobs.file(photo, file).await? {
             None => Damage::Missing,
-            Some(master) => {
-                let permit = self.render_permit(client, side, size, master.length()).await?;
+            Some(reader) => {
+                let permit = self.render_permit(client, render, reader.length()).await?;
                 // Read with its memory reserved, but before the job is on a thread: a bucket may be slow.
-                match master.read().await {
-                    Ok(master) => match self.render_master(permit, master, variant).await? {
-                        Ok(bytes) => return Ok(bytes),
+                match reader.read().await {
+                    Ok(bytes) => match self.render_master(permit, bytes, render).await? {
+                        Ok(bytes) => return Ok(Some(bytes)),
                         Err(_) => Damage::Undecodable,
                     },
                     Err(blobs::Error::Damaged { .. }) => Damage::Checksum,
@@ -135,30 +198,38 @@ impl App {
             }
         };
         self.check_photo(photo).await?;
-        let master = self.rebuild_master(client, photo, side, damage).await?;
-        let permit = self.render_permit(client, side, size, master.len() as u64).await?;
-        self.render_master(permit, master, variant).await?.map_err(Error::internal)
+        let rebuilt = match file {
+            PhotoFile::Fit(side) => self.make_fit_master(client, photo, side).await?,
+            PhotoFile::Master(side) => Some(self.rebuild_master(client, photo, side, damage).await?),
+            PhotoFile::Original => None,
+        };
+        let Some(bytes) = rebuilt else { return Ok(None) };
+        let permit = self.render_permit(client, render, bytes.len() as u64).await?;
+        self.render_master(permit, bytes, render).await?.map(Some).map_err(Error::internal)
     }
 
-    async fn render_permit(
-        &self,
-        client: Client,
-        side: u32,
-        size: Size,
-        length: u64,
-    ) -> Result<SlotPermit, Error> {
-        self.0.render.acquire(client, imaging::render_memory(side, size.side()) + length).await
+    async fn render_permit(&self, client: Client, render: Render, length: u64) -> Result<SlotPermit, Error> {
+        let needed = imaging::render_memory(render.master.size, render.size) + length;
+        self.0.render.acquire(client, needed).await
     }
 
     async fn render_master(
         &self,
         permit: SlotPermit,
         master: Bytes,
-        variant: Variant,
+        render: Render,
     ) -> Result<Result<Bytes, imaging::Error>, Error> {
-        let render = move || imaging::render(&master, variant.size, variant.format);
-        let (_, rendered) = self.0.render.run_admitted(permit, render).await?;
+        let work = move || imaging::render(&master, render.size, render.format);
+        let (_, rendered) = self.0.render.run_admitted(permit, work).await?;
         self.0.renders.fetch_add(1, Ordering::Relaxed);
         Ok(rendered.map(Bytes::from))
     }
+}
+
+/// An image to render from a master.
+#[derive(Debug, Clone, Copy)]
+struct Render {
+    master: Master,
+    size: (u32, u32),
+    format: OutputFormat,
 }

@@ -1,15 +1,20 @@
 //! Posts: create, read, edit and delete.
 
 use imaging::RemovedMetadata;
-use model::{Post, PostContent, PostEdit, PostId, Status, UserId};
+use model::{Focus, Post, PostContent, PostEdit, PostId, Status, UserId};
 use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay};
 
 use crate::caller::is_seen;
 use crate::detached::detached;
 use crate::upload::{CLAIM_LOST, PreparedFiles, PreparedPhoto};
-use crate::{Actor, App, Caller, Error, Settings, Upload};
+use crate::{Actor, App, Caller, Client, Error, Settings, Upload};
 
 const NOT_YOURS: Error = Error::Forbidden("this post belongs to another user");
+
+const NO_ORIGINAL: Error = Error::Conflict {
+    field: Some("focus"),
+    message: "the original of this photo is not kept, so its focus cannot be moved; post it again instead",
+};
 
 /// The parameters of a new post.
 #[derive(Debug)]
@@ -102,6 +107,40 @@ impl App {
 
     pub async fn edit_post(&self, caller: &Caller, id: PostId, edit: PostEdit) -> Result<Post, Error> {
         self.with_author(granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?).await
+    }
+
+    /// Edits a post and moves the focus of its photo. The squares are cut again from the original, and the
+    /// photo gets a new id, because images are immutable.
+    pub async fn edit_post_focus(
+        &self,
+        caller: &Caller,
+        client: Client,
+        id: PostId,
+        edit: PostEdit,
+        focus: Focus,
+    ) -> Result<Post, Error> {
+        let current = self.0.store.post(id, None).await?.ok_or(Error::NO_SUCH_POST)?.photo;
+        if current.focus == focus || current.is_square() {
+            return self.edit_post(caller, id, edit).await;
+        }
+        let original = self.exported_photo(current.id).await?.filter(|file| file.is_original);
+        let original = original.ok_or(NO_ORIGINAL)?;
+        let mut spool = self.spool().await?;
+        spool.write(&original.bytes).await?;
+        let upload = Upload { photo: spool.finish().await?, alt: None, focus, client };
+        let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
+        let (app, editor, old) = (self.clone(), caller.user.id, current.id);
+        let edited = detached(async move {
+            let replaced = app.0.store.replace_post_photo(id, editor, edit, old, photo, at);
+            let is_new = |edited: &Option<AccessCheck<_>>| matches!(edited, Some(AccessCheck::Granted(_)));
+            let edited = app.store_photo(files, at, replaced, is_new).await?;
+            if is_new(&edited) {
+                app.delete_photo_files(old).await;
+            }
+            Ok(edited)
+        })
+        .await?;
+        self.with_author(granted(edited.ok_or(CLAIM_LOST)?)?).await
     }
 
     /// Deletes a post with its likes, its photo and all rendered images.

@@ -54,8 +54,11 @@ pub fn rebuild_masters(row: &PhotoRow, intact: &[(PhotoFile, Bytes)]) -> Option<
             photo.files.push((file, bytes.clone()));
             continue;
         }
-        if of_original.is_empty() {
-            of_original = masters_of_original(row, intact).unwrap_or_default();
+        if of_original.is_empty()
+            && let Some(original) = find(intact, PhotoFile::Original)
+        {
+            of_original =
+                masters_of_original(row, original).map(|masters| masters.squares).unwrap_or_default();
         }
         if let Some(master) = of_original.iter().find(|master| master.side == side) {
             photo.files.push((file, Bytes::copy_from_slice(&master.bytes)));
@@ -66,8 +69,9 @@ pub fn rebuild_masters(row: &PhotoRow, intact: &[(PhotoFile, Bytes)]) -> Option<
         let smaller = intact.iter().filter(|(file, _)| *file > PhotoFile::Master(side));
         let sources = photo.files.iter().rev().chain(smaller);
         let mut masters = sources.filter(|(file, _)| *file != PhotoFile::Original);
-        let (source, master) = masters
-            .find_map(|(source, bytes)| Some((*source, imaging::master_of_master(bytes, side).ok()?)))?;
+        let (source, master) = masters.find_map(|(source, bytes)| {
+            Some((*source, imaging::master_of_master(bytes, (side, side)).ok()?))
+        })?;
         photo.files.push((file, master.bytes.into()));
         photo.rebuilt.push(RebuiltMaster { side, source });
     }
@@ -79,15 +83,19 @@ pub fn rebuild_masters(row: &PhotoRow, intact: &[(PhotoFile, Bytes)]) -> Option<
 /// Whether a file without a checksum can be decoded; one with a checksum needs no such test.
 pub fn is_decodable(row: &PhotoRow, file: PhotoFile, bytes: &Bytes) -> bool {
     match file {
-        PhotoFile::Master(_) => imaging::master_of_master(bytes, 1).is_ok(),
-        PhotoFile::Original => masters_of_original(row, &[(file, bytes.clone())]).is_some(),
+        PhotoFile::Master(_) | PhotoFile::Fit(_) => imaging::master_of_master(bytes, (1, 1)).is_ok(),
+        PhotoFile::Original => masters_of_original(row, bytes).is_some(),
     }
 }
 
-fn masters_of_original(row: &PhotoRow, files: &[(PhotoFile, Bytes)]) -> Option<Vec<imaging::Master>> {
-    let original = find(files, PhotoFile::Original)?;
-    let orientation = u8::try_from(row.orientation?).ok()?;
-    imaging::masters_of_original(original, orientation, &limits(row)).ok()
+pub(crate) fn masters_of_original(row: &PhotoRow, original: &[u8]) -> Option<imaging::Masters> {
+    let focus = row.focus.unwrap_or_default();
+    imaging::masters_of_original(original, orientation(row), focus, &limits(row)).ok()
+}
+
+/// The EXIF orientation of the original.
+pub(crate) fn orientation(row: &PhotoRow) -> u8 {
+    row.orientation.and_then(|value| u8::try_from(value).ok()).unwrap_or(1)
 }
 
 /// The memory of [`rebuild_masters`], without its arguments.
@@ -95,12 +103,12 @@ fn rebuild_memory(row: &PhotoRow, intact: &[(PhotoFile, Bytes)]) -> u64 {
     let original = find(intact, PhotoFile::Original);
     let probe = original.and_then(|original| imaging::probe(original, &limits(row)).ok());
     let largest = sides(row).next().unwrap_or(1);
-    let masters = imaging::render_memory(largest, largest);
+    let masters = imaging::render_memory((largest, largest), (largest, largest));
     row.bytes + probe.map_or(0, |probe| probe.memory).max(masters)
 }
 
 /// The photo was accepted under the limits of its time.
-fn limits(row: &PhotoRow) -> Limits {
+pub(crate) fn limits(row: &PhotoRow) -> Limits {
     Limits { max_pixels: u64::from(row.width) * u64::from(row.height) }
 }
 

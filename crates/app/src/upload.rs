@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use blobs::{Master, SpooledFile};
+use blobs::{PhotoFile, SpooledFile};
 use bytes::Bytes;
-use imaging::{Ingested, RemovedMetadata};
-use model::{Alt, Photo, PhotoId, Timestamp};
+use imaging::{FitMasters, Ingested, Masters, RemovedMetadata};
+use model::{Alt, Focus, Photo, PhotoId, Timestamp};
 use store::{NewPhoto, Original};
 
 use crate::rng::random;
@@ -24,6 +24,7 @@ pub const UPLOAD_BUSY: Error = Error::Busy("upload");
 pub struct Upload {
     pub photo: SpooledFile,
     pub alt: Option<Alt>,
+    pub focus: Focus,
     /// For the fair share of the ingest queue.
     pub client: Client,
 }
@@ -39,8 +40,7 @@ pub(crate) struct PreparedPhoto {
 /// The files of a photo before they are written to the blob store, and the reservation of their memory.
 pub(crate) struct PreparedFiles {
     photo: PhotoId,
-    masters: Vec<Master>,
-    original: Option<Bytes>,
+    files: Vec<(PhotoFile, Bytes)>,
     memory: MemoryReservation,
 }
 
@@ -62,30 +62,41 @@ impl App {
 
     /// Decodes the upload, encodes its masters and assigns an id. Stores nothing.
     pub(crate) async fn prepare(&self, upload: Upload) -> Result<PreparedPhoto, Error> {
-        let (sha256, ingested, mut memory) = self.ingest(upload.client, upload.photo).await?;
+        let Upload { photo, alt, focus, client } = upload;
+        let (sha256, ingested, mut memory) = self.ingest(client, photo, focus).await?;
         if let Some(hook) = &self.0.upload_hook {
             let Ingested { perceptual_hash, width, height, .. } = ingested;
             hook.check(UploadFingerprint { sha256, perceptual_hash, width, height }).await?;
         }
+        // A square photo has but one square.
+        let focus = if ingested.width == ingested.height { Focus::CENTRE } else { focus };
         let at = self.0.clock.now();
         let id = PhotoId::new(at, random()?);
         let Ingested { width, height, placeholder, perceptual_hash: _, masters, original, removed } =
             ingested;
-        let original = Some(original).filter(|_| self.0.settings.keep_originals);
+        let Masters { squares, mut fits } = masters;
+        let original = match self.0.settings.keep_originals {
+            true => Some(original),
+            // The whole photo is kept all the same, but no larger than its largest master.
+            false => fits.drain(..).next().map(imaging::Original::of_master),
+        };
         let original_row = original
             .as_ref()
             .map(|original| Original { format: original.format.name(), orientation: original.orientation });
-        let masters: Vec<Master> =
-            masters.into_iter().map(|m| Master { side: m.side, bytes: m.bytes.into() }).collect();
-        let original = original.map(|original| Bytes::from(original.bytes));
-        let files = masters.iter().map(|master| &master.bytes).chain(&original);
-        let bytes = files.map(|file| file.len() as u64).sum();
-        memory.shrink_to(bytes);
+        let squares = squares.into_iter().map(|master| (PhotoFile::Master(master.side), master.bytes));
+        let original = original.map(|original| (PhotoFile::Original, original.bytes));
+        let kept: Vec<_> = squares.chain(original).map(|(file, bytes)| (file, Bytes::from(bytes))).collect();
+        let bytes_of = |files: &[(PhotoFile, Bytes)]| files.iter().map(|(_, file)| file.len() as u64).sum();
+        // Derived files do not count.
+        let bytes = bytes_of(&kept);
+        let fits = fits.into_iter().map(|master| (PhotoFile::Fit(master.side), Bytes::from(master.bytes)));
+        let files: Vec<_> = kept.into_iter().chain(fits).collect();
+        memory.shrink_to(bytes_of(&files));
 
-        let photo = Photo { id, width, height, placeholder: placeholder.into(), alt: upload.alt };
+        let photo = Photo { id, width, height, placeholder: placeholder.into(), alt, focus };
         Ok(PreparedPhoto {
             photo: NewPhoto { photo, bytes, original: original_row },
-            files: PreparedFiles { photo: id, masters, original, memory },
+            files: PreparedFiles { photo: id, files, memory },
             removed,
             at,
         })
@@ -103,10 +114,10 @@ impl App {
         commit: impl Future<Output = Result<T, store::Error>>,
         is_committed: impl FnOnce(&T) -> bool,
     ) -> Result<T, Error> {
-        let PreparedFiles { photo, masters, original, memory } = files;
+        let PreparedFiles { photo, files, memory } = files;
         self.check_upload_space()?;
         self.0.store.claim_photo(photo, now).await?;
-        let put = self.0.blobs.put(photo, masters, original).await;
+        let put = self.0.blobs.put(photo, files).await;
         drop(memory);
         if let Err(error) = put {
             self.abandon_upload(photo, self.0.blobs.late_write_window()).await;
@@ -144,8 +155,11 @@ impl App {
         &self,
         client: Client,
         mut file: SpooledFile,
+        focus: Focus,
     ) -> Result<([u8; 32], Ingested, MemoryReservation), Error> {
         let pool = &self.0.ingest;
+        // The largest one takes the place of an original that is not kept.
+        let fits = if self.0.settings.keep_originals { FitMasters::Initial } else { FitMasters::All };
         let limits = self.0.settings.image_limits();
         // The header determines the memory of the decode. The bytes are dropped and read again for it, since
         // a job that waits for memory must hold none.
@@ -157,7 +171,8 @@ impl App {
         let (read, (mut file, probe)) = pool.run(client, length, probe).await.map_err(too_slow)?;
         drop(read);
         let needed = probe.map_err(Error::internal)?.map_err(unreadable)?.memory + length;
-        let decode = move || file.read().map(|bytes| (sha256(&bytes), imaging::ingest(&bytes, &limits)));
+        let decode =
+            move || file.read().map(|bytes| (sha256(&bytes), imaging::ingest(&bytes, focus, fits, &limits)));
         let (memory, ingested) = pool.run(client, needed, decode).await.map_err(too_slow)?;
         let (sha256, ingested) = ingested.map_err(Error::internal)?;
         Ok((sha256, ingested.map_err(unreadable)?, memory))

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use imaging::OutputFormat;
-use model::{CacheStats, PhotoId, Size};
+use model::{CacheStats, ImageSize, PhotoId};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::Error;
@@ -21,7 +21,7 @@ use crate::sendfile_cache::{CachedImage, ImageFile, SendfileCache};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) photo: PhotoId,
-    pub(crate) size: Size,
+    pub(crate) size: ImageSize,
     pub(crate) format: OutputFormat,
 }
 
@@ -29,7 +29,7 @@ impl Variant {
     /// The strong ETag of the rendered bytes, with its quotes.
     pub(crate) fn etag(self) -> String {
         let Self { photo, size, format } = self;
-        format!("\"{photo}-{}-{}-{}\"", size.side(), format.name(), imaging::REVISION)
+        format!("\"{photo}-{size}-{}-{}\"", format.name(), imaging::REVISION)
     }
 }
 

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use model::{Clock, PhotoId, master_sides};
+use model::{Clock, PhotoId, Size, master_sides};
 use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::{Attributes, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions};
@@ -33,7 +33,7 @@ pub use s3_error::S3Error;
 pub use url::BucketUrl;
 
 use crate::names::{PHOTOS, shard, shard_of};
-use crate::{Error, Master, PhotoFile, PhotoFiles, StoredPhoto};
+use crate::{Error, PhotoFile, PhotoFiles, StoredPhoto};
 use config::RetryPolicy;
 use object_key::{CHECKSUM, ObjectKey};
 
@@ -82,15 +82,9 @@ impl Bucket {
     }
 
     /// Returns at the first error. Requests in flight may still succeed within [`LATE_WRITE_WINDOW`].
-    pub(crate) async fn put(
-        &self,
-        photo: PhotoId,
-        masters: Vec<Master>,
-        original: Option<Bytes>,
-    ) -> Result<(), Error> {
-        let masters = masters.into_iter().map(|master| (PhotoFile::Master(master.side), master.bytes));
-        let files = masters.chain(original.map(|bytes| (PhotoFile::Original, bytes)));
-        let puts = files.map(|(file, bytes)| self.put_object(&self.bulk, self.key(photo, file), bytes));
+    pub(crate) async fn put(&self, photo: PhotoId, files: Vec<(PhotoFile, Bytes)>) -> Result<(), Error> {
+        let puts =
+            files.into_iter().map(|(file, bytes)| self.put_object(&self.bulk, self.key(photo, file), bytes));
         stream::iter(puts).buffer_unordered(CONCURRENCY).try_collect().await
     }
 
@@ -107,7 +101,8 @@ impl Bucket {
     pub(crate) async fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
         let folder = self.photo_folder(photo);
         let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
-        let mut names: Vec<PhotoFile> = listed.iter().filter_map(|(name, _)| name.parse().ok()).collect();
+        let names = listed.iter().filter_map(|(name, _)| name.parse().ok());
+        let mut names: Vec<PhotoFile> = names.filter(|file: &PhotoFile| !file.is_derived()).collect();
         names.sort();
         let mut files = PhotoFiles::default();
         for file in names {
@@ -134,12 +129,14 @@ impl Bucket {
         while let Some((name, object)) = listed.try_next().await? {
             // Foreign objects are skipped.
             let Some((photo, file)) = name.split_once('/') else { continue };
-            let (Ok(photo), Ok(file)) = (photo.parse(), file.parse()) else { continue };
+            let (Ok(photo), Ok(file)) = (photo.parse(), file.parse::<PhotoFile>()) else { continue };
             let modified = SystemTime::from(object.last_modified);
             let new = StoredPhoto { photo, since: modified, files: Vec::new() };
             let stored = by_id.entry(photo).or_insert(new);
             stored.since = stored.since.max(modified);
-            stored.files.push((file, object.size));
+            if !file.is_derived() {
+                stored.files.push((file, object.size));
+            }
         }
         let mut photos: Vec<StoredPhoto> = by_id.into_values().collect();
         for stored in &mut photos {
@@ -154,10 +151,11 @@ impl Bucket {
     }
 
     /// The row with the photo's size is deleted already. The usual sides are deleted without listing; a
-    /// listing finds the largest master of a photo smaller than 2048 pixels, which may have any side.
+    /// listing finds those that may have any side.
     pub(crate) async fn delete(&self, photo: PhotoId) -> Result<(), Error> {
         let folder = self.photo_folder(photo);
-        let usual = master_sides(u32::MAX).map(PhotoFile::Master).chain([PhotoFile::Original]);
+        let masters = master_sides(u32::MAX).map(PhotoFile::Master);
+        let usual = masters.chain([PhotoFile::Original, PhotoFile::Fit(Size::MAX.into())]);
         let known = usual.map(|file| folder.clone().join(file.to_string())).collect();
         self.delete_all(&folder, known).await
     }

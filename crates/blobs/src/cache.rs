@@ -2,8 +2,9 @@
 //! request.
 //!
 //! ```text
-//! cache/6f/0190a6e2-…-6f/512-webp-3   a folder per photo, a file per image: size, format, revision
-//! cache/tmp                           the file being written
+//! cache/6f/0190a6e2-…-6f/512-webp-3      a folder per photo, a file per image: size, format, revision
+//! cache/6f/0190a6e2-…-6f/fit512-webp-3   the whole photo
+//! cache/tmp                              the file being written
 //! ```
 //! One thread scans the folder at the start and then writes all new images, so the size limit holds at all
 //! times. Files are not synced: each has a checksum, and a corrupt one is deleted when it is read.
@@ -25,7 +26,7 @@ use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use model::{CacheCounters, CacheStats, PhotoId, Size};
+use model::{CacheCounters, CacheStats, ImageSize, PhotoId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -353,8 +354,8 @@ impl Shared {
     }
 }
 
-fn file_name(size: Size, format: &str, revision: u32) -> String {
-    format!("{}-{format}-{revision}", size.side())
+fn file_name(size: ImageSize, format: &str, revision: u32) -> String {
+    format!("{size}-{format}-{revision}")
 }
 
 fn remove_file(path: &Path) -> Result<(), Error> {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! photos/6f/0190a6e2-…-6f/2048-1a2b3c4d       a folder per photo, a file per master
+//! photos/6f/0190a6e2-…-6f/fit2048-5e6f7a8b    the whole photo, derived from the original and not synced
 //! photos/6f/0190a6e2-…-6f/original-9f8e7d6c   the stripped upload, if `keep_originals` is set
 //! tmp/                                        unfinished writes (`staging.rs`)
 //! ```
@@ -23,7 +24,7 @@ use model::PhotoId;
 
 use crate::names::{PHOTOS, shard, shard_of};
 use crate::staging::Staging;
-use crate::{Error, Master, PhotoFile, PhotoFiles, StoredPhoto};
+use crate::{Error, PhotoFile, PhotoFiles, StoredPhoto};
 
 pub(crate) use stored_file::OpenFile;
 use stored_file::StoredFile;
@@ -52,24 +53,13 @@ impl Folder {
         Self { photos: data_dir.join(PHOTOS), staging }
     }
 
-    pub(crate) fn put(
-        &self,
-        photo: PhotoId,
-        masters: &[Master],
-        original: Option<&[u8]>,
-    ) -> Result<(), Error> {
+    pub(crate) fn put(&self, photo: PhotoId, files: &[(PhotoFile, Bytes)]) -> Result<(), Error> {
         let staging = self.staging.path();
         let staged =
             tempfile::Builder::new().prefix("put-").tempdir_in(staging).map_err(Error::at(staging))?;
-        let write = |file: PhotoFile, bytes: &[u8]| {
-            let path = staged.path().join(StoredFile::name(photo, file, bytes));
-            write_synced(&path, bytes).map_err(Error::at(&path))
-        };
-        for master in masters {
-            write(PhotoFile::Master(master.side), &master.bytes)?;
-        }
-        if let Some(original) = original {
-            write(PhotoFile::Original, original)?;
+        for (file, bytes) in files {
+            let path = staged.path().join(StoredFile::name(photo, *file, bytes));
+            write(&path, bytes, !file.is_derived()).map_err(Error::at(&path))?;
         }
         sync_folder(staged.path())?;
 
@@ -88,7 +78,7 @@ impl Folder {
 
     pub(crate) fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
         let mut files = PhotoFiles::default();
-        for stored in photo_files(&self.photo_folder(photo))? {
+        for stored in kept_files(&self.photo_folder(photo))? {
             let (file, has_checksum) = (stored.file, stored.checksum.is_some());
             // A missing file means that the photo is being deleted.
             let Some(open) = stored.open(photo)? else { continue };
@@ -137,7 +127,7 @@ impl Folder {
             let Ok(photo) = name.parse::<PhotoId>() else { continue };
             let Some((_, since)) = length_and_mtime(&path)? else { continue };
             let mut stored = StoredPhoto { photo, since, files: Vec::new() };
-            for StoredFile { file, path, .. } in photo_files(&path)? {
+            for StoredFile { file, path, .. } in kept_files(&path)? {
                 stored.files.extend(length_and_mtime(&path)?.map(|(length, _)| (file, length)));
             }
             listed.push(stored);
@@ -169,7 +159,13 @@ impl Folder {
     }
 }
 
-/// The files of a photo, the largest master first and the original last.
+/// The files of a photo without derived ones, the largest master first and the original last.
+fn kept_files(folder: &Path) -> Result<Vec<StoredFile>, Error> {
+    let mut files = photo_files(folder)?;
+    files.retain(|stored| !stored.file.is_derived());
+    Ok(files)
+}
+
 fn photo_files(folder: &Path) -> Result<Vec<StoredFile>, Error> {
     let mut files = stored_files(folder)?;
     // An operator may have copied a file from elsewhere beside a damaged one: it has no checksum in its name,
@@ -216,10 +212,10 @@ fn make_folder(path: &Path) -> Result<(), Error> {
     fs::create_dir_all(path).map_err(Error::at(path))
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    if sync { file.sync_all() } else { Ok(()) }
 }
 
 fn sync_folder(path: &Path) -> Result<(), Error> {
@@ -245,12 +241,16 @@ mod tests {
         PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [seed; 10])
     }
 
-    fn master(side: u32, text: &'static str) -> Master {
-        Master { side, bytes: Bytes::from_static(text.as_bytes()) }
+    fn master(side: u32, text: &'static str) -> (PhotoFile, Bytes) {
+        (PhotoFile::Master(side), Bytes::from_static(text.as_bytes()))
+    }
+
+    fn original(text: &'static str) -> (PhotoFile, Bytes) {
+        (PhotoFile::Original, Bytes::from_static(text.as_bytes()))
     }
 
     fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
-        let files = photo_files(folder).unwrap().into_iter();
+        let files = kept_files(folder).unwrap().into_iter();
         files.map(|stored| (stored.file.to_string(), fs::read(stored.path).unwrap())).collect()
     }
 
@@ -258,13 +258,16 @@ mod tests {
     fn a_photo_is_stored_as_a_folder_and_deleted_with_it() {
         let data = tempfile::tempdir().unwrap();
         let folder = open(data.path());
-        let masters = [master(512, "large"), master(256, "small")];
-        folder.put(photo(1), &masters, Some(b"the upload")).unwrap();
-        folder.put(photo(2), &[master(512, "other")], None).unwrap();
+        let fit = (PhotoFile::Fit(640), Bytes::from_static(b"whole"));
+        let written = [master(512, "large"), master(256, "small"), original("the upload"), fit];
+        folder.put(photo(1), &written).unwrap();
+        folder.put(photo(2), &[master(512, "other")]).unwrap();
 
         let named = |name: &str, text: &str| (name.to_owned(), text.as_bytes().to_vec());
         let first = [named("512", "large"), named("256", "small"), named("original", "the upload")];
-        assert_eq!(files(&folder.photo_folder(photo(1))), first);
+        assert_eq!(files(&folder.photo_folder(photo(1))), first, "without the derived file");
+        let fit = folder.file(photo(1), PhotoFile::Fit(640)).unwrap().unwrap();
+        assert_eq!(fit.read().unwrap(), "whole");
         assert_eq!(files(&folder.photo_folder(photo(2))), [named("512", "other")]);
 
         folder.delete(photo(1)).unwrap();
@@ -281,7 +284,7 @@ mod tests {
         assert_eq!(missing.files(photo(1)).unwrap(), PhotoFiles::default());
 
         let folder = open(data.path());
-        folder.put(photo(1), &[master(256, "small")], None).unwrap();
+        folder.put(photo(1), &[master(256, "small")]).unwrap();
         fs::create_dir(folder.photos.join("01/lost+found")).unwrap();
         fs::write(folder.photo_folder(photo(1)).join(".DS_Store"), "foreign").unwrap();
         let [stored] = &folder.list_shard(1).unwrap()[..] else { panic!("expected one photo in shard 01") };
@@ -294,7 +297,7 @@ mod tests {
     fn opening_deletes_partial_writes_and_keeps_photos() {
         let data = tempfile::tempdir().unwrap();
         let folder = open(data.path());
-        folder.put(photo(1), &[master(256, "stored")], None).unwrap();
+        folder.put(photo(1), &[master(256, "stored")]).unwrap();
         let partial = folder.staging.path().join("put-partial");
         fs::create_dir(&partial).unwrap();
         fs::write(partial.join("512"), "partial").unwrap();
@@ -308,7 +311,7 @@ mod tests {
     fn damage_is_found_in_every_file_with_a_checksum_and_replaced() {
         let data = tempfile::tempdir().unwrap();
         let folder = open(data.path());
-        folder.put(photo(1), &[master(512, "large"), master(256, "small")], Some(b"sent")).unwrap();
+        folder.put(photo(1), &[master(512, "large"), master(256, "small"), original("sent")]).unwrap();
         let stored = photo_files(&folder.photo_folder(photo(1))).unwrap();
         let read = |side| folder.file(photo(1), PhotoFile::Master(side)).unwrap().unwrap().read();
         for (damaged, text) in [(&stored[0], "largf"), (&stored[1], "smal"), (&stored[2], "")] {

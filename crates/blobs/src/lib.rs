@@ -29,7 +29,7 @@ pub use bucket::{BucketUrl, S3Config, S3Error, install_crypto_provider};
 pub use cache::{Cache, CacheKey, PendingInsert};
 pub use disk_space::{CacheMinFree, DiskSpace};
 pub use error::Error;
-pub use photo_file::{Master, PhotoFile, PhotoFiles, StoredPhoto, UnknownPhotoFile};
+pub use photo_file::{PhotoFile, PhotoFiles, StoredPhoto, UnknownPhotoFile};
 pub use spool::{Spool, SpooledFile};
 
 use blocking::blocking;
@@ -91,19 +91,14 @@ impl Blobs {
     }
 
     /// Writes the files of a photo durably. A folder publishes them atomically, a bucket one by one: the
-    /// photo is complete only when this has returned `Ok`.
-    pub async fn put(
-        &self,
-        photo: PhotoId,
-        masters: Vec<Master>,
-        original: Option<Bytes>,
-    ) -> Result<(), Error> {
+    /// photo is complete only when this has returned `Ok`. Derived files may be lost in a power failure.
+    pub async fn put(&self, photo: PhotoId, files: Vec<(PhotoFile, Bytes)>) -> Result<(), Error> {
         match &self.backend {
             Backend::Folder(folder) => {
                 let folder = folder.clone();
-                blocking(move || folder.put(photo, &masters, original.as_deref())).await
+                blocking(move || folder.put(photo, &files)).await
             }
-            Backend::Bucket(bucket) => bucket.put(photo, masters, original).await,
+            Backend::Bucket(bucket) => bucket.put(photo, files).await,
         }
     }
 
@@ -118,8 +113,8 @@ impl Blobs {
         }
     }
 
-    /// Reads and verifies every file of a photo; empty if there is none. A concurrent delete may make the
-    /// result incomplete, so the caller compares it with the files that the photo's row implies.
+    /// Reads and verifies every file of a photo but derived ones; empty if there is none. A concurrent delete
+    /// may make the result incomplete, so the caller compares it with the files that the photo's row implies.
     pub async fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
         match &self.backend {
             Backend::Folder(folder) => {

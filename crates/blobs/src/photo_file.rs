@@ -8,21 +8,19 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use model::PhotoId;
 
-/// A file of a photo: a master, by its side in pixels, or the stripped upload.
+/// A file of a photo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PhotoFile {
+    /// A square, by its side in pixels.
     Master(u32),
+    /// The stripped upload.
     Original,
+    /// The whole photo, by its longest side. It is derived from the original: backups and checks leave it
+    /// out, and it may be missing.
+    Fit(u32),
 }
 
-/// The encoded master of a photo at one side.
-#[derive(Debug, Clone)]
-pub struct Master {
-    pub side: u32,
-    pub bytes: Bytes,
-}
-
-/// The content of a photo's files, the largest master first and the original last.
+/// The content of a photo's files, the largest master first and the original last, without derived files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PhotoFiles {
     pub intact: Vec<(PhotoFile, Bytes)>,
@@ -32,7 +30,8 @@ pub struct PhotoFiles {
     pub unverified: Vec<PhotoFile>,
 }
 
-/// A photo in a listing: its files with their lengths, the largest master first and the original last.
+/// A photo in a listing: its files with their lengths, the largest master first and the original last,
+/// without derived files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPhoto {
     pub photo: PhotoId,
@@ -50,10 +49,18 @@ impl StoredPhoto {
 impl PhotoFile {
     const ORIGINAL: &'static str = "original";
 
-    fn rank(self) -> (bool, Reverse<u32>) {
+    const FIT: &'static str = "fit";
+
+    /// Whether it can be made again from the original at any time.
+    pub(crate) fn is_derived(self) -> bool {
+        matches!(self, Self::Fit(_))
+    }
+
+    fn rank(self) -> (u8, Reverse<u32>) {
         match self {
-            Self::Master(side) => (false, Reverse(side)),
-            Self::Original => (true, Reverse(0)),
+            Self::Master(side) => (0, Reverse(side)),
+            Self::Original => (1, Reverse(0)),
+            Self::Fit(side) => (2, Reverse(side)),
         }
     }
 }
@@ -76,6 +83,7 @@ impl fmt::Display for PhotoFile {
         match self {
             Self::Master(side) => side.fmt(f),
             Self::Original => f.write_str(Self::ORIGINAL),
+            Self::Fit(side) => write!(f, "{}{side}", Self::FIT),
         }
     }
 }
@@ -91,8 +99,12 @@ impl FromStr for PhotoFile {
         if name == Self::ORIGINAL {
             return Ok(Self::Original);
         }
-        let side = name.parse().ok().filter(|side: &u32| *side > 0 && side.to_string() == name);
-        side.map(Self::Master).ok_or_else(|| UnknownPhotoFile(name.to_owned()))
+        let side = |name: &str| name.parse().ok().filter(|side: &u32| *side > 0 && side.to_string() == name);
+        let file = match name.strip_prefix(Self::FIT) {
+            Some(name) => side(name).map(Self::Fit),
+            None => side(name).map(Self::Master),
+        };
+        file.ok_or_else(|| UnknownPhotoFile(name.to_owned()))
     }
 }
 
@@ -102,10 +114,10 @@ mod tests {
 
     #[test]
     fn file_names_round_trip_and_others_are_rejected() {
-        for name in ["2048", "1", "original"] {
+        for name in ["2048", "1", "original", "fit2048"] {
             assert_eq!(name.parse::<PhotoFile>().unwrap().to_string(), name);
         }
-        for name in ["", "0", "007", "+7", "Original", "2048.jpg", "SHA256SUMS"] {
+        for name in ["", "0", "007", "+7", "Original", "2048.jpg", "SHA256SUMS", "fit", "fit0", "fit-1"] {
             assert!(name.parse::<PhotoFile>().is_err(), "{name:?} must not parse as a photo's file");
         }
     }

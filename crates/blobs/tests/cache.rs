@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use blobs::{Cache, CacheKey, CacheMinFree};
 use bytes::Bytes;
-use model::{PhotoId, Size, Timestamp};
+use model::{ImageSize, PhotoId, Size, Timestamp};
 use tempfile::TempDir;
 
 const REVISION: u32 = 7;
@@ -55,20 +55,20 @@ impl Case {
 
     fn path(&self, key: CacheKey) -> PathBuf {
         let shard = format!("{:02x}", key.photo.as_bytes()[15]);
-        let name = format!("{}-{}-{REVISION}", key.size.side(), key.format);
+        let name = format!("{}-{}-{REVISION}", key.size, key.format);
         self.folder().join(shard).join(key.photo.to_string()).join(name)
     }
 }
 
 fn key(photo: u8, side: u16) -> CacheKey {
     let photo = PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [photo; 10]);
-    CacheKey { photo, size: Size::new(side).unwrap(), format: "webp" }
+    CacheKey { photo, size: ImageSize::Square(Size::new(side).unwrap()), format: "webp" }
 }
 
 /// Different bytes for every photo and size.
 fn image(key: CacheKey) -> Bytes {
     let mut bytes = vec![key.photo.as_bytes()[15]; 5_000];
-    bytes[..4].copy_from_slice(&key.size.side().to_le_bytes());
+    bytes[..4].copy_from_slice(&key.size.dimensions(1, 1).0.to_le_bytes());
     bytes.into()
 }
 

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use blobs::{Blobs, BucketUrl, Error, Location, Master, PhotoFile, PhotoFiles, S3Config};
+use blobs::{Blobs, BucketUrl, Error, Location, PhotoFile, PhotoFiles, S3Config};
 use bytes::Bytes;
 use model::{PhotoId, Timestamp};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -89,8 +89,12 @@ fn photo(seed: u8) -> PhotoId {
     PhotoId::new(Timestamp::from_micros(1_763_200_000_000_000), [seed; 10])
 }
 
-fn master(side: u32, text: &'static str) -> Master {
-    Master { side, bytes: Bytes::from_static(text.as_bytes()) }
+fn master(side: u32, text: &'static str) -> (PhotoFile, Bytes) {
+    (PhotoFile::Master(side), Bytes::from_static(text.as_bytes()))
+}
+
+fn original(text: &'static str) -> (PhotoFile, Bytes) {
+    (PhotoFile::Original, Bytes::from_static(text.as_bytes()))
 }
 
 fn failure(blobs: Result<Blobs, Error>) -> String {
@@ -100,9 +104,9 @@ fn failure(blobs: Result<Blobs, Error>) -> String {
 #[tokio::test]
 async fn masters_are_readable_until_their_photo_is_deleted() {
     for case in cases() {
-        let masters = vec![master(512, "large"), master(256, "small")];
-        case.blobs.put(photo(1), masters, Some(Bytes::from_static(b"the upload"))).await.unwrap();
-        case.blobs.put(photo(2), vec![master(512, "other")], None).await.unwrap();
+        let files = vec![master(512, "large"), master(256, "small"), original("the upload")];
+        case.blobs.put(photo(1), files).await.unwrap();
+        case.blobs.put(photo(2), vec![master(512, "other")]).await.unwrap();
 
         assert_eq!(case.read(photo(1), 512).await.as_deref(), Some(&b"large"[..]));
         assert_eq!(case.read(photo(1), 256).await.as_deref(), Some(&b"small"[..]));
@@ -122,9 +126,15 @@ async fn masters_are_readable_until_their_photo_is_deleted() {
 #[tokio::test]
 async fn a_shard_lists_its_photos_with_files_lengths_and_time() {
     for case in cases() {
-        let masters = vec![master(256, "small"), master(2048, "largest"), master(512, "large")];
-        case.blobs.put(photo(1), masters, Some(Bytes::from_static(b"as sent"))).await.unwrap();
-        case.blobs.put(photo(2), vec![master(8, "tiny")], None).await.unwrap();
+        let masters = vec![
+            original("as sent"),
+            master(256, "small"),
+            master(2048, "largest"),
+            master(512, "large"),
+            (PhotoFile::Fit(700), Bytes::from_static(b"derived")),
+        ];
+        case.blobs.put(photo(1), masters).await.unwrap();
+        case.blobs.put(photo(2), vec![master(8, "tiny")]).await.unwrap();
 
         let [stored] = &case.blobs.list_shard(1).await.unwrap()[..] else {
             panic!("expected one photo in shard 01")
@@ -152,9 +162,10 @@ async fn concurrent_puts_of_large_files_store_every_byte() {
     for case in cases() {
         let sides = [2048, 1024, 700, 512, 256, 1];
         let bytes = |side: u32| (0..side * 1_500).map(|at| at.wrapping_mul(side) as u8).collect::<Bytes>();
-        let masters = || sides.map(|side| Master { side, bytes: bytes(side) }).to_vec();
-        let original = Bytes::from(vec![7; 20 << 20]);
-        let puts = (1..=4).map(|seed| case.blobs.put(photo(seed), masters(), Some(original.clone())));
+        let masters = sides.map(|side| (PhotoFile::Master(side), bytes(side)));
+        let original = (PhotoFile::Original, Bytes::from(vec![7; 20 << 20]));
+        let files = [&masters[..], &[original]].concat();
+        let puts = (1..=4).map(|seed| case.blobs.put(photo(seed), files.clone()));
         futures_util::future::try_join_all(puts).await.unwrap();
         for seed in 1..=4 {
             for side in sides {
@@ -172,9 +183,12 @@ async fn concurrent_puts_of_large_files_store_every_byte() {
 async fn a_bucket_uses_the_names_of_a_folder_and_is_empty_after_a_delete() {
     let bucket = TestBucket::from_env();
     let (case, store) = (Case::open(&bucket.location()), bucket.store());
-    let masters = vec![master(700, "top"), master(512, "middle"), master(256, "small")];
-    case.blobs.put(photo(1), masters, Some(Bytes::from_static(b"sent"))).await.unwrap();
-    for (name, text) in [("700", "top"), ("512", "middle"), ("256", "small"), ("original", "sent")] {
+    let fits = [2048, 900].map(|side| (PhotoFile::Fit(side), Bytes::from_static(b"whole")));
+    let files = [master(700, "top"), master(512, "middle"), master(256, "small"), original("sent")];
+    case.blobs.put(photo(1), [&files[..], &fits].concat()).await.unwrap();
+    let names =
+        [("700", "top"), ("512", "middle"), ("256", "small"), ("original", "sent"), ("fit900", "whole")];
+    for (name, text) in names {
         let object = store.get(&bucket.key(photo(1), name)).await.unwrap();
         assert_eq!(object.bytes().await.unwrap(), text, "the object must be the file, byte for byte");
     }
@@ -190,7 +204,7 @@ async fn an_object_that_fails_its_checksum_is_damaged() {
     let bucket = TestBucket::from_env();
     let (case, store) = (Case::open(&bucket.location()), bucket.store());
     for seed in [1, 2] {
-        case.blobs.put(photo(seed), vec![master(512, "large"), master(256, "small")], None).await.unwrap();
+        case.blobs.put(photo(seed), vec![master(512, "large"), master(256, "small")]).await.unwrap();
     }
     let key = |seed, name| bucket.key(photo(seed), name);
     // Objects with the checksum of other bytes or of another key.
@@ -255,7 +269,7 @@ async fn an_unreachable_store_is_not_reported_as_a_missing_photo() {
     let limit = Duration::from_secs(30);
     let work = async {
         let outcomes = [
-            case.blobs.put(photo(1), vec![master(512, "large")], None).await,
+            case.blobs.put(photo(1), vec![master(512, "large")]).await,
             case.blobs
                 .file(photo(1), PhotoFile::Master(512))
                 .await

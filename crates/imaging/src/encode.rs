@@ -1,4 +1,4 @@
-//! Encodes squares to JPEG and WebP without metadata. The same square always encodes to the same bytes.
+//! Encodes images to JPEG and WebP without metadata. The same image always encodes to the same bytes.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use webpx::{EncoderConfig, Unstoppable, YuvPlanesRef};
 use crate::error::Error;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
-use crate::square::Square;
+use crate::srgb_image::SrgbImage;
 
 /// An output format of rendered images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,26 +48,26 @@ const WEBP_METHOD: u8 = 3;
 /// Loop filter strength and sharpness. Weaker than libwebp's default: less blur of edges for the same bytes.
 const WEBP_FILTER: (u8, u8) = (20, 5);
 
-/// Encodes a master: JPEG, or lossless WebP if the square has alpha.
-pub(crate) fn master(square: &Square) -> Result<Vec<u8>, Error> {
-    match square {
-        Square::Planes(planes) => jpeg_planes(planes, MASTER_QUALITY),
-        Square::Pixels(pixels) if pixels.channels.has_alpha() => webp_lossless(pixels),
-        Square::Pixels(pixels) => jpeg_pixels(pixels, MASTER_QUANT_SCALE),
+/// Encodes a master: JPEG, or lossless WebP if the image has alpha.
+pub(crate) fn master(image: &SrgbImage) -> Result<Vec<u8>, Error> {
+    match image {
+        SrgbImage::Planes(planes) => jpeg_planes(planes, MASTER_QUALITY),
+        SrgbImage::Pixels(pixels) if pixels.channels.has_alpha() => webp_lossless(pixels),
+        SrgbImage::Pixels(pixels) => jpeg_pixels(pixels, MASTER_QUANT_SCALE),
     }
 }
 
 /// Encodes a rendered image. JPEG has no alpha, so transparent pixels are flattened onto white.
-pub(crate) fn output(square: Square, format: OutputFormat) -> Result<Vec<u8>, Error> {
-    match (format, square.flatten_for(format)) {
-        (OutputFormat::Jpeg, Square::Planes(planes)) => jpeg_pixels(&planes.pixels(), JPEG_QUANT_SCALE),
-        (OutputFormat::Jpeg, Square::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_QUANT_SCALE),
-        (OutputFormat::WebP, Square::Planes(planes)) => webp_planes(&planes),
-        (OutputFormat::WebP, Square::Pixels(pixels)) => webp_pixels(&pixels),
+pub(crate) fn output(image: SrgbImage, format: OutputFormat) -> Result<Vec<u8>, Error> {
+    match (format, image.flatten_for(format)) {
+        (OutputFormat::Jpeg, SrgbImage::Planes(planes)) => jpeg_pixels(&planes.pixels(), JPEG_QUANT_SCALE),
+        (OutputFormat::Jpeg, SrgbImage::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_QUANT_SCALE),
+        (OutputFormat::WebP, SrgbImage::Planes(planes)) => webp_planes(&planes),
+        (OutputFormat::WebP, SrgbImage::Pixels(pixels)) => webp_pixels(&pixels),
     }
 }
 
-impl Square {
+impl SrgbImage {
     fn flatten_for(self, format: OutputFormat) -> Self {
         match format {
             OutputFormat::Jpeg => self.flatten(),
@@ -79,25 +79,28 @@ impl Square {
 /// Baseline JPEG with 4:2:0 chroma subsampling. Masters use 4:2:0 too: renders are 4:2:0 anyway and mostly
 /// smaller than the master, and 4:4:4 would double the blocks to decode at each render.
 fn jpeg_planes(planes: &Planes, quality: u8) -> Result<Vec<u8>, Error> {
-    let side = planes.width as usize;
+    let (width, height) = (planes.width as usize, planes.height as usize);
     let samples: Vec<&[u8]> = planes.samples().collect();
-    let (sides, subsampling) = match planes.is_grey() {
-        true => (&[side][..], Subsampling::S444),
-        false => (&[side, side / 2, side / 2][..], Subsampling::S420),
+    let with_chroma = |side: usize| [side, side.div_ceil(2), side.div_ceil(2)];
+    let (widths, heights) = (with_chroma(width), with_chroma(height));
+    let (count, subsampling) = match planes.is_grey() {
+        true => (1, Subsampling::S444),
+        false => (3, Subsampling::S420),
     };
-    let file = turbojpeg::compress_raw(&samples, sides, sides, side, side, quality, subsampling);
+    let (widths, heights) = (&widths[..count], &heights[..count]);
+    let file = turbojpeg::compress_raw(&samples, widths, heights, width, height, quality, subsampling);
     file.map_err(Error::internal)
 }
 
 /// The same with optimised Huffman tables: about 4 % fewer bytes per response. The codec optimises them only
 /// when it encodes from pixels, which is still faster than transcoding its own output.
 fn jpeg_pixels(pixels: &Pixels, quant_scale: u32) -> Result<Vec<u8>, Error> {
-    let side = pixels.width as usize;
+    let (width, height) = (pixels.width as usize, pixels.height as usize);
     let (format, subsampling) = match pixels.channels {
         Channels::Grey => (PixelFormat::Grayscale, Subsampling::S444),
         _ => (PixelFormat::Rgb, Subsampling::S420),
     };
-    turbojpeg::Encoder::new(&pixels.bytes, side, side, format)
+    turbojpeg::Encoder::new(&pixels.bytes, width, height, format)
         .linear_quality(quant_scale)
         .subsampling(subsampling)
         .optimize_huffman(true)
@@ -114,8 +117,9 @@ fn webp_lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
 }
 
 /// The quality at which WebP matches our JPEG of the same size. WebP blurs small images less.
-fn webp_quality(side: u32) -> f32 {
-    match side {
+fn webp_quality(width: u32, height: u32) -> f32 {
+    // The side of a square with as many pixels.
+    match (width * height).isqrt() {
         0..=256 => 81.5,
         257..=640 => 83.5,
         641..=1280 => 85.5,
@@ -123,23 +127,24 @@ fn webp_quality(side: u32) -> f32 {
     }
 }
 
-fn webp_config(side: u32) -> EncoderConfig {
+fn webp_config(width: u32, height: u32) -> EncoderConfig {
     let (strength, sharpness) = WEBP_FILTER;
-    let config = EncoderConfig::new().quality(webp_quality(side)).method(WEBP_METHOD);
+    let config = EncoderConfig::new().quality(webp_quality(width, height)).method(WEBP_METHOD);
     config.filter_strength(strength).filter_sharpness(sharpness)
 }
 
 fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
-    let (side, half) = (planes.width as usize, planes.width as usize / 2);
+    let (width, half) = (planes.width as usize, planes.width.div_ceil(2) as usize);
     let limited: Vec<Vec<u8>> = planes.samples().zip([219, 224, 224]).map(to_limited_range).collect();
-    let neutral = || Cow::from(vec![128; half * half]);
+    let neutral = || Cow::from(vec![128; half * planes.height.div_ceil(2) as usize]);
     let mut limited = limited.iter().map(Cow::from);
     let y = limited.next().unwrap_or_default();
     let u = limited.next().unwrap_or_else(neutral);
     let v = limited.next().unwrap_or_else(neutral);
+    let config = webp_config(planes.width, planes.height);
     let planes = YuvPlanesRef {
         y: &y,
-        y_stride: side,
+        y_stride: width,
         u: &u,
         u_stride: half,
         v: &v,
@@ -149,7 +154,6 @@ fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
         width: planes.width,
         height: planes.height,
     };
-    let config = webp_config(planes.width);
     webpx::Encoder::new_yuv(planes).config(config).encode(Unstoppable).map_err(Error::internal)
 }
 
@@ -165,5 +169,5 @@ fn webp_pixels(pixels: &Pixels) -> Result<Vec<u8>, Error> {
         Channels::Rgba => webpx::Encoder::new_rgba(&pixels.bytes, pixels.width, pixels.height),
         _ => webpx::Encoder::new_rgb(&pixels.bytes, pixels.width, pixels.height),
     };
-    encoder.config(webp_config(pixels.width)).encode(Unstoppable).map_err(Error::internal)
+    encoder.config(webp_config(pixels.width, pixels.height)).encode(Unstoppable).map_err(Error::internal)
 }

@@ -1,9 +1,9 @@
-//! Ingest: turns an upload into a stripped original, square masters and a placeholder.
+//! Ingest: turns an upload into a stripped original, its masters and a placeholder.
 
 use std::fmt;
 use std::panic::catch_unwind;
 
-use model::{Size, master_sides};
+use model::{Focus, Size, fit_dimensions, fit_master_sides, initial_fit_master_sides, master_sides};
 
 use crate::colour::SrgbTransform;
 use crate::decoded_image::{DecodedImage, Header, Raster};
@@ -13,9 +13,11 @@ use crate::formats;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
 use crate::metadata::RemovedMetadata;
+use crate::orient::Orientation;
 use crate::pixels::Channels;
 use crate::probe;
-use crate::square::{self, Square};
+use crate::region::Output;
+use crate::srgb_image::{ResizeSource, SrgbImage};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
@@ -26,8 +28,7 @@ pub struct Ingested {
     pub placeholder: Vec<u8>,
     /// A difference hash of the square: similar photos differ in few bits.
     pub perceptual_hash: u64,
-    /// Largest first, with the sides from [`model::master_sides`].
-    pub masters: Vec<Master>,
+    pub masters: Masters,
     pub original: Original,
     /// The kinds of metadata found in the upload; neither the masters nor the original contain them.
     pub removed: RemovedMetadata,
@@ -42,11 +43,38 @@ pub struct Original {
     pub bytes: Vec<u8>,
 }
 
-/// A stored square, encoded as a file that [`render`](crate::render) reads.
+/// The masters of a photo, largest first, with the sides of the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Masters {
+    /// The square around the focus.
+    pub squares: Vec<Master>,
+    /// The whole photo, by its longest side; none of a square photo.
+    pub fits: Vec<Master>,
+}
+
+/// Which masters of the whole photo to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FitMasters {
+    All,
+    /// Without those that are made when they are first requested.
+    Initial,
+}
+
+/// A stored image, encoded as a file that [`render`](crate::render) reads.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Master {
+    /// The longest side.
     pub side: u32,
     pub bytes: Vec<u8>,
+}
+
+impl Original {
+    /// A master in place of an upload that is not kept.
+    pub fn of_master(master: Master) -> Self {
+        let is_webp = master.bytes.starts_with(b"RIFF");
+        let format = if is_webp { InputFormat::WebP } else { InputFormat::Jpeg };
+        Self { format, orientation: Orientation::NoTransforms.to_exif(), bytes: master.bytes }
+    }
 }
 
 /// Debug output shows the length instead of the file's bytes.
@@ -70,8 +98,8 @@ impl fmt::Debug for Original {
 
 /// Strips and decodes the upload and encodes its masters. Needs at most the memory [`probe`](crate::probe)
 /// returns.
-pub fn ingest(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
-    catch_codec_panic(|| ingest_inner(file, limits))
+pub fn ingest(file: &[u8], focus: Focus, fits: FitMasters, limits: &Limits) -> Result<Ingested, Error> {
+    catch_codec_panic(|| ingest_inner(file, focus, fits, limits))
 }
 
 /// Renders one size directly from an upload, without encoding masters. A large JPEG is decoded at reduced
@@ -79,7 +107,8 @@ pub fn ingest(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
 pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
     catch_codec_panic(|| {
         let header = formats::header(file, limits)?;
-        encode::output(oriented_square(file, &header, size.side())?, format)
+        let square = Output::Square { side: size.side(), focus: Focus::CENTRE };
+        encode::output(upright_image(file, &header, size.side(), square)?, format)
     })
 }
 
@@ -91,66 +120,126 @@ pub(crate) fn catch_codec_panic<T>(
     catch_unwind(work).unwrap_or_else(|panic| Err(Error::damaged(panic_message(&*panic))))
 }
 
-fn ingest_inner(file: &[u8], limits: &Limits) -> Result<Ingested, Error> {
+fn ingest_inner(file: &[u8], focus: Focus, fits: FitMasters, limits: &Limits) -> Result<Ingested, Error> {
     let header = formats::header(file, limits)?;
     let (width, height) = probe::oriented_size(&header);
     // The stripped copy is decoded: no decoder sees metadata, and the stored original is known to be
     // decodable.
     let (bytes, removed) = formats::strip(file, header.format)?;
-    let (masters, smallest) = encode_masters(&bytes, &header)?;
+    let (masters, smallest) = encode_masters(&bytes, &header, focus, fits)?;
     let (placeholder, perceptual_hash) = encode_placeholder(smallest)?;
     let original = Original { format: header.format, orientation: header.orientation.to_exif(), bytes };
     Ok(Ingested { width, height, placeholder, perceptual_hash, masters, original, removed })
 }
 
-/// Encodes all masters of an image, largest first. Also returns the square of the smallest.
-pub(crate) fn encode_masters(file: &[u8], header: &Header) -> Result<(Vec<Master>, Square), Error> {
-    let short_side = header.width.min(header.height);
-    let mut sides = master_sides(short_side);
-    let largest = sides.next().unwrap_or(short_side);
-    let mut square = oriented_square(file, header, largest)?;
-    let mut masters = vec![encode_master(&square)?];
-    for side in sides {
-        square = square.resized(side)?;
-        masters.push(encode_master(&square)?);
+/// Encodes all masters of an image. Also returns the image of the smallest square.
+pub(crate) fn encode_masters(
+    file: &[u8],
+    header: &Header,
+    focus: Focus,
+    fits: FitMasters,
+) -> Result<(Masters, SrgbImage), Error> {
+    let (width, height) = probe::oriented_size(header);
+    let short_side = width.min(height);
+    let side = short_side.min(Size::MAX.into());
+    let fit_size = |side| fit_dimensions(width, height, side);
+    let initial: Vec<(u32, u32)> = initial_fit_master_sides(width, height).map(fit_size).collect();
+    let largest = fit_master_sides(width, height).next().map(fit_size);
+    let largest = largest.filter(|size| fits == FitMasters::All && !initial.contains(size));
+    let mut outputs = vec![Output::Square { side, focus }];
+    // Both from the decoded image, so that a master has the same bytes whenever it is made.
+    outputs.extend(largest.iter().chain(initial.first()).copied().map(Output::Fit));
+    // The square needs the most pixels, so it determines the scale of the decode.
+    let mut images = upright(file, header, side, &outputs)?.into_iter();
+    let square = images.next().ok_or_else(|| Error::internal("no square"))?;
+    let mut fits = Vec::new();
+    if let Some((image, size)) = largest.and_then(|size| Some((images.next()?, size))) {
+        fits = encode_pyramid(image, [size].into_iter())?.0;
     }
-    Ok((masters, square))
+    if let Some(image) = images.next() {
+        fits.extend(encode_pyramid(image, initial.into_iter())?.0);
+    }
+    let (squares, smallest) = encode_pyramid(square, master_sides(short_side).map(|side| (side, side)))?;
+    Ok((Masters { squares, fits }, smallest))
 }
 
-/// Colour transform and orientation run after the first resize, because their cost is per pixel.
-fn oriented_square(file: &[u8], header: &Header, side: u32) -> Result<Square, Error> {
+/// Encodes an image at each size, largest first, and returns it at the smallest.
+fn encode_pyramid(
+    mut image: SrgbImage,
+    sizes: impl Iterator<Item = (u32, u32)>,
+) -> Result<(Vec<Master>, SrgbImage), Error> {
+    let mut masters = Vec::new();
+    for size in sizes {
+        image = image.resized(size)?;
+        masters.push(encode_master(&image)?);
+    }
+    Ok((masters, image))
+}
+
+/// Decodes an image, but not below `side` pixels of its short side, and resizes it to each output. Colour
+/// transform and orientation run after the resize, because their cost is per pixel.
+pub(crate) fn upright(
+    file: &[u8],
+    header: &Header,
+    side: u32,
+    outputs: &[Output],
+) -> Result<Vec<SrgbImage>, Error> {
     let DecodedImage { raster, colour_space } = formats::decode(file, header, side)?;
-    let square = match raster {
+    let orientation = header.orientation;
+    let images: Vec<SrgbImage> = match raster {
         Raster::Planes(planes) => {
             let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };
-            match SrgbTransform::new(&colour_space, channels) {
-                Some(transform) => Square::from_pixels(transform.apply(planes.centre_square_pixels(side)?)),
-                None => Square::from_planes(&planes, side)?,
-            }
+            let transform = SrgbTransform::new(&colour_space, channels);
+            let images = outputs.iter().map(|output| {
+                let view = output.view((planes.width, planes.height), orientation);
+                match &transform {
+                    Some(transform) => {
+                        let pixels = planes.resized_pixels(view.region, view.size)?;
+                        Ok(SrgbImage::from_pixels(transform.apply(pixels)))
+                    }
+                    None => SrgbImage::from_planes(&planes, view),
+                }
+            });
+            images.collect::<Result<_, Error>>()?
         }
         Raster::Pixels(pixels) => {
             let transform = SrgbTransform::new(&colour_space, pixels.channels);
-            let pixels = square::centre_square(pixels, side)?;
-            Square::from_pixels(match transform {
-                Some(transform) => transform.apply(pixels),
-                None => pixels.into_rgb(),
-            })
+            let mut source = ResizeSource::new(pixels);
+            let images = outputs.iter().map(|output| {
+                let pixels = source.resized(output.view(source.size(), orientation))?;
+                Ok(SrgbImage::from_pixels(match &transform {
+                    Some(transform) => transform.apply(pixels),
+                    None => pixels.into_rgb(),
+                }))
+            });
+            images.collect::<Result<_, Error>>()?
         }
     };
-    Ok(square.oriented(header.orientation))
+    Ok(images.into_iter().map(|image| image.oriented(orientation)).collect())
 }
 
-pub(crate) fn encode_master(square: &Square) -> Result<Master, Error> {
-    Ok(Master { side: square.side(), bytes: encode::master(square)? })
+/// The same for one output.
+pub(crate) fn upright_image(
+    file: &[u8],
+    header: &Header,
+    side: u32,
+    output: Output,
+) -> Result<SrgbImage, Error> {
+    upright(file, header, side, &[output])?.pop().ok_or_else(|| Error::internal("no image"))
+}
+
+pub(crate) fn encode_master(image: &SrgbImage) -> Result<Master, Error> {
+    let (width, height) = image.size();
+    Ok(Master { side: width.max(height), bytes: encode::master(image)? })
 }
 
 /// A thumbhash has at most seven DCT components per axis, so more pixels than this do not change it.
 const PLACEHOLDER_SIDE: u32 = 32;
 
 /// The thumbhash and the difference hash of a square.
-fn encode_placeholder(square: Square) -> Result<(Vec<u8>, u64), Error> {
-    let side = square.side().min(PLACEHOLDER_SIDE);
-    let pixels = square.resized(side)?.into_pixels()?;
+fn encode_placeholder(square: SrgbImage) -> Result<(Vec<u8>, u64), Error> {
+    let side = square.size().0.min(PLACEHOLDER_SIDE);
+    let pixels = square.resized((side, side))?.into_pixels()?;
     let rgba = match pixels.channels {
         Channels::Rgba => pixels.bytes,
         _ => {

@@ -15,6 +15,7 @@ pub enum InputFormat {
 struct Names {
     /// The name in database rows and logs.
     name: &'static str,
+    media_type: &'static str,
     /// The name in text for users.
     label: &'static str,
     /// File name extensions in the `accept` attribute, for operating systems that do not map them to
@@ -27,20 +28,25 @@ impl InputFormat {
     pub const ALL: [Self; 6] = [Self::Jpeg, Self::Png, Self::WebP, Self::Gif, Self::Avif, Self::Heic];
 
     const fn names(self) -> Names {
-        let (name, label, extensions): (_, _, &[_]) = match self {
-            Self::Jpeg => ("jpeg", "JPEG", &[]),
-            Self::Png => ("png", "PNG", &[]),
-            Self::WebP => ("webp", "WebP", &[]),
-            Self::Gif => ("gif", "GIF", &[]),
-            Self::Avif => ("avif", "AVIF", &[".avif"]),
-            Self::Heic => ("heic", "HEIC", &[".heic", ".heif"]),
+        let (name, media_type, label, extensions): (_, _, _, &[_]) = match self {
+            Self::Jpeg => ("jpeg", "image/jpeg", "JPEG", &[]),
+            Self::Png => ("png", "image/png", "PNG", &[]),
+            Self::WebP => ("webp", "image/webp", "WebP", &[]),
+            Self::Gif => ("gif", "image/gif", "GIF", &[]),
+            Self::Avif => ("avif", "image/avif", "AVIF", &[".avif"]),
+            Self::Heic => ("heic", "image/heic", "HEIC", &[".heic", ".heif"]),
         };
-        Names { name, label, extensions }
+        Names { name, media_type, label, extensions }
     }
 
     /// The name in database rows and logs.
     pub const fn name(self) -> &'static str {
         self.names().name
+    }
+
+    /// The value of the `Content-Type` header.
+    pub const fn media_type(self) -> &'static str {
+        self.names().media_type
     }
 
     /// The usual extension of a file in this format.

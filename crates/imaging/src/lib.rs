@@ -2,7 +2,7 @@
 //! between calls.
 //!
 //! [`probe`] reads format, size and peak memory from the header, [`ingest`] turns an upload into a stripped
-//! original and square masters, and [`render`] encodes a master at a requested size and format.
+//! original and its masters, and [`render`] encodes a master at a requested size and format.
 
 mod colour;
 mod decoded_image;
@@ -19,9 +19,10 @@ mod pixels;
 mod planes;
 mod probe;
 mod rebuild;
+mod region;
 mod render;
 mod resize;
-mod square;
+mod srgb_image;
 mod ycbcr;
 
 pub use encode::OutputFormat;
@@ -30,12 +31,12 @@ pub use error::Error;
 #[doc(hidden)]
 pub use formats::check_isobmff;
 pub use formats::{strip, with_orientation};
-pub use ingest::{Ingested, Master, Original, ingest, thumbnail};
+pub use ingest::{FitMasters, Ingested, Master, Masters, Original, ingest, thumbnail};
 pub use input_format::InputFormat;
 pub use limits::Limits;
 pub use metadata::{Metadata, RemovedMetadata};
 pub use probe::{Probe, probe};
-pub use rebuild::{master_of_master, masters_of_original};
+pub use rebuild::{master_of_master, masters_of_original, render_original};
 pub use render::{render, render_memory};
 
 /// Part of every ETag. Increment it when the same master renders to different bytes.

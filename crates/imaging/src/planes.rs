@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::orient::{Orientation, orient};
 use crate::pixels::{Channels, Pixels};
+use crate::region::Region;
 use crate::{resize, ycbcr};
 
 /// An image of one plane (grey) or three (Y, Cb, Cr).
@@ -33,19 +34,14 @@ impl Planes {
         }
     }
 
-    /// Converts a square of RGB pixels with an even side to 4:2:0.
-    pub(crate) fn from_square(pixels: &Pixels) -> Self {
-        let side = pixels.width;
-        let [y, cb, cr] = ycbcr::rgb_to_ycbcr_420(&pixels.bytes, side as usize);
-        let plane = |side, scale, samples| Plane {
-            width: side,
-            height: side,
-            samples,
-            scale_x: scale,
-            scale_y: scale,
-        };
-        let planes = vec![plane(side, 1.0, y), plane(side / 2, 0.5, cb), plane(side / 2, 0.5, cr)];
-        Self { width: side, height: side, planes }
+    /// Converts RGB pixels of even width and height to 4:2:0.
+    pub(crate) fn from_pixels(pixels: &Pixels) -> Self {
+        let Pixels { width, height, .. } = *pixels;
+        let [y, cb, cr] = ycbcr::rgb_to_ycbcr_420(&pixels.bytes, width as usize);
+        let plane =
+            |width, height, scale, samples| Plane { width, height, samples, scale_x: scale, scale_y: scale };
+        let chroma = |samples| plane(width / 2, height / 2, 0.5, samples);
+        Self { width, height, planes: vec![plane(width, height, 1.0, y), chroma(cb), chroma(cr)] }
     }
 
     pub(crate) fn is_grey(&self) -> bool {
@@ -56,29 +52,38 @@ impl Planes {
         self.planes.iter().map(|plane| &plane.samples[..])
     }
 
-    /// Crops the centre square and resizes it to this side in 4:2:0. The side must be even: half of an odd
-    /// one would shift chroma against luma.
-    pub(crate) fn centre_square(&self, side: u32) -> Result<Self, Error> {
+    /// Resizes a region to this width and height in 4:2:0.
+    pub(crate) fn resized(&self, region: Region, (width, height): (u32, u32)) -> Result<Self, Error> {
         let planes = self.planes.iter().enumerate().map(|(index, plane)| {
-            let (side, scale) = if index == 0 { (side, 1.0) } else { (side / 2, 0.5) };
-            let samples = self.crop_and_resize(plane, side)?;
-            Ok(Plane { width: side, height: side, samples, scale_x: scale, scale_y: scale })
+            let (size, scale) = match index {
+                0 => ((width, height), 1.0),
+                _ => ((width.div_ceil(2), height.div_ceil(2)), 0.5),
+            };
+            // Of an odd width, the last chroma sample lies half beyond the region.
+            let beyond = |length: u32, out: u32| match index {
+                0 => f64::from(length),
+                _ => f64::from(length) * f64::from(out.next_multiple_of(2)) / f64::from(out),
+            };
+            let extent = (beyond(region.width, width), beyond(region.height, height));
+            let samples = resize_region(plane, region, extent, size)?;
+            Ok(Plane { width: size.0, height: size.1, samples, scale_x: scale, scale_y: scale })
         });
-        Self::new(side, side, planes.collect::<Result<_, Error>>()?)
+        Self::new(width, height, planes.collect::<Result<_, Error>>()?)
     }
 
-    /// Crops the centre square and resizes it to any side, as RGB or grey pixels.
-    pub(crate) fn centre_square_pixels(&self, side: u32) -> Result<Pixels, Error> {
-        let planes = self.planes.iter().map(|plane| self.crop_and_resize(plane, side));
+    /// Resizes a region to this width and height, as RGB or grey pixels.
+    pub(crate) fn resized_pixels(&self, region: Region, size: (u32, u32)) -> Result<Pixels, Error> {
+        let extent = (f64::from(region.width), f64::from(region.height));
+        let planes = self.planes.iter().map(|plane| resize_region(plane, region, extent, size));
         let planes: Vec<Vec<u8>> = planes.collect::<Result<_, Error>>()?;
         let (channels, bytes) = match <[Vec<u8>; 3]>::try_from(planes) {
             Ok(planes) => (Channels::Rgb, ycbcr::ycbcr_444_to_rgb(planes.each_ref().map(Vec::as_slice))),
             Err(grey) => (Channels::Grey, grey.concat()),
         };
-        Ok(Pixels { width: side, height: side, channels, bytes })
+        Ok(Pixels { width: size.0, height: size.1, channels, bytes })
     }
 
-    /// Converts a 4:2:0 square to RGB or grey pixels. Chroma is replicated, not interpolated, so subsampling
+    /// Converts 4:2:0 planes to RGB or grey pixels. Chroma is replicated, not interpolated, so subsampling
     /// the pixels again yields the same chroma.
     pub(crate) fn pixels(&self) -> Pixels {
         let samples: Vec<&[u8]> = self.samples().collect();
@@ -86,31 +91,35 @@ impl Planes {
             Ok(planes) => (Channels::Rgb, ycbcr::ycbcr_420_to_rgb(planes, self.width as usize)),
             Err(grey) => (Channels::Grey, grey.concat()),
         };
-        Pixels { width: self.width, height: self.width, channels, bytes }
+        Pixels { width: self.width, height: self.height, channels, bytes }
     }
 
-    /// Orients a square. Every plane must be square too.
     pub(crate) fn oriented(self, orientation: Orientation) -> Self {
-        let oriented = |plane: Plane| Plane {
-            samples: orient::<1>(plane.samples, plane.width as usize, orientation),
-            ..plane
+        let oriented = |plane: Plane| {
+            let (width, height) = orientation.apply_to_size((plane.width, plane.height));
+            Plane { width, height, samples: orient::<1>(plane.samples, plane.width, orientation), ..plane }
         };
-        Self { planes: self.planes.into_iter().map(oriented).collect(), ..self }
+        let (width, height) = orientation.apply_to_size((self.width, self.height));
+        Self { width, height, planes: self.planes.into_iter().map(oriented).collect() }
     }
+}
 
-    fn crop_and_resize(&self, plane: &Plane, side: u32) -> Result<Vec<u8>, Error> {
-        let short_side = self.width.min(self.height);
-        let left = f64::from((self.width - short_side) / 2);
-        let top = f64::from((self.height - short_side) / 2);
-        let short_side = f64::from(short_side);
-        let crop = resize::Crop {
-            left: left * plane.scale_x,
-            top: top * plane.scale_y,
-            width: short_side * plane.scale_x,
-            height: short_side * plane.scale_y,
-        };
-        let Plane { width, height, samples, .. } = plane;
-        let view = resize::ImageView { width: *width, height: *height, samples };
-        resize::resize_plane(view, &crop, side, side)
-    }
+/// Resizes the part of a plane that begins at `region` and has this extent, in pixels of the image. It is cut
+/// off where the plane ends.
+fn resize_region(
+    plane: &Plane,
+    region: Region,
+    extent: (f64, f64),
+    (width, height): (u32, u32),
+) -> Result<Vec<u8>, Error> {
+    let Plane { scale_x, scale_y, samples, .. } = plane;
+    let (left, top) = (f64::from(region.left) * scale_x, f64::from(region.top) * scale_y);
+    let crop = resize::Crop {
+        left,
+        top,
+        width: (extent.0 * scale_x).min(f64::from(plane.width) - left),
+        height: (extent.1 * scale_y).min(f64::from(plane.height) - top),
+    };
+    let view = resize::ImageView { width: plane.width, height: plane.height, samples };
+    resize::resize_plane(view, &crop, width, height)
 }

@@ -1,14 +1,13 @@
 //! Probe: format, size and peak memory from the header. Takes microseconds, or milliseconds for a lossless
 //! WebP with many prefix codes.
 
-use model::master_sides;
+use model::{Size, fit_dimensions, master_sides};
 
 use crate::decoded_image::Header;
 use crate::error::Error;
 use crate::formats;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
-use crate::orient::Orientation;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
@@ -30,14 +29,7 @@ pub fn probe(file: &[u8], limits: &Limits) -> Result<Probe, Error> {
 
 /// Width and height after applying the orientation.
 pub(crate) fn oriented_size(header: &Header) -> (u32, u32) {
-    let swaps_axes = matches!(
-        header.orientation,
-        Orientation::Rotate90
-            | Orientation::Rotate270
-            | Orientation::Rotate90FlipH
-            | Orientation::Rotate270FlipH
-    );
-    if swaps_axes { (header.height, header.width) } else { (header.width, header.height) }
+    header.orientation.apply_to_size((header.width, header.height))
 }
 
 /// Bytes per pixel of the largest master during colour conversion, orientation and encoding: the pixels
@@ -50,19 +42,27 @@ const FIXED_BYTES: u64 = 12 << 20;
 
 /// The larger of two peaks: while the decoded image is allocated, and after it is freed.
 fn peak_memory(header: &Header) -> u64 {
-    let short_side = header.width.min(header.height);
-    let largest = master_sides(short_side).next().unwrap_or(short_side);
+    let Header { width, height, channels, .. } = *header;
+    let (short_side, long_side) = (width.min(height), width.max(height));
+    let square = master_sides(short_side).next().unwrap_or(short_side);
+    let (fit_width, fit_height) = fit_dimensions(width, height, Size::MAX.into());
+    let square_bytes = channels.byte_len(square, square);
+    // The largest and one of a megapixel.
+    let fit_bytes = match width == height {
+        true => 0,
+        false => channels.byte_len(fit_width, fit_height) + channels.byte_len(1024, 1032),
+    };
 
-    // The vertically resized strip at full width, one channel of it, then the square.
-    let channel = u64::from(short_side) * u64::from(largest);
-    let resizing = header.channels.byte_len(short_side, largest)
-        + channel
-        + 2 * header.channels.byte_len(largest, largest);
-    let bytes_per_pixel = match header.channels.has_alpha() {
+    // The vertically resized strip at full width and one channel of it, then the resized images.
+    let strip =
+        |width: u32, height: u32| channels.byte_len(width, height) + u64::from(width) * u64::from(height);
+    let strips = strip(short_side, square).max(if fit_bytes > 0 { strip(long_side, fit_height) } else { 0 });
+    let resizing = strips + 2 * square_bytes + 2 * fit_bytes;
+    let bytes_per_pixel = match channels.has_alpha() {
         true => ENCODE_BYTES_PER_PIXEL_ALPHA,
         false => ENCODE_BYTES_PER_PIXEL_OPAQUE,
     };
-    let encoding = bytes_per_pixel * u64::from(largest) * u64::from(largest);
+    let encoding = bytes_per_pixel * u64::from(square) * u64::from(square) + 2 * fit_bytes;
 
     (header.decode_memory + resizing).max(encoding) + FIXED_BYTES
 }

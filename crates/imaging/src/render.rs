@@ -9,12 +9,13 @@ use crate::encode::{self, OutputFormat};
 use crate::error::{Error, panic_message};
 use crate::formats;
 use crate::limits::Limits;
-use crate::square::{self, Square};
+use crate::region::{Region, View};
+use crate::srgb_image::{ResizeSource, SrgbImage};
 
-/// Returns a square of exactly this size, upscaled if the master is smaller. JPEG flattens alpha onto white,
-/// WebP keeps it. Every error is [`Error::Internal`]: a master is our own file, so the client is not at
-/// fault.
-pub fn render(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
+/// Returns an image of exactly this width and height, upscaled if the master is smaller. JPEG flattens alpha
+/// onto white, WebP keeps it. Every error is [`Error::Internal`]: a master is our own file, so the client is
+/// not at fault.
+pub fn render(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result<Vec<u8>, Error> {
     match catch_unwind(|| render_inner(master, size, format)) {
         Ok(Ok(file)) => Ok(file),
         Ok(Err(Error::Internal(cause))) => Err(Error::Internal(cause)),
@@ -24,26 +25,30 @@ pub fn render(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>
     }
 }
 
-/// Peak memory of [`render`] at `side` for a master of `master_side`, without the master's file: the decoded
-/// square, the resized one, an intermediate, and an encoded file, which may be larger than its pixels for
-/// noise.
-pub fn render_memory(master_side: u32, side: u32) -> u64 {
-    let pixels = |side: u32| u64::from(side) * u64::from(side);
-    10 * pixels(master_side) + 16 * pixels(side) + (1 << 20)
+/// Peak memory of [`render`] for a master of `master` pixels, without the master's file: the decoded image,
+/// the resized one, an intermediate, and an encoded file, which may be larger than its pixels for noise.
+pub fn render_memory(master: (u32, u32), size: (u32, u32)) -> u64 {
+    let pixels = |(width, height): (u32, u32)| u64::from(width) * u64::from(height);
+    10 * pixels(master) + 16 * pixels(size) + (1 << 20)
 }
 
-/// No master is larger than the largest output size.
+/// No master is larger than the largest square.
 const LIMITS: Limits = Limits { max_pixels: (Size::MAX as u64).pow(2) };
 
-fn render_inner(master: &[u8], size: Size, format: OutputFormat) -> Result<Vec<u8>, Error> {
-    encode::output(decode_master(master, size.side())?, format)
+fn render_inner(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result<Vec<u8>, Error> {
+    encode::output(decode_master(master, size)?, format)
 }
 
-/// Decodes a master and resizes it to this side.
-pub(crate) fn decode_master(master: &[u8], side: u32) -> Result<Square, Error> {
+/// Decodes a master and resizes it to this width and height.
+pub(crate) fn decode_master(master: &[u8], size: (u32, u32)) -> Result<SrgbImage, Error> {
     let header = formats::header(master, &LIMITS)?;
-    match formats::decode(master, &header, side)?.raster {
-        Raster::Planes(planes) => Square::from_planes(&planes, side),
-        Raster::Pixels(pixels) => Ok(Square::Pixels(square::centre_square(pixels, side)?.into_rgb())),
+    let whole = |(width, height)| View { region: Region::whole(width, height), size };
+    match formats::decode(master, &header, size.0.min(size.1))?.raster {
+        Raster::Planes(planes) => SrgbImage::from_planes(&planes, whole((planes.width, planes.height))),
+        Raster::Pixels(pixels) => {
+            let mut source = ResizeSource::new(pixels);
+            let pixels = source.resized(whole(source.size()))?;
+            Ok(SrgbImage::Pixels(pixels.into_rgb()))
+        }
     }
 }

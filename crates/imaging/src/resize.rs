@@ -9,6 +9,7 @@ use fast_image_resize::{MulDiv, PixelTrait, ResizeOptions, Resizer};
 
 use crate::error::Error;
 use crate::pixels::Pixels;
+use crate::region::Region;
 
 /// Borrowed samples in rows without padding.
 #[derive(Clone, Copy)]
@@ -46,31 +47,32 @@ fn resize<P: PixelTrait>(source: ImageView, crop: &Crop, width: u32, height: u32
     Ok(resized)
 }
 
-/// Crops the centre square and resizes it to this side.
-pub(crate) fn crop_and_resize(pixels: &Pixels, side: u32) -> Result<Vec<u8>, Error> {
-    let Pixels { width, height, .. } = *pixels;
-    let short_side = width.min(height);
-    let (left, top) = ((width - short_side) / 2, (height - short_side) / 2);
+/// Resizes a region to this width and height.
+pub(crate) fn crop_and_resize(
+    pixels: &Pixels,
+    region: Region,
+    (width, height): (u32, u32),
+) -> Result<Vec<u8>, Error> {
     let channels = pixels.channels.count();
-    if short_side == side {
-        let first_pixel = |row: usize| row * width as usize + left as usize;
-        let rows = (top as usize..).take(side as usize).map(|row| first_pixel(row) * channels);
+    if region.size() == (width, height) {
+        let first_pixel = |row: usize| row * pixels.width as usize + region.left as usize;
+        let rows = (region.top as usize..).take(height as usize).map(|row| first_pixel(row) * channels);
         let rows: Vec<&[u8]> =
-            rows.map(|start| &pixels.bytes[start..start + side as usize * channels]).collect();
+            rows.map(|start| &pixels.bytes[start..start + width as usize * channels]).collect();
         return Ok(rows.concat());
     }
-    let source = ImageView { width, height, samples: &pixels.bytes };
+    let source = ImageView { width: pixels.width, height: pixels.height, samples: &pixels.bytes };
     let crop = Crop {
-        left: f64::from(left),
-        top: f64::from(top),
-        width: f64::from(short_side),
-        height: f64::from(short_side),
+        left: f64::from(region.left),
+        top: f64::from(region.top),
+        width: f64::from(region.width),
+        height: f64::from(region.height),
     };
     match channels {
-        1 => resize::<U8>(source, &crop, side, side),
-        2 => resize_interleaved::<2>(source, (left, top, short_side), side),
-        3 => resize_interleaved::<3>(source, (left, top, short_side), side),
-        _ => resize::<U8x4>(source, &crop, side, side),
+        1 => resize::<U8>(source, &crop, width, height),
+        2 => resize_interleaved::<2>(source, region, (width, height)),
+        3 => resize_interleaved::<3>(source, region, (width, height)),
+        _ => resize::<U8x4>(source, &crop, width, height),
     }
 }
 
@@ -78,42 +80,42 @@ pub(crate) fn crop_and_resize(pixels: &Pixels, side: u32) -> Result<Vec<u8>, Err
 /// channels pass through it as one plane.
 fn resize_interleaved<const CHANNELS: usize>(
     source: ImageView,
-    (left, top, short_side): (u32, u32, u32),
-    side: u32,
+    region: Region,
+    (out_width, out_height): (u32, u32),
 ) -> Result<Vec<u8>, Error> {
     let ImageView { width, height, samples } = source;
     let channels = CHANNELS as u32;
-    // The horizontal filter reads up to three output pixels beyond the square.
-    let margin = (3 * short_side).div_ceil(side).max(3) + 1;
-    let first = left.saturating_sub(margin);
-    let columns = (left + short_side + margin).min(width) - first;
+    // The horizontal filter reads up to three output pixels beyond the region.
+    let margin = (3 * region.width).div_ceil(out_width).max(3) + 1;
+    let first = region.left.saturating_sub(margin);
+    let columns = (region.left + region.width + margin).min(width) - first;
 
     let interleaved = ImageView { width: width * channels, height, samples };
     let crop = Crop {
         left: f64::from(first * channels),
-        top: f64::from(top),
+        top: f64::from(region.top),
         width: f64::from(columns * channels),
-        height: f64::from(short_side),
+        height: f64::from(region.height),
     };
-    let strip = resize_plane(interleaved, &crop, columns * channels, side)?;
+    let strip = resize_plane(interleaved, &crop, columns * channels, out_height)?;
 
     let crop = Crop {
-        left: f64::from(left - first),
+        left: f64::from(region.left - first),
         top: 0.0,
-        width: f64::from(short_side),
-        height: f64::from(side),
+        width: f64::from(region.width),
+        height: f64::from(out_height),
     };
     let (strip, _) = strip.as_chunks::<CHANNELS>();
-    let mut square = vec![[0; CHANNELS]; side as usize * side as usize];
+    let mut resized = vec![[0; CHANNELS]; out_width as usize * out_height as usize];
     for channel in 0..CHANNELS {
         let samples: Vec<u8> = strip.iter().map(|pixel| pixel[channel]).collect();
-        let samples =
-            resize_plane(ImageView { width: columns, height: side, samples: &samples }, &crop, side, side)?;
-        for (pixel, sample) in square.iter_mut().zip(samples) {
+        let view = ImageView { width: columns, height: out_height, samples: &samples };
+        let samples = resize_plane(view, &crop, out_width, out_height)?;
+        for (pixel, sample) in resized.iter_mut().zip(samples) {
             pixel[channel] = sample;
         }
     }
-    Ok(square.into_flattened())
+    Ok(resized.into_flattened())
 }
 
 /// Premultiplies colour by alpha in place, so transparent pixels do not bleed into their neighbours.

@@ -8,8 +8,9 @@ mod test_images;
 
 use forged_webp::{CodeTables, forged_webp};
 use image::{DynamicImage, GrayImage};
-use imaging::{ingest, probe};
+use imaging::{FitMasters, ingest, probe};
 use jpeg_encoder::SamplingFactor;
+use model::Focus;
 use moxcms::ColorProfile;
 use peak_alloc::PeakAlloc;
 use test_images::*;
@@ -36,7 +37,7 @@ fn measure(file: &[u8], is_valid: bool) -> (u64, u64) {
     let estimate = probe(file, &LIMITS).expect("a valid header").memory;
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
-    assert_eq!(ingest(file, &LIMITS).is_ok(), is_valid);
+    assert_eq!(ingest(file, Focus::CENTRE, FitMasters::All, &LIMITS).is_ok(), is_valid);
     ((ALLOCATOR.peak_usage() - before) as u64, estimate)
 }
 

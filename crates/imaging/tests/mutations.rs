@@ -9,8 +9,8 @@ use std::panic;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use imaging::{Error, Limits, OutputFormat, ingest, probe, render};
-use model::Size;
+use imaging::{Error, FitMasters, Limits, OutputFormat, ingest, probe, render};
+use model::Focus;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
@@ -66,7 +66,7 @@ fn check_file(file: &[u8]) -> Result<(), Rejection> {
     let probed = probe(file, &LIMITS);
     let before = ALLOCATOR.current_usage();
     ALLOCATOR.reset_peak_usage();
-    let ingested = ingest(file, &LIMITS);
+    let ingested = ingest(file, Focus::CENTRE, FitMasters::All, &LIMITS);
     let peak = ALLOCATOR.peak_usage().saturating_sub(before) as u64;
 
     let estimate = probed.as_ref().map_or(1 << 20, |probe| probe.memory);
@@ -84,12 +84,12 @@ fn check_file(file: &[u8]) -> Result<(), Rejection> {
     if (probed.width, probed.height) != (ingested.width, ingested.height) {
         return Err(bug("probe and ingest return different sizes"));
     }
-    let size = Size::new(32).expect("a size");
+    let size = (32, 32);
     for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
-        render(&ingested.masters[0].bytes, size, format).map_err(|error| bug(&error.to_string()))?;
+        render(&ingested.masters.squares[0].bytes, size, format).map_err(|error| bug(&error.to_string()))?;
     }
     // The stored original must be decodable, and contain nothing more to strip.
-    match ingest(&ingested.original.bytes, &LIMITS) {
+    match ingest(&ingested.original.bytes, Focus::CENTRE, FitMasters::All, &LIMITS) {
         Ok(again) if again.original.bytes != ingested.original.bytes => {
             Err(bug("stripping the original again changes it"))
         }

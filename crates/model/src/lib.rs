@@ -6,8 +6,10 @@ mod clock;
 mod cursor;
 mod error_chain;
 mod feed;
+mod focus;
 mod idempotency_key;
 mod ids;
+mod image_size;
 mod photo;
 mod post;
 mod recovery_code;
@@ -24,9 +26,14 @@ pub use clock::Clock;
 pub use cursor::Cursor;
 pub use error_chain::error_chain;
 pub use feed::{FeedPage, FeedStart, LikerPage, Limit, PostFilter};
+pub use focus::Focus;
 pub use idempotency_key::IdempotencyKey;
 pub use ids::{PhotoId, validate_id};
-pub use photo::{Photo, Placeholder, master_for, master_sides, validate_dimensions, validate_placeholder};
+pub use image_size::{FitSize, ImageSize, fit_dimensions};
+pub use photo::{
+    Photo, Placeholder, fit_master_sides, initial_fit_master_sides, master_sides, smallest_sufficient,
+    validate_dimensions, validate_placeholder,
+};
 pub use post::{Post, PostContent, PostEdit, PostId};
 pub use recovery_code::RecoveryCode;
 pub use report::ReportId;

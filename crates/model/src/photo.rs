@@ -1,9 +1,9 @@
-//! A photo, and the sides of its masters: the square images stored at the upload, from which every requested
-//! size is rendered.
+//! A photo, and the sides of its masters: the images stored at the upload, from which every requested size is
+//! rendered.
 
 use smallvec::SmallVec;
 
-use crate::{Alt, PhotoId, Size, ValidationError};
+use crate::{Alt, Focus, PhotoId, Size, ValidationError};
 
 /// A ThumbHash, which clients show until the image has loaded. Inline, since it has about 25 bytes.
 pub type Placeholder = SmallVec<[u8; 32]>;
@@ -42,28 +42,54 @@ pub struct Photo {
     pub height: u32,
     pub placeholder: Placeholder,
     pub alt: Option<Alt>,
+    /// The point that its squares are cut around.
+    pub focus: Focus,
 }
 
 impl Photo {
-    pub fn short_side(&self) -> u32 {
-        self.width.min(self.height)
+    pub fn is_square(&self) -> bool {
+        self.width == self.height
     }
 }
 
 /// The sides of the masters below the largest one.
 const PYRAMID: [u32; 3] = [1024, 512, 256];
 
-/// The sides of a photo's masters, largest first. The largest is the photo's short side, up to [`Size::MAX`];
-/// the smaller ones spare a render most of the decoding.
+/// The sides of the squares that are a photo's masters, largest first. The largest is the photo's short side,
+/// up to [`Size::MAX`]; the smaller ones spare a render most of the decoding.
 pub fn master_sides(short_side: u32) -> impl Iterator<Item = u32> {
     let top = short_side.min(Size::MAX.into());
     std::iter::once(top).chain(PYRAMID.into_iter().filter(move |side| *side < top))
 }
 
-/// The side of the smallest master that is at least as large as `size`, or else of the largest one.
-pub fn master_for(short_side: u32, size: Size) -> u32 {
-    let fits = |side: &u32| *side >= size.side();
-    master_sides(short_side).filter(fits).last().unwrap_or(short_side.min(Size::MAX.into()))
+/// The longest sides of the masters of the whole photo, largest first; none of a square photo, whose squares
+/// are the whole. The smaller ones have as many pixels as the squares, so that rendering costs the same.
+pub fn fit_master_sides(width: u32, height: u32) -> impl Iterator<Item = u32> {
+    let (long_side, short_side) = (u64::from(width.max(height)), u64::from(width.min(height).max(1)));
+    let top = long_side.min(Size::MAX.into());
+    let levels =
+        PYRAMID.into_iter().map(move |side| (u64::from(side).pow(2) * long_side / short_side).isqrt());
+    let sides = std::iter::once(top).chain(levels.filter(move |side| *side < top));
+    // At most 2048.
+    sides.map(|side| side as u32).filter(move |_| width != height)
+}
+
+/// Those of the masters of the whole photo that are made at the upload: up to a megapixel. A larger one would
+/// take a quarter of an upload's time, and is made when it is first requested.
+pub fn initial_fit_master_sides(width: u32, height: u32) -> impl Iterator<Item = u32> {
+    let (long_side, short_side) = (u64::from(width.max(height)), u64::from(width.min(height)));
+    let is_small = move |side: &u32| u64::from(*side).pow(2) * short_side <= (1 << 20) * long_side;
+    fit_master_sides(width, height).filter(is_small)
+}
+
+/// The smallest of the masters that is at least as large as an image, or else the largest one.
+pub fn smallest_sufficient(sides: impl Iterator<Item = u32>, image_side: u32) -> u32 {
+    sides
+        .fold(None, |best, side| match best {
+            Some(_) if side < image_side => best,
+            _ => Some(side),
+        })
+        .unwrap_or(image_side)
 }
 
 #[cfg(test)]
@@ -81,6 +107,24 @@ mod tests {
             (1, vec![1]),
         ] {
             assert_eq!(master_sides(short).collect::<Vec<_>>(), sides, "short side {short}");
+        }
+    }
+
+    #[test]
+    fn masters_of_the_whole_photo_have_as_many_pixels_as_squares() {
+        for (width, height, sides) in [
+            (4032, 3024, vec![2048, 1182, 591, 295]),
+            (3024, 4032, vec![2048, 1182, 591, 295]),
+            (12_000, 3_000, vec![2048, 1024, 512]),
+            (700, 350, vec![700, 362]),
+            (100_000, 1, vec![2048]),
+            (3, 2, vec![3]),
+            (500, 500, vec![]),
+        ] {
+            assert_eq!(fit_master_sides(width, height).collect::<Vec<_>>(), sides, "{width} x {height}");
+            let initial: Vec<u32> = initial_fit_master_sides(width, height).collect();
+            let expected = if width * height > 3_000_000 && width < 5_000 { &sides[1..] } else { &sides[..] };
+            assert_eq!(initial, expected, "{width} x {height}");
         }
     }
 
@@ -106,7 +150,7 @@ mod tests {
             (100, 50, 100),
             (100, 512, 100),
         ] {
-            assert_eq!(master_for(short, Size::new(size).unwrap()), master, "{size} of {short}");
+            assert_eq!(smallest_sufficient(master_sides(short), size), master, "{size} of {short}");
         }
     }
 }

@@ -23,25 +23,29 @@ pub struct Post<Author = Arc<User>> {
     pub like_count: i64,
     /// Why a moderator has hidden it: then only its author and moderators see it.
     pub hidden_reason: Option<Reason>,
+    /// Whether everyone may download the original of its photo; otherwise only the author may.
+    pub share_original: bool,
 }
 
 impl<Author> Post<Author> {
     /// Replaces the author, such as an id by its user.
     pub fn with_author<Other>(self, user: Other) -> Post<Other> {
-        let Self { id, photo, message, user: _, created_at, is_liked, like_count, hidden_reason } = self;
-        Post { id, photo, message, user, created_at, is_liked, like_count, hidden_reason }
+        let Self { id, photo, message, user: _, created_at, is_liked, like_count, .. } = self;
+        let Self { hidden_reason, share_original, .. } = self;
+        Post { id, photo, message, user, created_at, is_liked, like_count, hidden_reason, share_original }
     }
 }
 
-/// The author's text in a new post.
+/// What the author gives with the photo of a new post.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PostContent {
     pub message: Option<Message>,
+    pub share_original: bool,
 }
 
 impl PostContent {
     pub fn of_message(message: Option<Message>) -> Self {
-        Self { message }
+        Self { message, share_original: false }
     }
 }
 
@@ -50,11 +54,12 @@ impl PostContent {
 pub struct PostEdit {
     pub message: Option<Option<Message>>,
     pub alt: Option<Option<Alt>>,
+    pub share_original: Option<bool>,
 }
 
 impl PostEdit {
     pub fn is_empty(&self) -> bool {
-        self.message.is_none() && self.alt.is_none()
+        *self == Self::default()
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use blobs::{Master, PhotoFile, PhotoFiles};
+use blobs::{PhotoFile, PhotoFiles};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use model::{Clock, PhotoId};
@@ -146,14 +146,7 @@ impl Instance {
         if existing != PhotoFiles::default() {
             self.blobs.delete(id).await?;
         }
-        let (mut masters, mut original) = (Vec::new(), None);
-        for (file, bytes) in files {
-            match file {
-                PhotoFile::Master(side) => masters.push(Master { side: *side, bytes: bytes.clone() }),
-                PhotoFile::Original => original = Some(bytes.clone()),
-            }
-        }
-        self.blobs.put(id, masters, original).await?;
+        self.blobs.put(id, files.to_vec()).await?;
         if self.blobs.files(id).await?.intact != files {
             return Err(Error::ReadBackMismatch { location: self.location.blobs.to_string(), photo: id });
         }

@@ -38,6 +38,11 @@ statements! {
     // A concurrent import waits here for the commit of the first one.
     RESERVE = "INSERT INTO imported_posts (user_id, source_id, post_id) VALUES ($1, $2, 0)
         ON CONFLICT (user_id, source_id) DO NOTHING";
+    // Before the photo of a post is replaced. A post has one source at most.
+    KEEP_SOURCE = "INSERT INTO imported_posts (user_id, source_id, post_id)
+        SELECT p.user_id, p.photo_id, p.id FROM posts p WHERE p.id = $1
+        AND NOT EXISTS (SELECT 1 FROM imported_posts i WHERE i.post_id = p.id)
+        ON CONFLICT (user_id, source_id) DO NOTHING";
     ASSIGN = "UPDATE imported_posts SET post_id = $1 WHERE user_id = $2 AND source_id = $3";
 }
 
@@ -146,6 +151,12 @@ pub(crate) async fn assign(
     post: PostId,
 ) -> Result<(), Error> {
     tx.execute(ASSIGN, &[post.into(), user.into(), source.into()]).await.map(drop)
+}
+
+/// Records the current photo of a post as the one that it was first published with, unless another is
+/// recorded.
+pub(crate) async fn keep_source(tx: &mut Tx<'_>, post: PostId) -> Result<(), Error> {
+    tx.execute(KEEP_SOURCE, &[post.into()]).await.map(drop)
 }
 
 fn read_import(row: &Row<'_, '_>) -> Result<AccountImport, Error> {

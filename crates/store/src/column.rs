@@ -6,8 +6,8 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{
-    PhotoId, Placeholder, PostId, ReportId, Role, Status, Text, TextRule, Timestamp, TokenHash, UserId,
-    Username, ValidationError, validate_placeholder,
+    Focus, PhotoId, Placeholder, PostId, ReportId, Role, Status, Text, TextRule, Timestamp, TokenHash,
+    UserId, Username, ValidationError, validate_placeholder,
 };
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -100,7 +100,29 @@ integers! {
     UserId: |id| Some(UserId(id)), |id: &UserId| id.0, UserId::validate;
     PostId: |id| Some(PostId(id)), |id: &PostId| id.0, PostId::validate;
     ReportId: |id| Some(ReportId(id)), |id: &ReportId| id.0, ReportId::validate;
+    Focus: Focus::from_stored, |focus: &Focus| focus.to_stored(), |_| Ok(());
     Timestamp: |micros| Some(Timestamp::from_micros(micros)), |time: &Timestamp| time.micros(), Timestamp::validate;
+}
+
+/// False if a backup does not contain it.
+impl Column for bool {
+    const LEAST: Value<'static> = Value::Int(0);
+
+    fn read(row: &Row<'_, '_>, at: usize) -> Result<Self, Error> {
+        Ok(row.int(at)? != 0)
+    }
+
+    fn value(&self) -> Value<'_> {
+        Value::Int((*self).into())
+    }
+
+    fn from_json(json: Json) -> Option<Self> {
+        if let Json::Int(value @ 0..=1) = json { Some(value == 1) } else { None }
+    }
+
+    fn absent() -> Option<Self> {
+        Some(false)
+    }
 }
 
 macro_rules! texts {

@@ -7,9 +7,10 @@
 //! tables, so maintenance never has to list the blob store.
 
 use futures_util::FutureExt;
-use model::{Alt, Photo, PhotoId, Placeholder, Timestamp, UserId};
+use model::{Alt, Focus, Photo, PhotoId, Placeholder, Timestamp, UserId};
 
 use crate::changes::Change;
+use crate::column::Column;
 use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::row::Row;
@@ -30,18 +31,20 @@ table! {
         orientation: Option<i64>,
         alt: Option<Alt>,
         created_at: Timestamp,
+        focus: Option<Focus>,
     }
 }
 
 /// The columns that [`read_photo`] reads, of the profile photo joined as `up`.
-pub(crate) const PROFILE_PHOTO_COLUMNS: &str = "up.id, up.width, up.height, up.placeholder, up.alt";
+pub(crate) const PROFILE_PHOTO_COLUMNS: &str = "up.id, up.width, up.height, up.placeholder, up.alt, up.focus";
 
 statements! {
-    FIND = "SELECT id, width, height, placeholder, alt FROM photos WHERE id = $1";
+    FIND = "SELECT id, width, height, placeholder, alt, focus FROM photos WHERE id = $1";
     // Of a post, or of a profile.
-    OWNER = "SELECT u.id, CASE WHEN u.status IN ('active', 'suspended') AND p.hidden_reason IS NULL THEN 1 ELSE 0 END
+    OWNER = "SELECT u.id, CASE WHEN u.status IN ('active', 'suspended') AND p.hidden_reason IS NULL THEN 1 ELSE 0 END,
+        p.share_original
         FROM posts p JOIN users u ON u.id = p.user_id WHERE p.photo_id = $1 AND u.status <> 'deleted'
-        UNION ALL SELECT id, CASE WHEN status IN ('active', 'suspended') THEN 1 ELSE 0 END
+        UNION ALL SELECT id, CASE WHEN status IN ('active', 'suspended') THEN 1 ELSE 0 END, 0
         FROM users WHERE photo_id = $1 AND status <> 'deleted' LIMIT 1";
     FIND_ROW = sql!("SELECT ", PhotoRow::COLUMN_LIST, " FROM photos WHERE id = $1");
     SET_BYTES = "UPDATE photos SET bytes = $1 WHERE id = $2";
@@ -79,6 +82,8 @@ pub struct Original {
 pub struct PhotoOwner {
     pub user: UserId,
     pub is_shown: bool,
+    /// Whether everyone may download the original.
+    pub shares_original: bool,
 }
 
 impl Store {
@@ -89,8 +94,13 @@ impl Store {
                 let Some(photo) = tx.first(FIND, &[(&id).into()], |row| read_photo(row, 0)).await? else {
                     return Ok(None);
                 };
-                let read =
-                    |row: &Row<'_, '_>| Ok(PhotoOwner { user: row.user_id(0)?, is_shown: row.int(1)? != 0 });
+                let read = |row: &Row<'_, '_>| {
+                    Ok(PhotoOwner {
+                        user: row.user_id(0)?,
+                        is_shown: row.int(1)? != 0,
+                        shares_original: row.int(2)? != 0,
+                    })
+                };
                 let owner = tx.first(OWNER, &[(&id).into()], read).await?;
                 Ok(owner.map(|owner| (photo, owner)))
             }
@@ -197,6 +207,7 @@ pub(crate) async fn commit_upload(
         orientation: original.map(|original| original.orientation.into()),
         alt: alt.cloned(),
         created_at: now,
+        focus: stored_focus(photo.focus),
     };
     tx.execute(PhotoRow::INSERT, &row.values()).await?;
     Ok(true)
@@ -221,7 +232,7 @@ async fn begin_delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<()
     tx.execute(BEGIN_DELETE, &[(&id).into(), now.into()]).await.map(drop)
 }
 
-/// Reads id, width, height, placeholder and alt, beginning at `column`.
+/// Reads id, width, height, placeholder, alt and focus, beginning at `column`.
 fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Error> {
     Ok(Photo {
         id: row.photo_id(column)?,
@@ -229,7 +240,13 @@ fn read_photo(row: &Row<'_, '_>, column: usize) -> Result<Photo, Error> {
         height: row.unsigned(column + 2)?,
         placeholder: row.read_bytes(column + 3, Placeholder::from_slice)?,
         alt: row.optional_text(column + 4)?.map(Alt::from_stored),
+        focus: Option::<Focus>::read(row, column + 5)?.unwrap_or_default(),
     })
+}
+
+/// The centre is NULL, as in rows from before there was a focus.
+pub(crate) fn stored_focus(focus: Focus) -> Option<Focus> {
+    Some(focus).filter(|focus| *focus != Focus::CENTRE)
 }
 
 pub(crate) fn read_optional_photo(row: &Row<'_, '_>, column: usize) -> Result<Option<Photo>, Error> {

@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt;
 use model::{
-    Alt, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Reason, Status,
+    Alt, Focus, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Reason, Status,
     Timestamp, UserId,
 };
 
@@ -35,6 +35,8 @@ table! {
         like_count: i64,
         created_at: Timestamp,
         hidden_reason: Option<Reason>,
+        focus: Option<Focus>,
+        share_original: bool,
     }
 }
 
@@ -58,9 +60,21 @@ impl From<PostRow> for Post<UserId> {
             like_count,
             created_at,
             hidden_reason,
+            focus,
+            share_original,
         } = row;
-        let photo = Photo { id: photo_id, width, height, placeholder, alt };
-        Self { id, photo, message, user: user_id, created_at, is_liked: false, like_count, hidden_reason }
+        let focus = focus.unwrap_or_default();
+        Self {
+            id,
+            photo: Photo { id: photo_id, width, height, placeholder, alt, focus },
+            message,
+            user: user_id,
+            created_at,
+            is_liked: false,
+            like_count,
+            hidden_reason,
+            share_original,
+        }
     }
 }
 
@@ -78,6 +92,8 @@ statements! {
     INSERT = sql!(PostRow::INSERT_NEW, " RETURNING id");
     EDIT_MESSAGE = "UPDATE posts SET message = $1 WHERE id = $2";
     EDIT_ALT = "UPDATE posts SET alt = $1 WHERE id = $2";
+    EDIT_SHARING = "UPDATE posts SET share_original = $1 WHERE id = $2";
+    REPLACE_PHOTO = "UPDATE posts SET photo_id = $1, width = $2, height = $3, placeholder = $4, focus = $5 WHERE id = $6";
     // `likes` has no foreign keys on PostgreSQL.
     DELETE_LIKES = "DELETE FROM likes WHERE post_id = $1";
     DELETE = "DELETE FROM posts WHERE id = $1 RETURNING photo_id";
@@ -178,25 +194,50 @@ impl Store {
         editor: UserId,
         edit: PostEdit,
     ) -> Result<AccessCheck<Post<UserId>>, Error> {
+        self.write(LockKey::Post(id), move |tx| async move { edit_post(tx, id, editor, &edit).await }.boxed())
+            .await
+    }
+
+    /// Edits a post, and replaces its photo by `new`, which was made from `old`. The files of `old` must be
+    /// deleted next. `None` if its photo was replaced meanwhile, or the claim on `new` was lost.
+    pub async fn replace_post_photo(
+        &self,
+        id: PostId,
+        editor: UserId,
+        edit: PostEdit,
+        old: PhotoId,
+        new: NewPhoto,
+        now: Timestamp,
+    ) -> Result<Option<AccessCheck<Post<UserId>>>, Error> {
         self.write(LockKey::Post(id), move |tx| {
             async move {
-                match author(tx, id).await? {
-                    None => return Ok(AccessCheck::Missing),
-                    Some(author) if author != editor => return Ok(AccessCheck::Forbidden),
-                    Some(_) => {}
+                let Photo { id: photo, width, height, placeholder, focus, .. } = &new.photo;
+                let edited = edit_post(tx, id, editor, &edit).await?;
+                let AccessCheck::Granted(current) = edited else {
+                    photos::abandon(tx, *photo, now).await?;
+                    return Ok(Some(edited));
+                };
+                if current.photo.id != old {
+                    photos::abandon(tx, *photo, now).await?;
+                    return Ok(None);
                 }
-                if !is_active(tx, editor).await? {
-                    return Ok(AccessCheck::Inactive);
+                if !photos::commit_upload(tx, &new, None, now).await? {
+                    return Ok(None);
                 }
-                tx.record_change(Change::Post(id));
-                if let Some(message) = &edit.message {
-                    let message = message.as_ref().map(Message::as_str);
-                    tx.execute(EDIT_MESSAGE, &[message.into(), id.into()]).await?;
-                }
-                if let Some(alt) = &edit.alt {
-                    tx.execute(EDIT_ALT, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
-                }
-                Ok(find(tx, id, Some(editor)).await?.map_or(AccessCheck::Missing, AccessCheck::Granted))
+                let focus = photos::stored_focus(*focus).map(Focus::to_stored);
+                let values = [
+                    photo.into(),
+                    (*width).into(),
+                    (*height).into(),
+                    placeholder[..].into(),
+                    focus.into(),
+                    id.into(),
+                ];
+                account_imports::keep_source(tx, id).await?;
+                tx.execute(REPLACE_PHOTO, &values).await?;
+                photos::delete(tx, old, now).await?;
+                let post = find(tx, id, Some(editor)).await?;
+                Ok(Some(post.map_or(AccessCheck::Missing, AccessCheck::Granted)))
             }
             .boxed()
         })
@@ -236,6 +277,34 @@ impl Store {
     }
 }
 
+async fn edit_post(
+    tx: &mut Tx<'_>,
+    id: PostId,
+    editor: UserId,
+    edit: &PostEdit,
+) -> Result<AccessCheck<Post<UserId>>, Error> {
+    match author(tx, id).await? {
+        None => return Ok(AccessCheck::Missing),
+        Some(author) if author != editor => return Ok(AccessCheck::Forbidden),
+        Some(_) => {}
+    }
+    if !is_active(tx, editor).await? {
+        return Ok(AccessCheck::Inactive);
+    }
+    tx.record_change(Change::Post(id));
+    if let Some(message) = &edit.message {
+        let message = message.as_ref().map(Message::as_str);
+        tx.execute(EDIT_MESSAGE, &[message.into(), id.into()]).await?;
+    }
+    if let Some(alt) = &edit.alt {
+        tx.execute(EDIT_ALT, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
+    }
+    if let Some(share_original) = edit.share_original {
+        tx.execute(EDIT_SHARING, &[i64::from(share_original).into(), id.into()]).await?;
+    }
+    Ok(find(tx, id, Some(editor)).await?.map_or(AccessCheck::Missing, AccessCheck::Granted))
+}
+
 async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     let (user_id, now) = (new.author, new.created_at);
     if let Some(key) = &new.key
@@ -258,7 +327,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     if !photos::commit_upload(tx, &new.photo, None, now).await? {
         return Ok(CreateOutcome::ClaimLost);
     }
-    let Photo { id: photo_id, width, height, placeholder, alt } = new.photo.photo;
+    let Photo { id: photo_id, width, height, placeholder, alt, focus } = new.photo.photo;
     if let Some(key) = &new.key
         && !idempotency_keys::reserve(tx, user_id, key, now, new.keys_since).await?
     {
@@ -288,6 +357,8 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         like_count: 0,
         created_at: new.publication.map_or(now, |publication| publication.created_at),
         hidden_reason: None,
+        focus: photos::stored_focus(focus),
+        share_original: new.content.share_original,
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
     row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;

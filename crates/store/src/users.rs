@@ -40,7 +40,7 @@ pub(crate) const USER_COLUMN_LIST: &str = sql!(
 );
 
 /// The number of columns in [`USER_COLUMN_LIST`].
-pub(crate) const USER_COLUMN_COUNT: usize = 13;
+pub(crate) const USER_COLUMN_COUNT: usize = 14;
 
 pub(crate) const FROM_USERS: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
 

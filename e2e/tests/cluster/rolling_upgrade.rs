@@ -26,7 +26,7 @@ fn nodes_continue_when_a_newer_version_has_upgraded_the_schema() {
         monitor.wait_for_writes(40);
         // A transaction each: one that locked several tables could deadlock with the writes of the nodes.
         for statement in [
-            "ALTER TABLE posts ADD COLUMN focus TEXT",
+            "ALTER TABLE posts ADD COLUMN camera TEXT",
             "ALTER TABLE users ADD COLUMN language TEXT NOT NULL DEFAULT 'en'",
             "CREATE TABLE albums (user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE)",
             "UPDATE pinhole_schema SET version = version + 1",
@@ -73,8 +73,9 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE account_exports, account_imports, imported_posts; DROP INDEX audit_log_by_username;
-         UPDATE pinhole_schema SET version = 5; COMMIT;",
+        "BEGIN; ALTER TABLE photos DROP COLUMN focus;
+         ALTER TABLE posts DROP COLUMN focus, DROP COLUMN share_original;
+         UPDATE pinhole_schema SET version = 6; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
     for (round, node) in nodes.iter().enumerate() {

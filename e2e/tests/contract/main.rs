@@ -33,3 +33,4 @@ mod security;
 mod sessions;
 mod uploads;
 mod users;
+mod whole_photos;

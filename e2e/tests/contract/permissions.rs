@@ -6,11 +6,13 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 66] = [
+const MATRIX: [(&str, &str, [u16; 9]); 68] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/photos/{photo}/8x8",            [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/photos/{photo}/fit/8",          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/photos/{photo}/original",       [401, 401, 401,  200,  403,  403,  403,  403,  403]),
     ("GET",    "/users/{author}",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/users/{author}/posts",          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}/likes",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),

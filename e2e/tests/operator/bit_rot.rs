@@ -67,6 +67,39 @@ fn a_damaged_or_lost_master_is_rebuilt_from_the_original_byte_for_byte() {
 }
 
 #[test]
+fn masters_of_the_whole_photo_are_made_again_from_the_original() {
+    let service = Service::single_node(&["--image-cache", "0", "--cache-disk", "0"]);
+    let photo = post_photo(&service.new_user("ada"));
+    let get =
+        |longest: u32| service.anonymous().get(&format!("/photos/{photo}/fit/{longest}")).expect(200).bytes;
+    let whole = get(1000);
+    // Made at the first request.
+    get(2048);
+    for name in ["fit1094", "fit2048", "fit273"] {
+        for damage in DAMAGES {
+            let path = photo_file(service.data_dir(), &photo, name);
+            let before = fs::read(&path).unwrap();
+            damage(&path);
+            let image = image::load_from_memory(&get(name[3..].parse().unwrap())).unwrap();
+            let expected = image.height() * 2100 / 2400;
+            assert!(expected.abs_diff(image.width()) <= 1, "{name}: upright, with its aspect");
+            assert!(fs::read(&path).unwrap() == before, "{name} must be as it was");
+        }
+    }
+    assert!(get(1000) == whole);
+    let (healthy, findings) = run_doctor(service.data_dir(), &["--deep"]);
+    assert!(healthy, "{findings:?}");
+
+    // As in a version before there were such masters, without originals: only the squares are left.
+    for name in ["fit2048", "fit1094", "fit547", "fit273", "original"] {
+        DAMAGES[2](&photo_file(service.data_dir(), &photo, name));
+    }
+    let square = image::load_from_memory(&get(700)).unwrap();
+    assert_eq!((square.width(), square.height()), (700, 700));
+    service.anonymous().get(&format!("/photos/{photo}/original")).expect_error(401);
+}
+
+#[test]
 fn without_an_original_a_master_is_rebuilt_from_a_larger_one() {
     let service = Service::single_node(&["--keep-originals", "off"]);
     let photo = post_photo(&service.new_user("ada"));

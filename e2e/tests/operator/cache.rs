@@ -88,7 +88,7 @@ fn deleting_a_post_removes_all_files_of_its_photo() {
         ada.request("GET", &format!("/photos/{photo}/{side}x{side}")).header("Accept", "image/webp").send();
     }
     wait_for_disk_entries(&admin, 7);
-    assert_eq!(files_of(&service, &photo).len(), 6 + 3, "six images, two masters and the original");
+    assert_eq!(files_of(&service, &photo).len(), 6 + 5, "six images, four masters and the original");
     ada.delete(&format!("/posts/{id}")).expect(200);
     assert_eq!(files_of(&service, &photo), Vec::<PathBuf>::new());
     assert!(!files_of(&service, &other).is_empty());

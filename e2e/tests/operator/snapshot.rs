@@ -30,7 +30,9 @@ impl Users {
         let turned = picture::with_metadata(&picture::corners(600, 400), ImageFormat::Jpeg, exif, None);
         let form = FormData::photo(&turned)
             .text("message", "Grüße,\n\"Zeilen\" & 🙂\u{2028}")
-            .text("alt", "Corners");
+            .text("alt", "Corners")
+            .text("focus", "0.2,0.7")
+            .text("share_original", "true");
         let first = ada.post("/posts", form).expect(201).json()["id"].as_i64().unwrap();
         let second = bob.share(&picture::photograph(1_100, 900), "")["id"].as_i64().unwrap();
         let keyed = Self::keyed(&bob);
@@ -80,8 +82,8 @@ impl Snapshot {
         }
         for response in responses.values() {
             for photo in photos(response) {
-                for side in [64, 512] {
-                    let path = format!("/photos/{photo}/{side}x{side}");
+                for size in ["64x64", "512x512", "fit/300"] {
+                    let path = format!("/photos/{photo}/{size}");
                     let image = service.anonymous().get(&path).expect(200).bytes;
                     images.insert(path, image);
                 }
@@ -143,7 +145,8 @@ pub(crate) fn without_checksum(path: &Path) -> PathBuf {
     path.with_file_name(name.split_once('-').map_or(name, |(name, _)| name))
 }
 
-/// The stored files of every photo.
+/// The stored files of every photo. Masters of the whole photo, which can be made again from the original,
+/// are left out.
 pub(crate) fn files(data_dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let root = data_dir.join("photos");
     let (mut folders, mut files) = (vec![root.clone()], BTreeMap::new());
@@ -152,7 +155,7 @@ pub(crate) fn files(data_dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if !path.file_name().unwrap().to_str().unwrap().starts_with("fit") {
                 let bytes = std::fs::read(&path).unwrap();
                 files.insert(path.strip_prefix(&root).unwrap().to_owned(), bytes);
             }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::{PhotoId, Size};
+use model::{ImageSize, PhotoId};
 
 /// The key of a rendered image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CacheKey {
     pub photo: PhotoId,
-    pub size: Size,
+    pub size: ImageSize,
     /// A short lower-case name, such as `webp`.
     pub format: &'static str,
 }
@@ -19,7 +19,7 @@ pub(super) struct Index {
     max_bytes_per_photo: u64,
     by_photo: HashMap<PhotoId, Vec<Entry>>,
     /// Every entry by its last use, oldest first.
-    by_last_use: BTreeMap<LastUse, (PhotoId, Size, FormatId)>,
+    by_last_use: BTreeMap<LastUse, (PhotoId, ImageSize, FormatId)>,
     next_sequence: u64,
     /// The names of the formats by their id. An id keeps the entries small.
     formats: Vec<Box<str>>,
@@ -33,7 +33,7 @@ type LastUse = (u64, u64);
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    size: Size,
+    size: ImageSize,
     format: FormatId,
     weight: u64,
     last_use: LastUse,
@@ -43,7 +43,7 @@ struct Entry {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Eviction {
     pub(super) photo: PhotoId,
-    pub(super) size: Size,
+    pub(super) size: ImageSize,
     pub(super) format: Box<str>,
 }
 
@@ -118,7 +118,7 @@ impl Index {
     pub(super) fn insert(
         &mut self,
         photo: PhotoId,
-        size: Size,
+        size: ImageSize,
         format: &str,
         weight: u64,
         last_use: u64,
@@ -144,7 +144,7 @@ impl Index {
         self.by_last_use.insert(last_use, (key.photo, key.size, format));
     }
 
-    pub(super) fn remove(&mut self, photo: PhotoId, size: Size, format: &str) -> Removal {
+    pub(super) fn remove(&mut self, photo: PhotoId, size: ImageSize, format: &str) -> Removal {
         let nothing = Removal { was_last_of_photo: false };
         let Some(format) = self.format_id(format) else { return nothing };
         let Some(entries) = self.by_photo.get_mut(&photo) else { return nothing };
@@ -166,11 +166,11 @@ impl Index {
         }
     }
 
-    fn find(&mut self, photo: PhotoId, size: Size, format: FormatId) -> Option<&mut Entry> {
+    fn find(&mut self, photo: PhotoId, size: ImageSize, format: FormatId) -> Option<&mut Entry> {
         self.by_photo.get_mut(&photo)?.iter_mut().find(|entry| entry.is(size, format))
     }
 
-    fn eviction(&self, (photo, size, format): (PhotoId, Size, FormatId)) -> Eviction {
+    fn eviction(&self, (photo, size, format): (PhotoId, ImageSize, FormatId)) -> Eviction {
         Eviction { photo, size, format: self.name(format).into() }
     }
 
@@ -197,7 +197,7 @@ impl Index {
 }
 
 impl Entry {
-    fn is(&self, size: Size, format: FormatId) -> bool {
+    fn is(&self, size: ImageSize, format: FormatId) -> bool {
         (self.size, self.format) == (size, format)
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use model::{PhotoId, Size};
+use model::{ImageSize, PhotoId};
 
 use super::{Shared, index, micros, remove_file};
 use crate::{Error, names};
@@ -59,9 +59,9 @@ impl Shared {
     }
 
     /// Size and format, if the name is canonical and has the current revision.
-    fn parse_file_name(&self, name: &str) -> Option<(Size, String)> {
+    fn parse_file_name(&self, name: &str) -> Option<(ImageSize, String)> {
         let mut pieces = name.split('-');
-        let size = Size::new(pieces.next()?.parse().ok()?).ok()?;
+        let size = pieces.next()?.parse().ok()?;
         let format = pieces.next()?.to_owned();
         (super::file_name(size, &format, self.revision) == name).then_some((size, format))
     }

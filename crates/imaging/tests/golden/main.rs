@@ -9,9 +9,11 @@ mod measure;
 use std::collections::BTreeSet;
 
 use decoded_square::{DecodedSquare, LIMITS, file, files};
-use imaging::{Error, Ingested, OutputFormat, ingest, master_of_master, masters_of_original, probe, render};
+use imaging::{
+    Error, FitMasters, Ingested, OutputFormat, ingest, master_of_master, masters_of_original, probe, render,
+};
 use measure::{Difference, ssim};
-use model::{Size, master_for};
+use model::{Focus, master_sides, smallest_sufficient};
 
 use crate::cases::{ALL_CASES, Case};
 
@@ -62,7 +64,8 @@ fn slightly_damaged_files_that_viewers_show_are_decoded() {
 
 #[test]
 fn optional_features_are_rejected_or_match_their_references() {
-    let is_supported = |case: &&Case| match ingest(&file(case.file), &LIMITS) {
+    let is_supported = |case: &&Case| match ingest(&file(case.file), Focus::CENTRE, FitMasters::All, &LIMITS)
+    {
         Err(Error::Unsupported(kind)) => {
             println!("{:<40} rejected: {kind}", case.file);
             false
@@ -84,7 +87,7 @@ fn check_rejected(name: &str) -> Result<(), String> {
     if let Err(Error::Internal(cause)) = probe(&bytes, &LIMITS) {
         return Err(format!("{name}: {cause}"));
     }
-    let Err(error) = ingest(&bytes, &LIMITS) else {
+    let Err(error) = ingest(&bytes, Focus::CENTRE, FitMasters::All, &LIMITS) else {
         return Err(format!("{name} was decoded, expected an error"));
     };
     println!("{name:<40} {error:?}");
@@ -101,17 +104,18 @@ fn check_rejected(name: &str) -> Result<(), String> {
 
 #[test]
 fn resized_images_match_those_of_libvips() {
-    let Ingested { masters, .. } = ingest(&file("resize/detail.png"), &LIMITS).unwrap();
+    let Ingested { masters, .. } =
+        ingest(&file("resize/detail.png"), Focus::CENTRE, FitMasters::All, &LIMITS).unwrap();
+    let masters = masters.squares;
     let largest = masters[0].side;
     // Most of the difference is compression: at quality 98 these are 0.998, 0.994 and 0.993.
     for (side, min_ssim) in [(200, 0.99), (100, 0.985), (37, 0.94)] {
         let expected = DecodedSquare::read(&file(&format!("resize/detail-{side}.png")));
-        let size = Size::new(side).unwrap();
         // Directly from the largest master, which tests the filter, and from the master used in production.
-        for from in [largest, master_for(largest, size)] {
+        for from in [largest, smallest_sufficient(master_sides(largest), side)] {
             let master = masters.iter().find(|master| master.side == from).unwrap();
             for format in [OutputFormat::WebP, OutputFormat::Jpeg] {
-                let rendered = DecodedSquare::read(&render(&master.bytes, size, format).unwrap());
+                let rendered = DecodedSquare::read(&render(&master.bytes, (side, side), format).unwrap());
                 let similarity = ssim(&rendered, &expected);
                 println!("{side:>4} from {from} as {:<4}  SSIM {similarity:.4}", format.name());
                 assert!(similarity >= min_ssim, "{side} from {from} as {format:?}: SSIM {similarity:.4}");
@@ -123,11 +127,16 @@ fn resized_images_match_those_of_libvips() {
 #[test]
 fn masters_are_rebuilt_from_the_original_byte_for_byte_and_from_another_master() {
     for case in ALL_CASES.iter().copied().flatten() {
-        let Ok(Ingested { masters, original, .. }) = ingest(&file(case.file), &LIMITS) else { continue };
-        let rebuilt = masters_of_original(&original.bytes, original.orientation, &LIMITS).unwrap();
+        let Ok(Ingested { masters, original, .. }) =
+            ingest(&file(case.file), Focus::CENTRE, FitMasters::All, &LIMITS)
+        else {
+            continue;
+        };
+        let rebuilt =
+            masters_of_original(&original.bytes, original.orientation, Focus::CENTRE, &LIMITS).unwrap();
         assert_eq!(rebuilt, masters, "{}", case.file);
-        let [largest, .., smallest] = &masters[..] else { continue };
-        let rebuilt = master_of_master(&largest.bytes, smallest.side).unwrap();
+        let [largest, .., smallest] = &masters.squares[..] else { continue };
+        let rebuilt = master_of_master(&largest.bytes, (smallest.side, smallest.side)).unwrap();
         let difference =
             Difference::between(&DecodedSquare::read(&rebuilt.bytes), &DecodedSquare::read(&smallest.bytes));
         assert!(difference.within(case.render_tolerance), "{}: {difference}", case.file);
@@ -160,13 +169,14 @@ fn compare(case: &Case) -> Result<(), String> {
     let bytes = file(case.file);
     let fail = |error: Error| format!("{}: {error:?}", case.file);
     let probed = probe(&bytes, &LIMITS).map_err(fail)?;
-    let Ingested { width, height, masters, .. } = ingest(&bytes, &LIMITS).map_err(fail)?;
+    let Ingested { width, height, masters, .. } =
+        ingest(&bytes, Focus::CENTRE, FitMasters::All, &LIMITS).map_err(fail)?;
 
-    let size =
-        Size::new(masters[0].side.try_into().expect("the corpus images are small")).expect("a valid size");
-    let master = DecodedSquare::read(&masters[0].bytes);
+    let largest = &masters.squares[0];
+    let size = (largest.side, largest.side);
+    let master = DecodedSquare::read(&largest.bytes);
     let rendered =
-        |format| render(&masters[0].bytes, size, format).map(|file| DecodedSquare::read(&file)).map_err(fail);
+        |format| render(&largest.bytes, size, format).map(|file| DecodedSquare::read(&file)).map_err(fail);
     let (webp, jpeg) = (rendered(OutputFormat::WebP)?, rendered(OutputFormat::Jpeg)?);
 
     let [master_difference, webp_difference, jpeg_difference] =

@@ -2,7 +2,6 @@
 
 use image::{DynamicImage, Rgba, RgbaImage};
 use imaging::{OutputFormat, render};
-use model::Size;
 
 use crate::test_images::*;
 
@@ -26,7 +25,7 @@ fn alpha_is_preserved_in_webp_and_flattened_onto_white_in_jpeg() {
         ("GIF", gif(300, 300, &[(0, 0, &half_transparent())])),
     ] {
         for side in [100, 300, 500] {
-            let (left, right) = (10, u32::from(side) - 10);
+            let (left, right) = (10, side - 10);
             let jpeg = decode_rendered(&file, side, OutputFormat::Jpeg);
             assert_colour(&jpeg, left, 50, WHITE, what);
             assert_colour(&jpeg, right, 50, BLUE, what);
@@ -47,8 +46,8 @@ fn transparent_colours_do_not_bleed_into_the_edge() {
     };
     let image = RgbaImage::from_fn(600, 600, colour);
     // Every master, since an encoder may discard the colour of transparent pixels.
-    for master in ingested(&png(&image.into())).masters {
-        let file = render(&master.bytes, Size::new(200).unwrap(), OutputFormat::Jpeg).unwrap();
+    for master in ingested(&png(&image.into())).masters.squares {
+        let file = render(&master.bytes, (200, 200), OutputFormat::Jpeg).unwrap();
         for pixel in decode_with_image_crate(&file).pixels() {
             let [red, green, blue, _] = pixel.0;
             let is_blend = red.abs_diff(green) < 24 && blue > 200;
@@ -71,7 +70,7 @@ fn a_fully_opaque_alpha_channel_is_dropped() {
         let mut image = noise(side, side);
         image.pixels_mut().for_each(|pixel| pixel.0[3] = 255);
         let masters = ingested(&png(&image.into())).masters;
-        assert!(masters.iter().all(|master| master.bytes.starts_with(&[0xFF, 0xD8])));
+        assert!(masters.squares.iter().all(|master| master.bytes.starts_with(&[0xFF, 0xD8])));
     }
-    assert!(ingested(&png(&half_transparent())).masters[0].bytes.starts_with(b"RIFF"));
+    assert!(ingested(&png(&half_transparent())).masters.squares[0].bytes.starts_with(b"RIFF"));
 }

@@ -4,8 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use imaging::{Error, Limits, ingest, probe};
+use imaging::{Error, FitMasters, Limits, ingest, probe};
 use jpeg_encoder::SamplingFactor;
+use model::Focus;
 
 use crate::forged_webp::{CodeTables, forged_webp};
 use crate::test_images::*;
@@ -45,7 +46,7 @@ fn headers_with_too_many_pixels_are_rejected() {
         for (format, file) in headers(width, height) {
             let expected = Error::TooLarge { width, height, max_pixels: 64_000_000 };
             assert_eq!(probe(&file, &LIMITS), Err(expected.clone()), "{format}");
-            assert_eq!(ingest(&file, &LIMITS), Err(expected), "{format}");
+            assert_eq!(ingest(&file, Focus::CENTRE, FitMasters::All, &LIMITS), Err(expected), "{format}");
         }
     }
 }
@@ -53,8 +54,8 @@ fn headers_with_too_many_pixels_are_rejected() {
 #[test]
 fn an_image_of_exactly_the_limit_is_accepted() {
     let file = png(&quarters(100, 80));
-    assert!(ingest(&file, &Limits { max_pixels: 8000 }).is_ok());
-    let error = ingest(&file, &Limits { max_pixels: 7999 }).unwrap_err();
+    assert!(ingest(&file, Focus::CENTRE, FitMasters::All, &Limits { max_pixels: 8000 }).is_ok());
+    let error = ingest(&file, Focus::CENTRE, FitMasters::All, &Limits { max_pixels: 7999 }).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error:?}");
 }
 
@@ -75,7 +76,7 @@ fn a_jpeg_of_a_thousand_scans_is_rejected_by_its_header() {
     let end = file.len() - 2;
     let repeated = |times| [&file[..scan], &file[scan..end].repeat(times), &file[end..]].concat();
 
-    assert!(ingest(&repeated(20), &LIMITS).is_ok());
+    assert!(ingest(&repeated(20), Focus::CENTRE, FitMasters::All, &LIMITS).is_ok());
     let error = probe(&repeated(1000), &LIMITS).unwrap_err();
     assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
 }
@@ -85,7 +86,7 @@ fn a_frame_larger_than_its_screen_or_canvas_is_rejected() {
     let mut file = gif(8, 8, &[(0, 0, &quarters(8, 8))]);
     let frame = file.iter().position(|byte| *byte == 0x2C).unwrap();
     file[frame + 5..frame + 9].copy_from_slice(&[0xFF; 4]);
-    let error = ingest(&file, &LIMITS).unwrap_err();
+    let error = ingest(&file, Focus::CENTRE, FitMasters::All, &LIMITS).unwrap_err();
     assert!(matches!(error, Error::Damaged(_)), "{error:?}");
 
     let lossy = lossy_webp(&noise(500, 500).into());
@@ -101,7 +102,7 @@ fn a_jpeg_of_too_many_segments_is_rejected_quickly() {
     let file = jpeg(&quarters(64, 64));
     let file = [&file[..2], &segment.repeat(100_000), &file[2..]].concat();
     let start = Instant::now();
-    assert!(ingest(&file, &LIMITS).is_err());
+    assert!(ingest(&file, Focus::CENTRE, FitMasters::All, &LIMITS).is_err());
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 

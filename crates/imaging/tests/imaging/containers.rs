@@ -1,6 +1,7 @@
 //! Ambiguous AVIF containers: decoding and stripping both reject them.
 
-use imaging::{Error, InputFormat, ingest, probe, strip};
+use imaging::{Error, FitMasters, InputFormat, ingest, probe, strip};
+use model::Focus;
 
 use crate::test_images::*;
 
@@ -212,5 +213,5 @@ fn an_image_that_loses_its_alpha_by_stripping_is_rejected() {
     };
     assert_accepted("an image with alpha", &file(&[]));
     let thumbnail = file(&bmff_box(b"thmb", &[0, 2, 0, 1, 0, 1]));
-    assert!(matches!(ingest(&thumbnail, &LIMITS), Err(Error::Damaged(_))));
+    assert!(matches!(ingest(&thumbnail, Focus::CENTRE, FitMasters::All, &LIMITS), Err(Error::Damaged(_))));
 }

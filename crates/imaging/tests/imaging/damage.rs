@@ -1,7 +1,7 @@
 //! Truncated, corrupt and forged files.
 
-use imaging::{Error, OutputFormat, ingest, render};
-use model::Size;
+use imaging::{Error, FitMasters, OutputFormat, ingest, render};
+use model::Focus;
 
 use crate::test_images::*;
 
@@ -24,10 +24,10 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn truncated_images_are_rejected() {
     for (what, file) in samples() {
-        assert!(ingest(&file, &LIMITS).is_ok(), "{what}");
+        assert!(ingest(&file, Focus::CENTRE, FitMasters::All, &LIMITS).is_ok(), "{what}");
         for percent in [2, 10, 50, 90] {
             let truncated = &file[..file.len() * percent / 100];
-            let error = ingest(truncated, &LIMITS).unwrap_err();
+            let error = ingest(truncated, Focus::CENTRE, FitMasters::All, &LIMITS).unwrap_err();
             let is_expected = matches!(error, Error::Damaged(_)) || truncated.len() < 12;
             assert!(is_expected, "{what} truncated to {percent} %: {error:?}");
         }
@@ -47,10 +47,10 @@ fn a_jpeg_without_eoi_or_with_trailing_bytes_is_accepted() {
 
 #[test]
 fn a_corrupt_master_is_an_internal_error() {
-    let file = ingested(&jpeg(&quarters(100, 100))).masters.remove(0).bytes;
+    let file = ingested(&jpeg(&quarters(100, 100))).masters.squares.remove(0).bytes;
     let huge = png(&quarters(2100, 2100));
     for master in [&file[..file.len() / 2], &file[..10], b"", b"text", &huge] {
-        let error = render(master, Size::new(64).unwrap(), OutputFormat::Jpeg).unwrap_err();
+        let error = render(master, (64, 64), OutputFormat::Jpeg).unwrap_err();
         assert!(matches!(error, Error::Internal(_)), "{error:?}");
     }
 }

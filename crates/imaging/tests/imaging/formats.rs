@@ -1,8 +1,9 @@
 //! Every supported input format is decoded, and other files are rejected.
 
 use image::{DynamicImage, ImageBuffer, Luma, LumaA, Rgb, Rgba};
-use imaging::{Error, InputFormat, ingest, probe};
+use imaging::{Error, FitMasters, InputFormat, ingest, probe};
 use jpeg_encoder::SamplingFactor;
+use model::Focus;
 
 use crate::test_images::*;
 
@@ -28,7 +29,10 @@ fn the_format_is_recognized_by_its_signature() {
 fn unsupported_files_are_rejected_with_the_list_of_formats() {
     let video = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom";
     for file in [&b""[..], b"G", b"hello, world", b"<svg xmlns='x'/>", b"BM6\0\0\0\0\0", video] {
-        for error in [probe(file, &LIMITS).unwrap_err(), ingest(file, &LIMITS).unwrap_err()] {
+        for error in [
+            probe(file, &LIMITS).unwrap_err(),
+            ingest(file, Focus::CENTRE, FitMasters::All, &LIMITS).unwrap_err(),
+        ] {
             assert!(matches!(error, Error::Unsupported(_)), "{error:?}");
             assert!(error.to_string().contains(&InputFormat::list("or")), "{error}");
         }

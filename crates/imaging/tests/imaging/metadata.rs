@@ -1,7 +1,6 @@
 //! Metadata of an upload occurs neither in masters nor in rendered images.
 
 use imaging::{OutputFormat, render};
-use model::Size;
 
 use crate::test_images::*;
 
@@ -12,9 +11,10 @@ fn masters_and_renders_contain_no_metadata_of_the_upload() {
     for (what, file) in uploads_with_metadata() {
         assert!(contains(&file, SECRET.as_bytes()), "{what}: the upload has no metadata");
         let ingested = ingested(&file);
-        let mut files: Vec<Vec<u8>> = ingested.masters.iter().map(|master| master.bytes.clone()).collect();
+        let mut files: Vec<Vec<u8>> =
+            ingested.masters.squares.iter().map(|master| master.bytes.clone()).collect();
         for format in [OutputFormat::Jpeg, OutputFormat::WebP] {
-            files.push(render(&files[0], Size::new(200).unwrap(), format).unwrap());
+            files.push(render(&files[0], (200, 200), format).unwrap());
         }
         for file in files {
             assert!(!contains(&file, b"SECRET"), "{what}: metadata in the output");

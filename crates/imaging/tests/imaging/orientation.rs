@@ -1,7 +1,8 @@
 //! The EXIF orientation is applied to the masters.
 
 use image::DynamicImage;
-use imaging::{InputFormat, probe, with_orientation};
+use imaging::{FitMasters, InputFormat, probe, with_orientation};
+use model::Focus;
 
 use crate::test_images::*;
 
@@ -33,7 +34,7 @@ fn all_eight_orientations_are_applied_in_every_format() {
             let ingested = ingested(&file);
             assert_eq!((ingested.width, ingested.height), (WIDTH, HEIGHT), "{what}");
 
-            let master = decode_with_image_crate(&ingested.masters[0].bytes);
+            let master = decode_with_image_crate(&ingested.masters.squares[0].bytes);
             let last = HEIGHT - 4;
             assert_colour(&master, 3, 3, RED, &what);
             assert_colour(&master, last, 3, GREEN, &what);
@@ -46,7 +47,7 @@ fn all_eight_orientations_are_applied_in_every_format() {
             let oriented = with_orientation(&original.bytes, original.orientation, &LIMITS).unwrap();
             assert_eq!(oriented.is_some(), orientation > 1, "{what}");
             let oriented = oriented.unwrap_or_else(|| original.bytes.clone());
-            let again = imaging::ingest(&oriented, &LIMITS).unwrap();
+            let again = imaging::ingest(&oriented, Focus::CENTRE, FitMasters::All, &LIMITS).unwrap();
             assert_eq!((&again.masters, &again.original), (&ingested.masters, original), "{what}");
             decode_with_image_crate(&oriented);
         }

@@ -6,9 +6,9 @@ use std::io::{Cursor, Write};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use image::{DynamicImage, ImageFormat, Rgba, RgbaImage};
-use imaging::{Ingested, Limits, OutputFormat, ingest, render};
+use imaging::{FitMasters, Ingested, Limits, OutputFormat, ingest, render};
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
-use model::Size;
+use model::Focus;
 
 pub(crate) const LIMITS: Limits = Limits { max_pixels: 64_000_000 };
 
@@ -209,19 +209,18 @@ pub(crate) fn png_profile(profile: &[u8]) -> Vec<u8> {
 }
 
 pub(crate) fn ingested(file: &[u8]) -> Ingested {
-    ingest(file, &LIMITS).expect("a valid image")
+    ingest(file, Focus::CENTRE, FitMasters::All, &LIMITS).expect("a valid image")
 }
 
 /// The decoded largest master of an upload.
 pub(crate) fn decode_largest_master(file: &[u8]) -> RgbaImage {
-    decode_with_image_crate(&ingested(file).masters[0].bytes)
+    decode_with_image_crate(&ingested(file).masters.squares[0].bytes)
 }
 
 /// The decoded render of an upload at one size.
-pub(crate) fn decode_rendered(file: &[u8], side: u16, format: OutputFormat) -> RgbaImage {
-    let size = Size::new(side).expect("a valid size");
-    let master = &ingested(file).masters[0].bytes;
-    decode_with_image_crate(&render(master, size, format).expect("a valid master"))
+pub(crate) fn decode_rendered(file: &[u8], side: u32, format: OutputFormat) -> RgbaImage {
+    let master = &ingested(file).masters.squares[0].bytes;
+    decode_with_image_crate(&render(master, (side, side), format).expect("a valid master"))
 }
 
 /// Decodes a file with the image crate.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use app::{App, FairPermit, ForeignPost, ImportProgress, ImportRun, Importer, Publication, Upload};
-use model::{Alt, PhotoId, PostContent, ProfileEdit, Text, TextRule, Timestamp};
+use model::{Alt, Focus, PhotoId, PostContent, ProfileEdit, Text, TextRule, Timestamp};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -138,9 +138,15 @@ async fn import_post(
 ) -> Result<bool, ImportError> {
     let source: PhotoId = parse("id", &post.id)?;
     let created_at: Timestamp = parse("created_at", &post.created_at)?;
-    let content = PostContent { message: text("message", post.message)? };
-    let draft =
-        PostDraft { publication: Publication { source, created_at }, content, photo, alt: post.photo.alt };
+    let content =
+        PostContent { message: text("message", post.message)?, share_original: post.share_original };
+    let draft = PostDraft {
+        publication: Publication { source, created_at },
+        content,
+        photo,
+        alt: post.photo.alt,
+        focus: post.photo.focus,
+    };
     let mut retries = Retries::default();
     loop {
         match draft.create(app, importer).await {
@@ -157,16 +163,18 @@ struct PostDraft {
     content: PostContent,
     photo: Result<Vec<u8>, ArchiveError>,
     alt: Option<String>,
+    focus: Option<String>,
 }
 
 impl PostDraft {
     async fn create(&self, app: &App, importer: &Importer) -> Result<bool, ImportError> {
-        let Self { publication, content, photo, alt } = self;
+        let Self { publication, content, photo, alt, focus } = self;
         if app.has_imported(importer, publication.source).await? {
             return Ok(false);
         }
         let photo = photo.as_ref().map_err(Clone::clone)?;
-        let upload = upload(app, importer, photo, text("alt", alt.clone())?).await?;
+        let focus = focus.as_ref().map(|focus| parse("focus", focus)).transpose()?.unwrap_or_default();
+        let upload = Upload { focus, ..upload(app, importer, photo, text("alt", alt.clone())?).await? };
         let post = ForeignPost { upload, content: content.clone(), publication: *publication };
         Ok(app.import_post(importer, post).await?)
     }
@@ -234,7 +242,7 @@ async fn upload(
 ) -> Result<Upload, app::Error> {
     let mut spool = app.spool().await?;
     spool.write(photo).await?;
-    Ok(Upload { photo: spool.finish().await?, alt, client: importer.client() })
+    Ok(Upload { photo: spool.finish().await?, alt, focus: Focus::CENTRE, client: importer.client() })
 }
 
 /// Progress that cannot be written is written with the next one.

@@ -61,6 +61,9 @@ pub(crate) struct PostRecord {
     /// Why a moderator has hidden it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hidden_reason: Option<String>,
+    /// Whether everyone may download the original of its photo.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) share_original: bool,
     pub(crate) photo: PhotoRecord,
 }
 
@@ -75,6 +78,9 @@ pub(crate) struct PhotoRecord {
     pub(crate) is_original: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) alt: Option<String>,
+    /// The point that squares are cut around, such as `0.5,0.25`; absent for the centre.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) focus: Option<String>,
 }
 
 /// An entry of `likes.json`.

@@ -9,7 +9,7 @@ use app::{App, ExportedLike, ExportedPhoto, ExportedPost, FairPermit, InputForma
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use model::{Alt, PhotoId, PostId, Timestamp, User};
+use model::{Alt, Focus, Photo, PhotoId, PostId, Timestamp, User};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -122,12 +122,15 @@ struct WrittenPhoto {
 }
 
 impl WrittenPhoto {
-    fn record(self, name: &str, alt: Option<Alt>) -> PhotoRecord {
+    fn record(self, name: &str, photo: &Photo) -> PhotoRecord {
+        let focus = Some(photo.focus).filter(|focus| *focus != Focus::CENTRE);
         PhotoRecord {
             file: file_name(name, self.format),
             preview: self.preview.map(|format| preview_name(name, format)),
             is_original: self.is_original,
-            alt: alt.map(|text| text.to_string()),
+            alt: photo.alt.as_ref().map(Alt::to_string),
+            // A square that stands in for the original is cut already.
+            focus: focus.filter(|_| self.is_original).map(|focus| focus.to_string()),
         }
     }
 }
@@ -199,7 +202,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         let photo = match &user.photo {
             Some(photo) => {
                 let written = self.write_photo(photo.id, "profile", self.source.exported_at).await?;
-                written.map(|written| written.record("profile", photo.alt.clone()))
+                written.map(|written| written.record("profile", photo))
             }
             None => None,
         };
@@ -321,7 +324,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     /// The record of a post whose photo is in the archive.
     fn record(&self, ExportedPost { post, source }: ExportedPost) -> Option<PostRecord> {
         // The text may have been edited since the photo was written.
-        let photo = self.photos.get(&post.id)?.record(&photo_name(post.id, post.created_at), post.photo.alt);
+        let photo = self.photos.get(&post.id)?.record(&photo_name(post.id, post.created_at), &post.photo);
         Some(PostRecord {
             id: source.to_string(),
             url: self.post_url(post.id),
@@ -329,6 +332,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
             message: post.message.map(|text| text.to_string()),
             like_count: post.like_count,
             hidden_reason: post.hidden_reason.map(|text| text.to_string()),
+            share_original: post.share_original,
             photo,
         })
     }

@@ -42,8 +42,8 @@ settings! {
         /// S3 bucket for photos
         blobs_url: Option<BucketUrl> as Optional<Bucket> =
             Unset { means: "photos are stored in data_dir", example: "s3://my-photos/pinhole" };
-        // Takes about the size of the upload on disk, in addition to the masters. Nothing reads originals
-        // yet: they are for future formats, and for sizes above the 2048 pixels of the largest master.
+        // Takes about the size of the upload on disk, in addition to the masters. Without them, photos are
+        // kept with at most 2048 pixels.
         /// Keep the originals of uploads
         keep_originals: bool as Switch = Is("on");
         // JSON with the SHA-256 and a perceptual hash of each upload: a POST to the URL, or the standard

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use app::{App, Caller, Client, Draft, Error, Join, Posted, SessionClient, Upload};
 use futures_util::future::try_join_all;
-use model::{Alt, Clock, Message, PostContent, PostId};
+use model::{Alt, Clock, Focus, Message, PostContent, PostId};
 
 use super::error::DemoError;
 use super::photos::EmbeddedPhoto;
@@ -89,7 +89,7 @@ async fn like(app: &App, caller: &Caller, post: PostId) -> Result<(), DemoError>
 async fn upload(app: &App, photo: EmbeddedPhoto, alt: Option<Alt>) -> Result<Upload, Error> {
     let mut spool = app.spool().await?;
     spool.write(photo.bytes).await?;
-    Ok(Upload { photo: spool.finish().await?, alt, client: CLIENT })
+    Ok(Upload { photo: spool.finish().await?, alt, focus: Focus::CENTRE, client: CLIENT })
 }
 
 /// Retries while a queue is full: before the service is ready, only seeding fills the queues.

@@ -39,7 +39,8 @@ pub(crate) struct User<'a> {
     created_at: AsDisplay<Timestamp>,
 }
 
-/// A photo, served at `/photos/{id}/{width}x{height}`.
+/// A photo, served at `/photos/{id}/{width}x{height}` as a square and at `/photos/{id}/fit/{longest}` as a
+/// whole.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Photo<'a> {
     /// The photo's id.
@@ -58,6 +59,21 @@ pub(crate) struct Photo<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<&'a str>,
+    /// The point that squares are cut around; absent when it is the centre.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    focus: Option<Focus>,
+}
+
+/// A point of a photo, as fractions of its width and height from the upper left corner.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Focus {
+    /// From the left.
+    #[schema(example = 0.5, minimum = 0, maximum = 1)]
+    x: f64,
+    /// From the top.
+    #[schema(example = 0.25, minimum = 0, maximum = 1)]
+    y: f64,
 }
 
 /// Links to other pages of a list.
@@ -124,6 +140,10 @@ impl<'a> From<&'a model::Photo> for Photo<'a> {
             height: photo.height,
             placeholder: AsDisplay(Base64Display::new(&photo.placeholder, &STANDARD)),
             alt: photo.alt.as_ref().map(Alt::as_str),
+            focus: Some(photo.focus).filter(|focus| *focus != model::Focus::CENTRE).map(|focus| {
+                let (x, y) = focus.fractions();
+                Focus { x, y }
+            }),
         }
     }
 }

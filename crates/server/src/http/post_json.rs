@@ -7,7 +7,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use model::{Alt, FeedPage, Message, Photo, Post, PostId, Reason, Text, TextRule, Timestamp, User};
+use model::{Alt, FeedPage, Focus, Message, Photo, Post, PostId, Reason, Text, TextRule, Timestamp, User};
 use serde::Serialize;
 use smallvec::SmallVec;
 use utoipa::ToSchema;
@@ -123,6 +123,9 @@ impl Encoder {
         self.raw(r#","like_count":"#);
         self.number(post.like_count);
         self.text_member("hidden_reason", post.hidden_reason.as_ref());
+        if post.share_original {
+            self.raw(r#","share_original":true"#);
+        }
         self.raw("}");
     }
 
@@ -143,6 +146,10 @@ impl Encoder {
         if let Some(alt) = &photo.alt {
             self.raw(r#","alt":"#);
             self.string(Alt::as_str(alt));
+        }
+        if photo.focus != Focus::CENTRE {
+            let (x, y) = photo.focus.fractions();
+            self.raw(&format!(r#","focus":{{"x":{x:?},"y":{y:?}}}"#));
         }
         self.raw("}");
     }
@@ -232,6 +239,10 @@ pub(crate) struct PostDto<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "Spam", nullable = false)]
     hidden_reason: Option<&'a str>,
+    /// Whether everyone may download the original of its photo; absent when only the author may.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    share_original: bool,
 }
 
 /// A page of posts, newest first.
@@ -255,6 +266,7 @@ impl<'a> From<&'a Post> for PostDto<'a> {
             is_liked: post.is_liked,
             like_count: post.like_count,
             hidden_reason: post.hidden_reason.as_ref().map(Reason::as_str),
+            share_original: post.share_original,
         }
     }
 }
@@ -274,6 +286,7 @@ pub(super) mod tests {
             height: 1,
             placeholder: placeholder.into(),
             alt: alt.map(|alt| Alt::from_stored(alt.into())),
+            focus: if alt.is_some() { Focus { x: 1, y: Focus::SCALE } } else { Focus::CENTRE },
         }
     }
 
@@ -311,6 +324,7 @@ pub(super) mod tests {
             is_liked: false,
             like_count: 0,
             hidden_reason: None,
+            share_original: false,
         }
     }
 
@@ -351,6 +365,7 @@ pub(super) mod tests {
             is_liked: number % 2 == 1,
             like_count: number * 1_000_000_007,
             hidden_reason: (number == 2).then(|| Reason::from_stored(nasty.into())),
+            share_original: number == 1,
         })
         .collect();
         for post in &posts {

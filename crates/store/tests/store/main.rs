@@ -12,7 +12,7 @@ mod transfer;
 
 use std::time::Duration;
 
-use model::{Alt, FeedStart, Limit, Message, PostEdit, PostFilter, PostId, UserId, Username};
+use model::{Alt, FeedStart, Limit, Message, Photo, PostEdit, PostFilter, PostId, UserId, Username};
 use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Replay};
 
 use communities::{
@@ -55,6 +55,7 @@ on_both_databases! {
     like_count_is_the_number_of_likes,
     deleting_a_post_removes_its_likes_and_photo_and_retires_its_id,
     only_the_author_can_edit_a_post,
+    the_photo_of_a_post_is_replaced_by_one_that_was_made_from_it,
     an_upload_without_a_claim_is_rejected_and_a_stale_claim_is_abandoned,
     replacing_a_profile_photo_deletes_the_previous_one,
     format_and_orientation_of_an_original_are_stored,
@@ -208,6 +209,34 @@ async fn only_the_author_can_edit_a_post(db: TestDatabase) {
         assert_eq!((edited.message, edited.photo.alt), (message, alt));
     }
     assert_eq!(db.store.post(untouched.id, Some(ada.id)).await.unwrap(), Some(untouched));
+}
+
+async fn the_photo_of_a_post_is_replaced_by_one_that_was_made_from_it(db: TestDatabase) {
+    let (ada, bob) = (db.user("ada").await, db.user("bob").await);
+    let post = db.post(ada.id, 1).await;
+    let old = post.photo.id;
+    let replace = async |editor, old, number: u8| {
+        let mut new = new_photo(number);
+        new.photo.focus = "0.25,1".parse().unwrap();
+        let edit = PostEdit { share_original: Some(true), ..PostEdit::default() };
+        db.store.claim_photo(new.photo.id, NOW).await.unwrap();
+        db.store.replace_post_photo(post.id, editor, edit, old, new, NOW).await.unwrap()
+    };
+    assert_eq!(replace(bob.id, old, 2).await, Some(AccessCheck::Forbidden));
+    assert_eq!(replace(ada.id, photo(9).id, 3).await, None, "it was made from another photo");
+    let expected = Photo { focus: "0.25,1".parse().unwrap(), ..photo(4) };
+    let Some(AccessCheck::Granted(edited)) = replace(ada.id, old, 4).await else { panic!() };
+    assert_eq!((&edited.photo, edited.share_original), (&expected, true));
+    assert_eq!(db.store.post(post.id, None).await.unwrap(), Some(edited));
+    assert_eq!(db.store.photo(expected.id).await.unwrap().as_ref(), Some(&expected));
+    let Some(AccessCheck::Granted(_)) = replace(ada.id, expected.id, 5).await else { panic!() };
+    let later = model::Timestamp::from_micros(NOW.micros() + 1);
+    let mut deleted = db.store.pending_deletes(later).await.unwrap();
+    deleted.sort_by_key(|photo| *photo.as_bytes());
+    assert_eq!(deleted, [1, 2, 3, 4].map(|number| photo(number).id));
+    // Exports name the photo that the post was first published with.
+    let exported = db.store.exported_posts(ada.id, PostId(0), 9).await.unwrap();
+    assert_eq!(exported.iter().map(|post| post.source).collect::<Vec<_>>(), [old]);
 }
 
 async fn an_upload_without_a_claim_is_rejected_and_a_stale_claim_is_abandoned(db: TestDatabase) {

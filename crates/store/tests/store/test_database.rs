@@ -236,6 +236,7 @@ pub(crate) fn photo(number: u8) -> Photo {
         height: 30,
         placeholder: vec![1, 2, 3].into(),
         alt: None,
+        focus: model::Focus::CENTRE,
     }
 }
 

@@ -43,6 +43,8 @@ async fn fill(db: &TestDatabase) {
     db.store.claim_photo(photo(2).id, NOW).await.unwrap();
     let mut new = new_post(bob.id, 2, Some("k"));
     new.photo.photo.alt = Alt::parse("swans".into()).unwrap();
+    new.photo.photo.focus = "0.25,1".parse().unwrap();
+    new.content.share_original = true;
     new.photo.original = Some(Original { format: "webp", orientation: 6 });
     db.store.create_post(new).await.unwrap();
     for user in [ada.id, bob.id] {
@@ -125,7 +127,7 @@ pub(crate) async fn exported_rows_round_trip_through_json_and_other_json_is_reje
             without.as_object_mut().unwrap().remove(column);
             // Like a backup from before the column existed.
             let restored = row.table().deserialize(without);
-            let has_default = ["role", "status"].contains(&column.as_str());
+            let has_default = ["role", "status", "share_original"].contains(&column.as_str());
             let is_nullable = has_default || sqlite.is_nullable(row.table().name(), column).await;
             assert_eq!(restored.is_ok(), is_nullable, "{} without {column}", row.table());
             let mut invalid = json.clone();

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
-use model::{PhotoId, PostId, ReportId, SessionId, Username, ValidationError};
+use model::{FitSize, PhotoId, PostId, ReportId, SessionId, Username, ValidationError};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
@@ -142,5 +142,30 @@ impl Argument for ImagePath {
             entry.parameter(parameter(name, ParameterIn::Path, about, pixels));
         }
         entry.error(400, "Width and height are not two equal integers from 1 to 2048");
+    }
+}
+
+/// The path of an image of the whole photo. The handler parses the longest side after it has looked up the
+/// photo.
+pub(crate) struct FitPath {
+    pub(crate) photo: PhotoId,
+    pub(crate) longest: String,
+}
+
+impl FromRequestParts<Http> for FitPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
+        let ImagePath { photo, size } = ImagePath::from_request_parts(parts, http).await?;
+        Ok(Self { photo, longest: size })
+    }
+}
+
+impl Argument for FitPath {
+    fn describe(entry: &mut Entry) {
+        PathId::<PhotoId>::describe(entry);
+        let pixels = integer().minimum(Some(1)).maximum(Some(FitSize::MAX)).examples([1024]);
+        entry.parameter(parameter("longest", ParameterIn::Path, "The longest side, in pixels", pixels));
+        entry.error(400, "The longest side is not an integer from 1 to 4096");
     }
 }

@@ -1,21 +1,29 @@
-//! Photos as square images: content negotiation, and conditional requests by ETag (`If-None-Match`).
+//! Photos as images and as originals: content negotiation, and conditional requests by ETag
+//! (`If-None-Match`).
+
+use std::net::IpAddr;
 
 use app::{App, Client, Image, OutputFormat, PhotoHandle};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use model::{PhotoId, Size};
+use model::{ImageSize, PhotoId};
 
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::path::ImagePath;
+use crate::http::extract::path::{FitPath, ImagePath, PathId};
 use crate::http::extract::session::OptionalSession;
 use crate::http::state::Http;
 
 /// An image never changes: its URL contains the id of an immutable photo.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// An original, which only its author reads unless it is shared.
+const REVALIDATED: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// An image that only some users see.
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-store");
@@ -27,14 +35,69 @@ pub(crate) async fn image(
     request: Request,
 ) -> Result<Response, ApiError> {
     let photo = find(&http, path.photo, request.headers()).await?;
-    let size: Size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
-    let response = image_response(&http, Client::anonymous(client), &photo, size, request.headers()).await?;
+    let size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
+    respond(&http, client, &photo, ImageSize::Square(size), request.headers()).await
+}
+
+/// The whole photo.
+pub(crate) async fn fit(
+    State(http): State<Http>,
+    ClientAddress(client): ClientAddress,
+    path: FitPath,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let photo = find(&http, path.photo, request.headers()).await?;
+    let size = path.longest.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
+    respond(&http, client, &photo, ImageSize::Fit(size), request.headers()).await
+}
+
+async fn respond(
+    http: &Http,
+    client: IpAddr,
+    photo: &FoundPhoto,
+    size: ImageSize,
+    request_headers: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let response = image_response(http, Client::anonymous(client), photo, size, request_headers).await?;
     let status = response.status();
     let ImageResponse { headers, image } = response;
     Ok(match image {
         Some(image) => (status, headers, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
         None => (status, headers).into_response(),
     })
+}
+
+/// The original without its metadata. Whether the caller may read it can change, so every use is revalidated.
+pub(crate) async fn original(
+    State(http): State<Http>,
+    OptionalSession(caller): OptionalSession,
+    ClientAddress(address): ClientAddress,
+    PathId(id): PathId<PhotoId>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let client = Client::anonymous(address);
+    let client = caller.as_ref().map_or(client, |caller| client.with_user(caller.user.id));
+    let access = match http.app.check_original(caller.as_ref(), id).await {
+        // The author has to log in first.
+        Err(app::Error::Forbidden(_)) if caller.is_none() => return Err(ApiError::unauthorized()),
+        checked => checked?,
+    };
+    let etag = format!("\"{id}-original\"");
+    let caching = [
+        (ETAG, HeaderValue::try_from(&etag).map_err(|_| ApiError::internal())?),
+        (CACHE_CONTROL, REVALIDATED),
+    ];
+    if if_none_match_contains(request.headers(), &etag) {
+        return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
+    }
+    let app::OriginalFile { bytes, format } = http.app.original(client, access).await?;
+    let disposition = format!("inline; filename=\"{id}.{}\"", format.extension());
+    let content = [
+        (CONTENT_TYPE, HeaderValue::from_static(format.media_type())),
+        (CONTENT_LENGTH, bytes.len().into()),
+        (CONTENT_DISPOSITION, HeaderValue::try_from(disposition).map_err(|_| ApiError::internal())?),
+    ];
+    Ok((caching, content, bytes).into_response())
 }
 
 /// Looks a photo up. One that is hidden is found for its owner and for moderators.
@@ -83,7 +146,7 @@ pub(crate) async fn image_response(
     http: &Http,
     client: Client,
     found: &FoundPhoto,
-    size: Size,
+    size: ImageSize,
     request_headers: &HeaderMap,
 ) -> Result<ImageResponse, ApiError> {
     let FoundPhoto { photo, is_hidden } = found;

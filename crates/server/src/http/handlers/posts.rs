@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use model::{Message, Post, PostContent, PostEdit, PostId, Role};
+use model::{Focus, Message, Post, PostContent, PostEdit, PostId, Role, ValidationError};
 use utoipa::ToSchema;
 
 use crate::http::dto::Empty;
@@ -35,14 +35,20 @@ pub(crate) struct NewPost {
     /// Alternative text that describes the photo, up to 1,000 characters. An empty one counts as none.
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<String>,
+    /// The point that squares are cut around: two numbers from 0 to 1, from the left and from the top.
+    #[schema(example = "0.5,0.25", default = "0.5,0.5", nullable = false)]
+    focus: Option<String>,
+    /// Whether everyone may download the original; otherwise only the author may.
+    #[schema(value_type = Option<bool>, example = true, default = false, nullable = false)]
+    share_original: Option<String>,
 }
 
 impl FormSchema for NewPost {
-    const TEXT: &'static [&'static str] = &["message", "alt"];
+    const TEXT: &'static [&'static str] = &["message", "alt", "focus", "share_original"];
     const FILE: Option<&'static str> = Some("photo");
 }
 
-/// The new texts of a post.
+/// What to change of a post.
 #[derive(ToSchema)]
 #[schema(as = PostEdit)]
 #[expect(dead_code, reason = "documents the form")]
@@ -53,10 +59,16 @@ pub(crate) struct Edit {
     /// The new alternative text. An empty one removes it; without the parameter it stays as it is.
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<String>,
+    /// The point that squares are cut around. A change gives the photo a new id; the old one answers 404.
+    #[schema(example = "0.5,0.25", nullable = false)]
+    focus: Option<String>,
+    /// Whether everyone may download the original.
+    #[schema(value_type = Option<bool>, example = true, nullable = false)]
+    share_original: Option<String>,
 }
 
 impl FormSchema for Edit {
-    const TEXT: &'static [&'static str] = &["message", "alt"];
+    const TEXT: &'static [&'static str] = &["message", "alt", "focus", "share_original"];
     const IS_REQUIRED: bool = false;
 }
 
@@ -75,8 +87,12 @@ pub(crate) async fn create(
     }
     http.app.check_may_post(&caller).await?;
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let (upload, mut form, _permit) = read_upload(&http, client, form).await?;
-    let content = PostContent { message: form.text("message")?.map(parse_message).transpose()?.flatten() };
+    let (mut upload, mut form, _permit) = read_upload(&http, client, form).await?;
+    upload.focus = form.text("focus")?.map(parse_focus).transpose()?.unwrap_or_default();
+    let content = PostContent {
+        message: form.text("message")?.map(parse_message).transpose()?.flatten(),
+        share_original: form.text("share_original")?.map(parse_sharing).transpose()?.unwrap_or(false),
+    };
     created(http.app.create_post(&caller, Draft { upload, content, key }).await?)
 }
 
@@ -151,6 +167,7 @@ pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) 
 pub(crate) async fn edit(
     State(http): State<Http>,
     RequiredSession(caller): RequiredSession,
+    ClientAddress(address): ClientAddress,
     PathId(id): PathId<PostId>,
     form: FormBody<Edit>,
 ) -> Result<Response, ApiError> {
@@ -160,11 +177,15 @@ pub(crate) async fn edit(
     let edit = PostEdit {
         message: form.text("message")?.map(parse_message).transpose()?,
         alt: form.text("alt")?.map(parse_alt).transpose()?,
+        share_original: form.text("share_original")?.map(parse_sharing).transpose()?,
     };
-    let post = if edit.is_empty() {
-        http.app.post(Some(&caller), id).await?
-    } else {
-        http.app.edit_post(&caller, id, edit).await?
+    let post = match form.text("focus")?.map(parse_focus).transpose()? {
+        Some(focus) => {
+            let client = Client::anonymous(address).with_user(caller.user.id);
+            Box::pin(http.app.edit_post_focus(&caller, client, id, edit, focus)).await?
+        }
+        None if edit.is_empty() => http.app.post(Some(&caller), id).await?,
+        None => http.app.edit_post(&caller, id, edit).await?,
     };
     Ok(json_bytes(StatusCode::OK, PostJson::post(&post).bytes()))
 }
@@ -182,4 +203,12 @@ pub(crate) async fn delete(
 
 fn parse_message(text: String) -> Result<Option<Message>, ApiError> {
     Message::parse(text).map_err(|rule| ApiError::invalid("message", rule.0))
+}
+
+fn parse_focus(text: String) -> Result<Focus, ApiError> {
+    text.parse().map_err(|rule: ValidationError| ApiError::invalid("focus", rule.0))
+}
+
+fn parse_sharing(text: String) -> Result<bool, ApiError> {
+    text.parse().map_err(|_| ApiError::invalid("share_original", "share_original is true or false"))
 }

@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use model::Alt;
+use model::{Alt, Focus};
 use tokio::time::Instant;
 use utoipa::openapi::path::ParameterIn;
 
@@ -28,7 +28,7 @@ pub(crate) async fn read_upload<T: FormSchema>(
     let file = FileParameter { name: "photo", max: http.app.max_upload(), about: "an image file" };
     let (photo, mut form) = read_file(http, form, &file, &permit).await?;
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
-    Ok((Upload { photo, alt, client }, form, permit))
+    Ok((Upload { photo, alt, focus: Focus::CENTRE, client }, form, permit))
 }
 
 /// The file parameter of a form.

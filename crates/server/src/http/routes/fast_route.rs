@@ -1,6 +1,6 @@
 //! The routes of the fast path, as the rows of the route table parse them from a path.
 
-use model::{PhotoId, PostId, Size};
+use model::{ImageSize, PhotoId, PostId};
 
 use crate::http::handlers::likes::LikeAction;
 
@@ -12,7 +12,7 @@ pub(crate) type ParseFastRoute = fn([&str; 2]) -> Option<FastRoute>;
 pub(crate) enum FastRoute {
     Feed,
     Post(PostId),
-    Image(PhotoId, Size),
+    Image(PhotoId, ImageSize),
     Like(PostId, LikeAction),
 }
 
@@ -26,7 +26,11 @@ impl FastRoute {
     }
 
     pub(crate) fn image([id, size]: [&str; 2]) -> Option<Self> {
-        Some(Self::Image(id.parse().ok()?, size.parse().ok()?))
+        Some(Self::Image(id.parse().ok()?, ImageSize::Square(size.parse().ok()?)))
+    }
+
+    pub(crate) fn fit([id, longest]: [&str; 2]) -> Option<Self> {
+        Some(Self::Image(id.parse().ok()?, ImageSize::Fit(longest.parse().ok()?)))
     }
 
     pub(crate) fn like([id, _]: [&str; 2]) -> Option<Self> {

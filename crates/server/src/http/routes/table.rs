@@ -1,6 +1,7 @@
 //! The route table. A new operation is a row here and a handler: the router, the fast path, the rate limit,
 //! the metric labels and the OpenAPI document follow from the row and from the arguments of the handler.
 
+use app::InputFormat;
 use http::Method;
 
 use crate::http::dto::{Empty, User};
@@ -30,7 +31,7 @@ pub(crate) const TAGS: &[(&str, &str)] = &[
     ("posts", "Photos with a message"),
     ("likes", "Likes on posts"),
     ("feed", "All posts, newest first"),
-    ("photos", "Photos as square images of any size"),
+    ("photos", "Photos as images of any size, and as originals"),
     ("safety", "Blocked users, hidden posts and reports"),
     ("instance", "The instance and its invitations"),
     ("moderation", "For moderators and owners"),
@@ -289,7 +290,7 @@ fn operations() -> Vec<Route> {
                 "image",
                 "photos",
                 "Read an image",
-                "The centre of the photo, cropped to a square of exactly the requested size: JPEG, or WebP if \
+                "The photo, cropped around its focus to a square of exactly the requested size: JPEG, or WebP if \
                  `Accept` names it. Supports conditional requests.",
             )
             .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
@@ -298,6 +299,37 @@ fn operations() -> Vec<Route> {
             .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
             .header("Vary", "Always `Accept`")
             .header("ETag", "Identifies the bytes of the image"),
+        api(Method::GET, "/photos/{photo_id}/fit/{longest}", photos::fit)
+            .fast(FastRoute::fit)
+            .about(
+                "fit_image",
+                "photos",
+                "Read an image of the whole photo",
+                "The whole photo with its aspect, its longest side reduced to at most this many pixels and never \
+                 enlarged: JPEG, or WebP if `Accept` names it. Supports conditional requests.",
+            )
+            .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
+            .binary(200, "The image", &["image/jpeg", "image/webp"])
+            .empty(304, "The image that the client has cached is current")
+            .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
+            .header("Vary", "Always `Accept`")
+            .header("ETag", "Identifies the bytes of the image"),
+        api(Method::GET, "/photos/{photo_id}/original", photos::original)
+            .about(
+                "original",
+                "photos",
+                "Download the original",
+                "The uploaded file without its metadata. For the author, and for everyone if the author shares it \
+                 (`share_original` of the post). An instance that does not keep originals sends the largest image \
+                 of the whole photo that it has.",
+            )
+            .request_header("If-None-Match", "The `ETag` of the original that the client has cached")
+            .binary(200, "The original", &InputFormat::ALL.map(InputFormat::media_type))
+            .empty(304, "The original that the client has cached is current")
+            .error(401, "The author does not share the original, and the caller is not logged in")
+            .error(403, "The author does not share the original")
+            .header("Cache-Control", "`private, no-cache`: the author may stop sharing it")
+            .header("ETag", "Identifies the original"),
         api(Method::GET, "/me/blocks", blocks::list)
             .about("blocks", "safety", "Read the blocked users", "At most 1,000.")
             .json::<BlockList>(200, "The users that the caller has blocked"),

@@ -1,0 +1,151 @@
+//! Originals: what is made of them after the upload, and their download.
+
+use blobs::PhotoFile;
+use bytes::Bytes;
+use imaging::{InputFormat, Limits, OutputFormat};
+use model::PhotoId;
+use store::PhotoRow;
+
+use crate::rebuild::{limits, masters_of_original, orientation};
+use crate::{App, Caller, Client, Error};
+
+/// Memory of a decode that is reserved before the original is read, which is enough for most photos.
+const BYTES_PER_PIXEL: u64 = 8;
+const FIXED_BYTES: u64 = 32 << 20;
+
+const NOT_SHARED: Error = Error::Forbidden("the author does not share the original of this photo");
+
+const NOT_KEPT: Error = Error::NotFound("the original of this photo is not kept");
+
+/// The right to read the original of a photo.
+#[derive(Debug, Clone, Copy)]
+pub struct OriginalAccess(PhotoId);
+
+/// The original of a photo.
+#[derive(Debug)]
+pub struct OriginalFile {
+    pub bytes: Bytes,
+    pub format: InputFormat,
+}
+
+impl App {
+    /// Fails unless the caller may read the original of a photo: its owner may, and all if the owner shares
+    /// it.
+    pub async fn check_original(
+        &self,
+        caller: Option<&Caller>,
+        id: PhotoId,
+    ) -> Result<OriginalAccess, Error> {
+        let found = self.0.store.photo_with_owner(id).await?;
+        let is_owner = |user| caller.is_some_and(|caller| caller.user.id == user);
+        let (_, owner) =
+            found.filter(|(_, owner)| owner.is_shown || is_owner(owner.user)).ok_or(Error::NO_SUCH_PHOTO)?;
+        match is_owner(owner.user) || owner.shares_original {
+            true => Ok(OriginalAccess(id)),
+            false => Err(NOT_SHARED),
+        }
+    }
+
+    /// The original of a photo. Its orientation is in it again.
+    pub async fn original(
+        &self,
+        client: Client,
+        OriginalAccess(id): OriginalAccess,
+    ) -> Result<OriginalFile, Error> {
+        let row = self.0.store.photo_row(id).await?.ok_or(Error::NO_SUCH_PHOTO)?;
+        let has_original = row.original.is_some();
+        let file = if has_original { self.0.blobs.file(id, PhotoFile::Original).await? } else { None };
+        let reader = file.ok_or(NOT_KEPT)?;
+        let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
+        let bytes = reader.read().await?;
+        let work = move || {
+            let limits = limits(&row);
+            let format = imaging::probe(&bytes, &limits)?.format;
+            let oriented = imaging::with_orientation(&bytes, orientation(&row), &limits)?;
+            Ok(OriginalFile { bytes: oriented.map_or(bytes, Bytes::from), format })
+        };
+        let (_, file) = self.0.ingest.run_admitted(permit, work).await?;
+        file.map_err(|error: imaging::Error| Error::internal(error))
+    }
+
+    /// Makes the masters of the whole photo from its original, stores them, and returns one of them. `None`
+    /// without an original.
+    pub(crate) async fn make_fit_master(
+        &self,
+        client: Client,
+        photo: PhotoId,
+        side: u32,
+    ) -> Result<Option<Bytes>, Error> {
+        let row = self.0.store.photo_row(photo).await?.ok_or(Error::NO_SUCH_PHOTO)?;
+        let work = |original: &[u8], row: &PhotoRow| masters_of_original(row, original);
+        let Some(masters) = self.with_original(client, &row, 0, work).await?.flatten() else {
+            return Ok(None);
+        };
+        let mut wanted = None;
+        for master in masters.fits {
+            let (is_wanted, bytes) = (master.side == side, Bytes::from(master.bytes));
+            if is_wanted {
+                wanted = Some(bytes.clone());
+            }
+            // Not returned: the request is served from memory, and a later one tries again.
+            if let Err(error) = self.0.blobs.replace(photo, PhotoFile::Fit(master.side), bytes).await {
+                tracing::warn!(%photo, side = master.side, %error, "master of the whole photo not stored");
+            }
+        }
+        // A delete may have removed the files before these were written.
+        if self.0.store.photo_row(photo).await?.is_none() {
+            self.0.blobs.delete(photo).await?;
+            return Err(Error::NO_SUCH_PHOTO);
+        }
+        Ok(wanted)
+    }
+
+    /// Renders the whole photo at a size beyond its largest master. `None` without an original.
+    pub(crate) async fn render_original(
+        &self,
+        client: Client,
+        photo: PhotoId,
+        size: (u32, u32),
+        format: OutputFormat,
+    ) -> Result<Option<Bytes>, Error> {
+        let row = self.0.store.photo_row(photo).await?.ok_or(Error::NO_SUCH_PHOTO)?;
+        let extra = imaging::render_memory((1, 1), size);
+        let work = move |original: &[u8], row: &PhotoRow| {
+            imaging::render_original(original, orientation(row), size, format, &limits(row)).ok()
+        };
+        Ok(self.with_original(client, &row, extra, work).await?.flatten().map(Bytes::from))
+    }
+
+    /// Runs `work` on the original of a photo, with the memory of a decode and `extra` bytes reserved. `None`
+    /// if there is no original, or it is damaged.
+    async fn with_original<T: Send + 'static>(
+        &self,
+        client: Client,
+        row: &PhotoRow,
+        extra: u64,
+        work: impl FnOnce(&[u8], &PhotoRow) -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let Limits { max_pixels } = limits(row);
+        let mut needed = BYTES_PER_PIXEL * max_pixels + FIXED_BYTES + extra;
+        loop {
+            let original = row.original.as_ref().map(|_| PhotoFile::Original);
+            let Some(original) = original else { return Ok(None) };
+            let Some(reader) = self.0.blobs.file(row.id, original).await? else { return Ok(None) };
+            let permit = self.0.ingest.acquire(client, needed + reader.length()).await?;
+            let bytes = match reader.read().await {
+                Ok(bytes) => bytes,
+                Err(blobs::Error::Damaged { .. }) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            let Ok(probe) = imaging::probe(&bytes, &limits(row)) else { return Ok(None) };
+            if probe.memory + extra > needed {
+                // A job that waits for memory must hold none, so the original is read again.
+                needed = probe.memory + extra;
+                continue;
+            }
+            let row = row.clone();
+            let (_, done) = self.0.ingest.run_admitted(permit, move || work(&bytes, &row)).await?;
+            return Ok(Some(done));
+        }
+    }
+}
