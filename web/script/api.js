@@ -3,7 +3,7 @@
 import { t } from "./i18n.js";
 
 /**
- * @typedef {{ id: string, width: number, height: number, placeholder: string, alt?: string }} Photo
+ * @typedef {{ id: string, width: number, height: number, placeholder: string, alt?: string, focus?: { x: number, y: number } }} Photo
  * @typedef {{ id: number, username: string, photo: Photo | null, created_at: string }} User
  * @typedef {object} Post
  * @property {number} id
@@ -13,6 +13,7 @@ import { t } from "./i18n.js";
  * @property {string} created_at
  * @property {boolean} is_liked
  * @property {number} like_count
+ * @property {boolean} [share_original]
  * @typedef {{ data: Post[], paging: { next?: string } }} FeedPage
  */
 

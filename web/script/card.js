@@ -28,9 +28,13 @@ export function renderPost(template, post) {
   }
   const { username, photo } = post.user;
   root.dataset.author = username;
-  const heading = /** @type {HTMLElement} */ (root.querySelector("h2"));
-  heading.id = `author-${post.id}`;
-  root.setAttribute("aria-labelledby", heading.id);
+  root.dataset.photo = post.photo.id;
+  // Ids and references of the template end where the post's id follows.
+  for (const element of [root, ...root.querySelectorAll("[id]")]) {
+    if (element.id) element.id += post.id;
+    const labels = element.getAttribute("aria-labelledby");
+    if (labels) element.setAttribute("aria-labelledby", labels.split(" ").map((id) => id + post.id).join(" "));
+  }
   for (const name of ["photo", "timestamp"]) linkSlot(root, name).href = url;
   linkSlot(root, "author").href = `/@${username}`;
   slot(root, "name").textContent = username;
@@ -55,7 +59,15 @@ export function renderText(root, post) {
   const message = slot(root, "message");
   message.textContent = post.message ?? "";
   message.hidden = !post.message;
-  setAlt(/** @type {HTMLImageElement} */ (root.querySelector(".picture")), post);
+  root.toggleAttribute("data-original", Boolean(post.share_original));
+  const picture = /** @type {HTMLImageElement} */ (root.querySelector(".picture"));
+  setAlt(picture, post);
+  // A photo whose focus was moved has a new id.
+  const { photo: before = "" } = root.dataset;
+  if (before === post.photo.id) return;
+  root.dataset.photo = post.photo.id;
+  picture.srcset = picture.srcset.replaceAll(before, post.photo.id);
+  picture.src = picture.src.replaceAll(before, post.photo.id);
 }
 
 /**

@@ -3,6 +3,7 @@
 
 import { ApiError, call } from "./api.js";
 import { deleteDraft, draftsOf, newDraft, saveDraft } from "./drafts.js";
+import { pickFocus } from "./focus-picker.js";
 import { t } from "./i18n.js";
 import { toastOnNextPage } from "./toast.js";
 import { upload } from "./upload.js";
@@ -38,6 +39,12 @@ class DraftRow {
         persist(draft);
       });
     }
+    const sharing = /** @type {HTMLInputElement} */ (this.root.querySelector('[name="share_original"]'));
+    sharing.checked = Boolean(draft.share_original);
+    sharing.addEventListener("change", () => {
+      draft.share_original = sharing.checked;
+      persist(draft);
+    });
     this.button("remove").addEventListener("click", () => this.remove());
     this.button("cancel").addEventListener("click", () => this.uploading?.abort());
     this.button("retry").addEventListener("click", () => uploadAll([this]));
@@ -56,6 +63,10 @@ class DraftRow {
       name.hidden = false;
     });
     image.src = url;
+    pickFocus(/** @type {HTMLElement} */ (this.root.querySelector(".square-picker")), this.draft.focus, (focus) => {
+      this.draft.focus = focus;
+      persist(this.draft);
+    });
   }
 
   /** @param {string} action */
@@ -79,6 +90,7 @@ class DraftRow {
     this.button("cancel").hidden = state !== "uploading";
     this.button("retry").hidden = state !== "failed" && state !== "queued";
     for (const area of this.root.querySelectorAll("textarea")) area.readOnly = active;
+    for (const input of this.root.querySelectorAll("input")) input.disabled = active;
   }
 
   async remove() {

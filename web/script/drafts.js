@@ -9,6 +9,8 @@
  * @property {string} name of the file
  * @property {string} message
  * @property {string} alt
+ * @property {string} [focus] the point that squares are cut around
+ * @property {boolean} [share_original]
  * @property {boolean} queued
  * @property {number} at when it was created, in milliseconds since the epoch
  */
@@ -78,6 +80,8 @@ export function toFormData(draft) {
   // Text fields first: the server parses them while the photo is still uploading.
   if (draft.message) form.append("message", draft.message);
   if (draft.alt) form.append("alt", draft.alt);
+  if (draft.focus) form.append("focus", draft.focus);
+  if (draft.share_original) form.append("share_original", "true");
   form.append("photo", draft.file, draft.name);
   return form;
 }

@@ -96,6 +96,9 @@ document.addEventListener("click", (event) => {
   // Clicks by keyboard, with modifiers or other buttons follow the link as usual.
   const modified = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
   if (!photo || modified || event.detail === 0 || event.button !== 0) return;
+  // A mouse has no double tap to wait for.
+  const { pointerType } = /** @type {PointerEvent} */ (event);
+  if (pointerType === "mouse" && photo instanceof HTMLAnchorElement) return;
   event.preventDefault();
   if (firstTap?.post === post) {
     clearTimeout(firstTap.timer);

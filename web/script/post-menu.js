@@ -2,6 +2,7 @@
 
 import { ApiError, call } from "./api.js";
 import { renderText } from "./card.js";
+import { pickFocus } from "./focus-picker.js";
 import { t } from "./i18n.js";
 import { evictPost } from "./offline-cache.js";
 import { toast, toastOnNextPage } from "./toast.js";
@@ -13,6 +14,12 @@ const report = dialog("report");
 
 /** The post whose menu or dialog is open. @type {HTMLElement | undefined} */
 let post;
+
+/** The focus that was chosen in the edit dialog; undefined if it was not moved. @type {string | undefined} */
+let focus;
+
+/** The content of the dialog's form when it was opened. */
+let opened = "";
 
 /** @param {string} id */
 function dialog(id) {
@@ -26,6 +33,7 @@ function openMenu(element) {
   const own = Boolean(me) && element.dataset.author === me;
   const allowed = /** @type {Record<string, boolean>} */ ({
     share: "share" in navigator,
+    original: own || element.dataset.original !== undefined,
     edit: own,
     hide: Boolean(me) && !own,
     block: Boolean(me) && !own,
@@ -60,6 +68,12 @@ const ACTIONS = {
       toast(t("copy_manually", { link: url(element) }));
     }
   },
+  original(element) {
+    const link = document.createElement("a");
+    link.href = `/photos/${element.dataset.photo}/original`;
+    link.download = "";
+    link.click();
+  },
   async edit(element) {
     const form = edit?.querySelector("form");
     if (!form) return;
@@ -69,6 +83,9 @@ const ACTIONS = {
       const { body } = await call("GET", `/posts/${element.dataset.post}`);
       field(form, "message").value = body.message ?? "";
       field(form, "alt").value = body.photo.alt ?? "";
+      checkbox(form).checked = Boolean(body.share_original);
+      showFocus(form, body.photo);
+      opened = content(form);
       edit?.showModal();
     } catch (error) {
       toast(errorMessage(error));
@@ -92,11 +109,13 @@ const ACTIONS = {
     const form = report?.querySelector("form");
     form?.reset();
     if (form) setError(form, "");
+    if (form) opened = content(form);
     report?.showModal();
   },
   delete() {
     const form = confirmDelete?.querySelector("form");
     if (form) setError(form, "");
+    opened = "";
     confirmDelete?.showModal();
   },
 };
@@ -110,7 +129,10 @@ menu?.addEventListener("click", (event) => {
 for (const sheet of [edit, confirmDelete, report]) {
   sheet?.addEventListener("click", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
-    if (target === sheet || target.matches("[data-close]")) sheet.close();
+    // A click beside the dialog does not throw away what was written.
+    const form = sheet.querySelector("form");
+    const isUnchanged = !form || content(form) === opened;
+    if (target.matches("[data-close]") || (target === sheet && isUnchanged)) sheet.close();
   });
 }
 
@@ -119,7 +141,9 @@ edit?.addEventListener("submit", async (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   await submit(form, async () => {
     if (!post) return;
-    const fields = { message: field(form, "message").value, alt: field(form, "alt").value };
+    const share_original = String(checkbox(form).checked);
+    const fields = { message: field(form, "message").value, alt: field(form, "alt").value, share_original };
+    if (focus) Object.assign(fields, { focus });
     const { body } = await call("PATCH", `/posts/${post.dataset.post}`, fields);
     renderText(post, body);
     edit.close();
@@ -211,6 +235,29 @@ function setError(form, text) {
 /** @param {HTMLFormElement} form @param {string} name */
 function field(form, name) {
   return /** @type {HTMLTextAreaElement} */ (form.elements.namedItem(name));
+}
+
+/** What a form would send, and the focus. @param {HTMLFormElement} form */
+function content(form) {
+  const entries = [...new FormData(form)].map(([name, value]) => `${name}=${value}`);
+  return [...entries, focus ?? ""].join("\n").trim();
+}
+
+/** @param {HTMLFormElement} form */
+function checkbox(form) {
+  return /** @type {HTMLInputElement} */ (form.elements.namedItem("share_original"));
+}
+
+/** @param {HTMLFormElement} form @param {import("./api.js").Post["photo"]} photo */
+function showFocus(form, photo) {
+  const picker = /** @type {HTMLElement} */ (form.querySelector(".square-picker"));
+  const image = /** @type {HTMLImageElement} */ (picker.querySelector("img"));
+  image.src = `/photos/${photo.id}/fit/800`;
+  focus = undefined;
+  const { x, y } = photo.focus ?? { x: 0.5, y: 0.5 };
+  pickFocus(picker, `${x},${y}`, (moved) => {
+    focus = moved;
+  });
 }
 
 /** @param {unknown} error */

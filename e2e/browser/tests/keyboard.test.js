@@ -179,9 +179,9 @@ browserTest("a photo can be posted by keyboard alone", async ({ open, join }) =>
 for (const reducedMotion of [true, false]) {
   browserTest(`a like ${reducedMotion ? "is not animated with reduced motion" : "is animated"}`, async ({ open, join }) => {
     const [ada, bob] = [await join("ada"), await join("bob")];
-    await ada.post(await photo(0), { message: "like me" });
+    const { id } = await ada.post(await photo(0), { message: "like me" });
     const page = await open({ as: bob, device: "desktop", reducedMotion });
-    await page.goto("/");
+    await page.goto(`/p/${id}`);
     await page.evaluate(() => {
       /** @type {number[]} */
       const durations = [];

@@ -124,8 +124,10 @@ browserTest("a guest's like redirects to login, and login back to the post", asy
 
 browserTest("a guest's double tap redirects to login", async ({ open, join }) => {
   await postToLike(join);
-  const page = await open({ device: "desktop" });
+  const page = await open();
   await page.goto("/");
-  await post(page, "like me").locator(".photo").dblclick();
+  const box = await eventually("the photo has a bounding box", () => post(page, "like me").locator(".photo").boundingBox());
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await Promise.all([page.touchscreen.tap(x, y), page.touchscreen.tap(x, y)]);
   await waitForPath(page, "/login");
 });

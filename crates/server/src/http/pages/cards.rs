@@ -1,12 +1,15 @@
 //! View models of posts and users for the page templates.
 
-use model::{Post, User};
+use model::{Post, User, fit_dimensions};
 
 use super::locale::{Locale, interpolate};
 use super::placeholder;
 
 /// The widths in `srcset`. A short list limits how many variants are rendered and lets caches share them.
 const SRCSET_WIDTHS: [u32; 7] = [160, 320, 480, 640, 960, 1280, 2048];
+
+/// The longest sides in the `srcset` of the whole photo.
+const FIT_SIDES: [u32; 5] = [480, 800, 1280, 2048, 3072];
 
 /// The longest title and description that are taken from a message, in characters.
 const TITLE_CHARS: usize = 70;
@@ -40,6 +43,10 @@ pub(super) struct Card {
     pub(super) url: String,
     pub(super) author: Avatar,
     pub(super) photo: String,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    /// Whether everyone may download the original.
+    pub(super) share_original: bool,
     /// The thumbhash rendered as a data URL.
     pub(super) placeholder: String,
     pub(super) alt: String,
@@ -61,6 +68,9 @@ impl Card {
             id: post.id.to_string(),
             url: format!("/p/{}", post.id),
             photo: post.photo.id.to_string(),
+            width: post.photo.width,
+            height: post.photo.height,
+            share_original: post.share_original,
             placeholder: placeholder::data_url(&post.photo.placeholder),
             alt: alt.unwrap_or_else(|| interpolate(&locale.page.photo_by, "name", &author.name)),
             message: post.message.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -86,6 +96,9 @@ impl Card {
             url: empty(),
             author,
             photo: empty(),
+            width: 1,
+            height: 1,
+            share_original: false,
             placeholder: empty(),
             alt: empty(),
             message: empty(),
@@ -103,6 +116,26 @@ impl Card {
 
     pub(super) fn srcset(&self) -> String {
         SRCSET_WIDTHS.map(|side| format!("{} {side}w", self.src(side))).join(", ")
+    }
+
+    /// The whole photo.
+    pub(super) fn fit(&self, longest: u32) -> String {
+        format!("/photos/{}/fit/{longest}", self.photo)
+    }
+
+    pub(super) fn fit_size(&self, longest: u32) -> (u32, u32) {
+        fit_dimensions(self.width, self.height, longest)
+    }
+
+    pub(super) fn fit_srcset(&self) -> String {
+        let long_side = self.width.max(self.height);
+        // The first one that is at least as large as the photo is the last that differs.
+        let last = FIT_SIDES.iter().position(|side| *side >= long_side).unwrap_or(FIT_SIDES.len() - 1);
+        let sides = FIT_SIDES[..=last].iter();
+        sides
+            .map(|side| format!("{} {}w", self.fit(*side), self.fit_size(*side).0))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The title and the description of the post's own page, also for link previews.
