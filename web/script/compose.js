@@ -5,7 +5,7 @@ import { ApiError, call } from "./api.js";
 import { deleteDraft, draftsOf, newDraft, saveDraft } from "./drafts.js";
 import { pickFocus } from "./focus-picker.js";
 import { t } from "./i18n.js";
-import { toastOnNextPage } from "./toast.js";
+import { toast, toastOnNextPage } from "./toast.js";
 import { upload } from "./upload.js";
 
 const composer = /** @type {HTMLFormElement} */ (document.getElementById("composer"));
@@ -98,6 +98,11 @@ class DraftRow {
     this.root.remove();
     updateList();
     await persist(this.draft, false);
+    const run = () => {
+      addRow(this.draft);
+      persist(this.draft);
+    };
+    toast(t("draft_removed"), { label: t("undo"), run });
     const next = /** @type {HTMLElement | null} */ (list.querySelector("textarea"));
     (next ?? document.getElementById("photo-input"))?.focus();
   }
@@ -136,7 +141,13 @@ class DraftRow {
   async fail(error) {
     if (error instanceof DOMException && error.name === "AbortError") return this.setState("idle", t("cancelled"));
     if (!(error instanceof ApiError)) return this.setState("failed", t("failed", { reason: String(error) }));
-    if (error.status !== 0) return this.setState("failed", error.message);
+    if (error.status !== 0) this.setState("failed", error.message);
+    if (error.status === 401) {
+      // The draft is saved, so it is here again after the login.
+      const link = Object.assign(document.createElement("a"), { href: "/login?next=/new", textContent: t("log_in_again") });
+      this.root.querySelector(".error")?.append(" ", link);
+    }
+    if (error.status !== 0) return;
     // No response: queue the draft. `main.js` posts it when the network is back.
     this.draft.queued = true;
     const saved = await persist(this.draft);

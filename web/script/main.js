@@ -15,7 +15,7 @@ function showNetworkStatus() {
   const line = /** @type {HTMLElement} */ (document.getElementById("network-status"));
   const stale = !navigator.onLine || document.body.dataset.cached !== undefined;
   line.hidden = !stale;
-  line.textContent = stale ? t("offline") : "";
+  line.textContent = stale ? t(navigator.onLine ? "server_down" : "offline") : "";
 }
 
 async function postQueuedDrafts() {
@@ -41,11 +41,11 @@ function imageFiles(data) {
 
 /** Passes photos to this page's composer, or saves them as drafts and opens it. @param {File[]} files */
 async function compose(files) {
-  if (!me) return location.assign("/login?next=/new");
   const handled = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
   if (handled) return;
-  for (const file of files) await saveDraft(newDraft(file, file.name, me));
-  location.assign("/new");
+  // A guest's drafts belong to whoever logs in next on this device.
+  for (const file of files) await saveDraft(newDraft(file, file.name, me ?? ""));
+  location.assign(me ? "/new" : "/login?next=/new");
 }
 
 /** @param {DragEvent} event */
@@ -66,7 +66,9 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   document.body.classList.remove("dragover");
   const files = imageFiles(event.dataTransfer);
+  const [other] = event.dataTransfer?.files ?? [];
   if (files.length > 0) compose(files);
+  else if (other) toast(t("not_an_image", { name: other.name }));
 });
 addEventListener("paste", (event) => {
   const files = imageFiles(/** @type {ClipboardEvent} */ (event).clipboardData);

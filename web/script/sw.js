@@ -64,8 +64,8 @@ async function cacheFirst(event) {
   const cached = await caches.match(event.request);
   if (cached) return cached;
   const response = await fetch(event.request);
-  // Only some users see a hidden photo.
-  const isShared = !response.headers.get("cache-control")?.includes("no-store");
+  // Only some users see a hidden photo or an original.
+  const isShared = response.headers.get("cache-control")?.includes("public");
   if (response.ok && isShared) event.waitUntil(store(PHOTOS, event.request, response.clone()));
   return response;
 }

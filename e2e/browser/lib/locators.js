@@ -58,3 +58,18 @@ export const waitForPath = (page, path) => page.waitForURL((url) => url.pathname
 export async function isLiked(post) {
   return (await likeButton(post).getAttribute("aria-pressed")) === "true";
 }
+
+/** Dispatches the events of a drop or a paste. */
+export async function dropOrPaste(/** @type {Page} */ page, /** @type {"drop" | "paste"} */ how, /** @type {{ name: string, mimeType: string, buffer: Buffer }} */ { name, mimeType, buffer }) {
+  await page.evaluate(({ how, name, mimeType, base64 }) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const data = new DataTransfer();
+    data.items.add(new File([bytes], name, { type: mimeType }));
+    const options = { bubbles: true, cancelable: true };
+    if (how === "paste") {
+      document.body.dispatchEvent(new ClipboardEvent("paste", { ...options, clipboardData: data }));
+    } else {
+      for (const type of ["dragenter", "dragover", "drop"]) document.querySelector("main")?.dispatchEvent(new DragEvent(type, { ...options, dataTransfer: data }));
+    }
+  }, { how, name, mimeType, base64: buffer.toString("base64") });
+}

@@ -6,25 +6,10 @@ import { feed } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
 import { throttle } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, home, post, submitCredentials, waitForPath } from "../lib/locators.js";
+import { composer, dropOrPaste, home, post, submitCredentials, waitForPath } from "../lib/locators.js";
 import { allowError, expectError } from "../lib/page-errors.js";
 import { file } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
-
-/** Dispatches the events of a drop or a paste. */
-async function dropOrPaste(/** @type {import("playwright-core").Page} */ page, /** @type {"drop" | "paste"} */ how, /** @type {Awaited<ReturnType<typeof file>>} */ { name, mimeType, buffer }) {
-  await page.evaluate(({ how, name, mimeType, base64 }) => {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const data = new DataTransfer();
-    data.items.add(new File([bytes], name, { type: mimeType }));
-    const options = { bubbles: true, cancelable: true };
-    if (how === "paste") {
-      document.body.dispatchEvent(new ClipboardEvent("paste", { ...options, clipboardData: data }));
-    } else {
-      for (const type of ["dragenter", "dragover", "drop"]) document.querySelector("main")?.dispatchEvent(new DragEvent(type, { ...options, dataTransfer: data }));
-    }
-  }, { how, name, mimeType, base64: buffer.toString("base64") });
-}
 
 browserTest("a photo is posted with a message and a description", async ({ service, open, join }) => {
   const page = await open({ as: await join("ada") });

@@ -177,8 +177,16 @@ fn an_original_is_for_its_author_unless_it_is_shared() {
     let shared = ada.post("/posts", form).expect(201).json();
     assert_eq!(shared["share_original"], true);
     anonymous.get(&original(&shared)).expect(200);
-    let wrong = FormData::photo(&upload).text("share_original", "1");
+    let wrong = FormData::photo(&upload).text("share_original", "");
     ada.post("/posts", wrong).expect_error_for(400, Some("share_original"));
+
+    for (value, is_shared) in
+        [("True", true), ("on", true), ("1", true), ("False", false), ("off", false), ("0", false)]
+    {
+        let form = FormData::new().text("share_original", value);
+        let edited = ada.put(&path(&shared), form).expect(200).json();
+        assert_eq!(edited.get("share_original").is_some(), is_shared, "{value}");
+    }
 
     // A profile photo is never shared.
     let user = ada.put("/me/photo", FormData::photo(&upload)).expect(200).json();

@@ -209,6 +209,11 @@ fn parse_focus(text: String) -> Result<Focus, ApiError> {
     text.parse().map_err(|rule: ValidationError| ApiError::invalid("focus", rule.0))
 }
 
+/// Also as other languages and HTML forms write it.
 fn parse_sharing(text: String) -> Result<bool, ApiError> {
-    text.parse().map_err(|_| ApiError::invalid("share_original", "share_original is true or false"))
+    match &*text.to_ascii_lowercase() {
+        "true" | "on" | "1" => Ok(true),
+        "false" | "off" | "0" => Ok(false),
+        _ => Err(ApiError::invalid("share_original", "share_original is true or false")),
+    }
 }
