@@ -45,7 +45,7 @@ form.addEventListener("submit", async (event) => {
   data.set("archive", file);
   button.disabled = true;
   try {
-    const { response } = await send("/me/import", data, {}, (percent) => {
+    const { response } = await send("POST", "/me/import", data, {}, (percent) => {
       show(t("import_sending", { percent: Math.round(percent) }), percent);
     });
     form.reset();

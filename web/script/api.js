@@ -69,16 +69,29 @@ const MESSAGES = /** @type {Record<string, string>} */ ({
   unavailable: "unavailable",
   no_space: "no_space",
   internal: "server_error",
+  quota_exceeded: "quota_exceeded",
+});
+
+/** Message keys by the field that the server rejected, for languages in which it does not write. */
+const REFUSALS = /** @type {Record<string, string>} */ ({
+  photo: "photo_refused",
+  message: "text_refused",
+  alt: "text_refused",
+  focus: "focus_refused",
 });
 
 /**
- * Translates an error response; without a translation it shows the server's message.
+ * Translates an error response. The server's own message says more, but only in English.
  * @param {number} status
  * @param {string | null} code
  * @param {{ error?: { message?: string, field?: string } }} body
  */
 export function responseError(status, code, body) {
   const { message, field } = body.error ?? {};
-  const key = MESSAGES[code ?? ""] ?? (status === 404 ? "post_deleted" : status >= 500 ? "server_error" : undefined);
-  return new ApiError(key ? t(key) : message || t("server_error"), status, field, code);
+  const isEnglish = document.documentElement.lang.startsWith("en");
+  const byStatus = status === 404 ? "post_deleted" : status >= 500 ? "server_error" : undefined;
+  const key = (isEnglish && code === "quota_exceeded" ? undefined : MESSAGES[code ?? ""]) ?? byStatus;
+  const refusal = isEnglish ? undefined : REFUSALS[field ?? ""];
+  const text = key ?? refusal;
+  return new ApiError(text ? t(text) : t("refused", { reason: message || t("server_error") }), status, field, code);
 }

@@ -1,6 +1,7 @@
 // Renders posts from the API into clones of the page's <template>: a card of the feed or a tile of a profile.
 
 import { t } from "./i18n.js";
+import { messageNodes, watchMessage } from "./message.js";
 import { placeholderUrl } from "./thumbhash.js";
 import { formatTimes } from "./time.js";
 
@@ -47,6 +48,9 @@ export function renderPost(template, post) {
   else like.setAttribute("aria-pressed", String(post.is_liked));
   slot(root, "likes").textContent = String(post.like_count);
   renderText(root, post);
+  linkSlot(root, "read-more").href = url;
+  /** @type {HTMLElement} */ (root.querySelector(".read-more .visually-hidden")).textContent = ` ${username}`;
+  watchMessage(slot(root, "message"));
   return card;
 }
 
@@ -57,7 +61,7 @@ export function renderPost(template, post) {
  */
 export function renderText(root, post) {
   const message = slot(root, "message");
-  message.textContent = post.message ?? "";
+  message.replaceChildren(...messageNodes(post.message ?? ""));
   message.hidden = !post.message;
   root.toggleAttribute("data-original", Boolean(post.share_original));
   const picture = /** @type {HTMLImageElement} */ (root.querySelector(".picture"));

@@ -216,7 +216,12 @@ async function uploadAll(selected) {
   for (const row of selected) located = Boolean((await row.upload())?.includes("gps")) || located;
   button.disabled = false;
   updateList();
-  if (rows.size > 0) return;
+  if (rows.size > 0) {
+    // Not below the bar.
+    const failed = list.querySelector('[data-state="failed"] .error, [data-state="queued"] .error');
+    failed?.scrollIntoView({ block: "center" });
+    return;
+  }
   toastOnNextPage(located ? `${t("all_posted")} ${t("removed_location")}` : t("all_posted"));
   location.assign("/");
 }

@@ -5,6 +5,7 @@ import { renderAvatar } from "./card.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
 import { toast } from "./toast.js";
+import { send } from "./upload.js";
 
 const input = /** @type {HTMLInputElement | null} */ (document.getElementById("profile-photo"));
 const remove = /** @type {HTMLButtonElement | null} */ (document.getElementById("profile-photo-remove"));
@@ -37,8 +38,14 @@ input?.addEventListener("change", () =>
     const form = new FormData();
     form.append("photo", file, file.name);
     input.value = "";
-    const { body } = await call("PUT", "/me/photo", form);
-    showPhoto(body.photo.id);
+    const bar = /** @type {HTMLProgressElement} */ (document.getElementById("profile-photo-progress"));
+    bar.hidden = false;
+    try {
+      const { response } = await send("PUT", "/me/photo", form, {}, (percent) => (bar.value = percent));
+      showPhoto(response.photo.id);
+    } finally {
+      bar.hidden = true;
+    }
     toast(t("photo_changed"));
   }),
 );

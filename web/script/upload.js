@@ -5,6 +5,7 @@ import { toFormData } from "./drafts.js";
 import { t } from "./i18n.js";
 
 /**
+ * @param {"POST" | "PUT"} method
  * @param {string} path
  * @param {FormData} form
  * @param {Record<string, string>} headers
@@ -12,10 +13,10 @@ import { t } from "./i18n.js";
  * @param {AbortSignal} [signal]
  * @returns {Promise<XMLHttpRequest>} a request that succeeded
  */
-export function send(path, form, headers, progress, signal) {
+export function send(method, path, form, headers, progress, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", path);
+    request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.responseType = "json";
     request.upload.onprogress = (event) => progress((100 * event.loaded) / event.total);
@@ -37,7 +38,7 @@ export function send(path, form, headers, progress, signal) {
  * @returns {Promise<{ post: import("./api.js").Post, removed: string, replayed: boolean }>}
  */
 export async function upload(draft, progress, signal) {
-  const request = await send("/posts", toFormData(draft), { "Idempotency-Key": draft.key }, progress, signal);
+  const request = await send("POST", "/posts", toFormData(draft), { "Idempotency-Key": draft.key }, progress, signal);
   const removed = request.getResponseHeader("x-removed-metadata") ?? "";
   const replayed = request.getResponseHeader("idempotency-replayed") === "true";
   return { post: request.response, removed, replayed };

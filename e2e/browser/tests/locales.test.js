@@ -88,3 +88,12 @@ browserTest("a message has its own text direction, independent of the page", asy
   assert.equal(await posts(page).first().evaluate((element) => getComputedStyle(element).direction), "ltr");
   await screenshot(page, "right-to-left");
 });
+
+browserTest("refusals of the server are German for a German browser", async ({ open, join }) => {
+  const page = await open({ locale: "de-DE", as: await join("ada"), serviceWorker: false });
+  expectError(page, /status of 400/);
+  await page.goto("/new");
+  await page.locator("#photo-input").setInputFiles({ name: "kaputt.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") });
+  await page.getByRole("button", { name: "Zeigen" }).click();
+  await page.getByText("Dieses Foto ist nicht lesbar oder zu groß.").waitFor();
+});

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 
 import { browserTest } from "../lib/browser-test.js";
+import { throttle } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
 import { profileHeading, toast } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
@@ -39,6 +40,21 @@ browserTest("the profile photo can be set, changed and removed", async ({ open, 
   await other.reload();
   await profileHeading(other, "ada").waitFor();
   assert.equal(await avatar(other).count(), 0);
+});
+
+browserTest("a new profile photo shows its progress", async ({ open, join }) => {
+  const page = await open({ as: await join("ada"), serviceWorker: false });
+  await page.goto("/@ada");
+  const unthrottle = await throttle(page, { up: 60_000, down: 1_000_000, latency: 20 });
+  await page.getByLabel("Change photo").setInputFiles(await file(5, { noise: 60 }));
+  const bar = page.getByRole("progressbar", { name: "Uploading" });
+  const value = async () => Number(await bar.evaluate((bar) => /** @type {HTMLProgressElement} */ (bar).value));
+  await bar.waitFor();
+  const early = await eventually("the upload starts", value);
+  await eventually("the upload progresses", async () => (await value()) > early);
+  await unthrottle();
+  await avatar(page).waitFor();
+  await bar.waitFor({ state: "hidden" });
 });
 
 browserTest("another user's profile has no controls", async ({ open, join }) => {

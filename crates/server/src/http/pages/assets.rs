@@ -47,6 +47,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/infinite-scroll.js",
     "script/like.js",
     "script/main.js",
+    "script/message.js",
     "script/offline-cache.js",
     "script/own-profile.js",
     "script/post-menu.js",

@@ -3,6 +3,7 @@
 use model::{Post, User, fit_dimensions};
 
 use super::locale::{Locale, interpolate};
+use super::message::{self, Segment};
 use super::placeholder;
 
 /// The widths in `srcset`. A short list limits how many variants are rendered and lets caches share them.
@@ -14,6 +15,10 @@ const FIT_SIDES: [u32; 5] = [480, 800, 1280, 2048, 3072];
 /// The longest title and description that are taken from a message, in characters.
 const TITLE_CHARS: usize = 70;
 const DESCRIPTION_CHARS: usize = 200;
+
+/// A message that fits into the six lines of a card on a narrow screen.
+const LONG_CHARS: usize = 200;
+const LONG_LINES: usize = 6;
 
 /// A user's name and avatar: the profile photo, or the initial of the name.
 #[derive(Debug, Clone)]
@@ -136,6 +141,16 @@ impl Card {
             .map(|side| format!("{} {}w", self.fit(*side), self.fit_size(*side).0))
             .collect::<Vec<_>>()
             .join(", ")
+    }
+
+    /// The message with its links.
+    pub(super) fn segments(&self) -> Vec<Segment> {
+        message::segments(&self.message)
+    }
+
+    /// Whether a list may cut the message. Scripts find out whether it does.
+    pub(super) fn is_long(&self) -> bool {
+        self.message.chars().count() > LONG_CHARS || self.message.lines().count() > LONG_LINES
     }
 
     /// The title and the description of the post's own page, also for link previews.

@@ -98,7 +98,7 @@ macro_rules! page_messages {
 
 page_messages! {
     tagline, about, skip, main, home, login, logout, join, new, newest, to_newest, older,
-    square, share_original, download_original, drop_here,
+    square, share_original, download_original, drop_here, read_more, uploading,
     end, photo_by, profile_photo, like, more, cancel, save, edit, delete, copy_link,
     share, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
     alt_hint, empty_title, empty_text, empty_join, empty_post, profile_empty, profile_empty_own,

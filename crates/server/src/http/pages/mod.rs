@@ -9,6 +9,7 @@ mod community_templates;
 pub(super) mod error_page;
 mod layout;
 mod locale;
+mod message;
 mod placeholder;
 mod response;
 pub(super) mod site_files;

@@ -1,0 +1,92 @@
+//! Links in a message: web addresses and `@usernames`. `web/script/message.js` does the same for posts that
+//! scripts render.
+
+/// A part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) text: String,
+    /// Where it leads; `None` for plain text.
+    pub(super) href: Option<String>,
+    pub(super) is_external: bool,
+}
+
+/// Punctuation around an address or a name is not part of it.
+const OPENING: [char; 8] = ['(', '[', '"', '\'', '„', '“', '‘', '«'];
+const CLOSING: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '"', '\'', '“', '”'];
+
+/// The parts of a message, in order: together they are its text.
+pub(super) fn segments(message: &str) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = Vec::new();
+    for piece in message.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
+        let core = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
+        let (before, after) = match core.is_empty() {
+            true => (piece, ""),
+            // Within the piece, of which `core` is a part.
+            false => {
+                let start = word.len() - word.trim_start_matches(OPENING).len();
+                (&piece[..start], &piece[start + core.len()..])
+            }
+        };
+        let href = href(core);
+        if href.is_none() {
+            push_text(&mut segments, piece);
+            continue;
+        }
+        push_text(&mut segments, before);
+        let is_external = !core.starts_with('@');
+        segments.push(Segment { text: core.to_owned(), href, is_external });
+        push_text(&mut segments, after);
+    }
+    segments
+}
+
+fn push_text(segments: &mut Vec<Segment>, text: &str) {
+    match segments.last_mut() {
+        _ if text.is_empty() => {}
+        Some(last) if last.href.is_none() => last.text.push_str(text),
+        _ => segments.push(Segment { text: text.to_owned(), href: None, is_external: false }),
+    }
+}
+
+fn href(word: &str) -> Option<String> {
+    if let Some(name) = word.strip_prefix('@') {
+        return name.parse::<model::Username>().is_ok().then(|| format!("/@{name}"));
+    }
+    let is_address = ["https://", "http://"].iter().any(|scheme| {
+        let (start, rest) = word.split_at_checked(scheme.len()).unwrap_or_default();
+        start.eq_ignore_ascii_case(scheme)
+            && rest.starts_with(|first: char| first.is_alphanumeric() || first == '[')
+    });
+    is_address.then(|| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_names_are_links_and_the_text_is_unchanged() {
+        for (message, links) in [
+            ("", &[][..]),
+            ("plain text, 3 < 4", &[]),
+            ("see https://example.org/a?b=c#d.", &["https://example.org/a?b=c#d"]),
+            (
+                "(http://example.org), \"HTTPS://Example.org/\"",
+                &["http://example.org", "HTTPS://Example.org/"],
+            ),
+            ("with @ada and (@Bob.B), not ada@example.org", &["/@ada", "/@Bob.B"]),
+            ("two\nlines\t@ada", &["/@ada"]),
+            ("@", &[]),
+            ("@.. https:// http://. javascript://x ftp://x //x", &[]),
+            ("@<script> https://<b>", &[]),
+            ("für ä🙂 @grüße https://пример.рф/ü", &["https://пример.рф/ü"]),
+        ] {
+            let segments = segments(message);
+            let text: String = segments.iter().map(|segment| &*segment.text).collect();
+            assert_eq!(text, message);
+            let hrefs: Vec<&str> = segments.iter().filter_map(|segment| segment.href.as_deref()).collect();
+            assert_eq!(hrefs, links, "{message}");
+        }
+    }
+}

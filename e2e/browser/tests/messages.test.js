@@ -1,0 +1,70 @@
+// Messages: links, names, and what is cut in the feed.
+
+import assert from "node:assert/strict";
+
+import { browserTest } from "../lib/browser-test.js";
+import { eventually } from "../lib/eventually.js";
+import { chooseFromMenu, composer, dialog, message, post, waitForPath } from "../lib/locators.js";
+import { file, photo } from "../lib/photos.js";
+import { screenshot } from "../lib/screenshot.js";
+
+const TEXT = "With @bob at (https://example.org/a?b=c&d), not ada@example.org or @<b>.";
+const LINKS = [["@bob", "/@bob"], ["https://example.org/a?b=c&d", "https://example.org/a?b=c&d"]];
+
+for (const javaScript of [true, false]) {
+  browserTest(`addresses and names in messages are links${javaScript ? "" : " without JavaScript"}`, async ({ open, join }) => {
+    const [ada] = [await join("ada"), await join("bob")];
+    await ada.post(await photo(0), { message: TEXT });
+    const page = await open({ javaScript, as: javaScript ? ada : undefined });
+    await page.goto("/");
+    const links = () => message(page, "With").locator("a").evaluateAll((found) => found.map((link) => [link.textContent, link.getAttribute("href")]));
+    assert.equal(await message(page, "With").textContent(), TEXT);
+    assert.deepEqual(await links(), LINKS);
+    assert.match((await message(page, "With").getByRole("link", { name: "example.org" }).getAttribute("rel")) ?? "", /noopener/);
+    if (javaScript) {
+      await chooseFromMenu(post(page, "With"), "Edit");
+      await dialog(page).getByLabel("Message").fill(`${TEXT}\nAgain @bob`);
+      await dialog(page).getByRole("button", { name: "Save" }).click();
+      await dialog(page).waitFor({ state: "hidden" });
+      assert.deepEqual(await links(), [...LINKS, ["@bob", "/@bob"]], "rendered by the script");
+    }
+    await message(page, "With").getByRole("link", { name: "@bob" }).first().click();
+    await waitForPath(page, "/@bob");
+  });
+}
+
+browserTest("a message that the feed cuts leads to the whole of it", async ({ open, join }) => {
+  const ada = await join("ada");
+  const long = "A sentence of a long story. ".repeat(30);
+  // Long enough to be cut on a phone only.
+  const medium = "A sentence of a story. ".repeat(15);
+  await ada.post(await photo(0), { message: long });
+  await ada.post(await photo(1), { message: medium });
+  await ada.post(await photo(2), { message: "short" });
+  const shown = (/** @type {import("playwright-core").Page} */ page) => page.getByRole("link", { name: "Read more ada" }).filter({ visible: true }).count();
+  const [phone, desktop] = [await open({}), await open({ device: "desktop" })];
+  for (const page of [phone, desktop]) await page.goto("/");
+  await eventually("two are cut on the phone", async () => (await shown(phone)) === 2);
+  await eventually("one is cut on the desktop", async () => (await shown(desktop)) === 1);
+  await screenshot(phone, "read-more");
+  await post(desktop, "long story").getByRole("link", { name: "Read more" }).click();
+  await desktop.waitForURL("**/p/*");
+  const { clipped, text } = await message(desktop, "long story").evaluate((line) => ({ clipped: getComputedStyle(line).webkitLineClamp, text: line.textContent }));
+  assert.deepEqual([clipped, text], ["none", long]);
+});
+
+browserTest("the bar of the composer does not cover it on a low screen", async ({ open, join }) => {
+  const page = await open({ as: await join("ada"), device: "narrow" });
+  await page.setViewportSize({ width: 320, height: 256 });
+  await page.goto("/new");
+  const { files, messages } = composer(page);
+  await files.setInputFiles(await file(0));
+  await messages.focus();
+  await messages.scrollIntoViewIfNeeded();
+  const isReachable = await messages.evaluate((area) => {
+    const { left, top, width, height } = area.getBoundingClientRect();
+    return document.elementFromPoint(left + width / 2, top + height / 2) === area;
+  });
+  assert.ok(isReachable, "another element is above the message");
+  await screenshot(page, "composer-low");
+});
