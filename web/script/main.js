@@ -43,7 +43,7 @@ function imageFiles(data) {
 async function compose(files) {
   const handled = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
   if (handled) return;
-  // A guest's drafts belong to whoever logs in next on this device.
+  // A guest's drafts belong to the user who logs in next on this device.
   for (const file of files) await saveDraft(newDraft(file, file.name, me ?? ""));
   location.assign(me ? "/new" : "/login?next=/new");
 }

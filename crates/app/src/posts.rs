@@ -16,6 +16,11 @@ const NO_ORIGINAL: Error = Error::Conflict {
     message: "the original of this photo is not kept, so its focus cannot be moved; post it again instead",
 };
 
+const PHOTO_CHANGED: Error = Error::Conflict {
+    field: Some("focus"),
+    message: "the photo of this post was changed at the same time; read the post again and repeat the edit",
+};
+
 /// The parameters of a new post.
 #[derive(Debug)]
 pub struct Draft {
@@ -140,7 +145,7 @@ impl App {
             Ok(edited)
         })
         .await?;
-        self.with_author(granted(edited.ok_or(CLAIM_LOST)?)?).await
+        self.with_author(granted(edited.ok_or(PHOTO_CHANGED)?)?).await
     }
 
     /// Deletes a post with its likes, its photo and all rendered images.

@@ -212,17 +212,18 @@ impl Store {
         self.write(LockKey::Post(id), move |tx| {
             async move {
                 let Photo { id: photo, width, height, placeholder, focus, .. } = &new.photo;
-                let edited = edit_post(tx, id, editor, &edit).await?;
-                let AccessCheck::Granted(current) = edited else {
-                    photos::abandon(tx, *photo, now).await?;
-                    return Ok(Some(edited));
-                };
-                if current.photo.id != old {
+                let current = find(tx, id, None).await?;
+                if current.is_some_and(|current| current.photo.id != old) {
                     photos::abandon(tx, *photo, now).await?;
                     return Ok(None);
                 }
                 if !photos::commit_upload(tx, &new, None, now).await? {
                     return Ok(None);
+                }
+                let edited = edit_post(tx, id, editor, &edit).await?;
+                if !matches!(edited, AccessCheck::Granted(_)) {
+                    photos::delete(tx, *photo, now).await?;
+                    return Ok(Some(edited));
                 }
                 let focus = photos::stored_focus(*focus).map(Focus::to_stored);
                 let values = [

@@ -35,9 +35,9 @@ for (const javaScript of [true, false]) {
 
 browserTest("a message that the feed cuts leads to the whole of it", async ({ open, join }) => {
   const ada = await join("ada");
-  const long = "A sentence of a long story. ".repeat(30);
+  const long = "A sentence of a long report. ".repeat(30);
   // Long enough to be cut on a phone only.
-  const medium = "A sentence of a story. ".repeat(15);
+  const medium = "A sentence of a report. ".repeat(15);
   await ada.post(await photo(0), { message: long });
   await ada.post(await photo(1), { message: medium });
   await ada.post(await photo(2), { message: "short" });
@@ -47,9 +47,9 @@ browserTest("a message that the feed cuts leads to the whole of it", async ({ op
   await eventually("two are cut on the phone", async () => (await shown(phone)) === 2);
   await eventually("one is cut on the desktop", async () => (await shown(desktop)) === 1);
   await screenshot(phone, "read-more");
-  await post(desktop, "long story").getByRole("link", { name: "Read more" }).click();
+  await post(desktop, "long report").getByRole("link", { name: "Read more" }).click();
   await desktop.waitForURL("**/p/*");
-  const { clipped, text } = await message(desktop, "long story").evaluate((line) => ({ clipped: getComputedStyle(line).webkitLineClamp, text: line.textContent }));
+  const { clipped, text } = await message(desktop, "long report").evaluate((line) => ({ clipped: getComputedStyle(line).webkitLineClamp, text: line.textContent }));
   assert.deepEqual([clipped, text], ["none", long]);
 });
 

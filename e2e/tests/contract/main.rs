@@ -5,6 +5,7 @@
 mod account_archives;
 mod accounts;
 mod alt;
+mod atom;
 mod blocks;
 mod concurrency;
 mod cross_site;

@@ -105,6 +105,7 @@ fn inject_everywhere(operations: &[Operation]) {
             // A checkpoint adds calls before or after those of the operation, so that a later run of it may
             // number them otherwise: its trace is taken again until every site was hit.
             for _ in 0..10 {
+                fixture.restart_before_maintenance();
                 (operation.prepare)(fixture.worker());
                 let (outcome, trace) = fixture.inject(&[], operation.run);
                 outcome.unwrap();

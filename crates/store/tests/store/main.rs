@@ -224,6 +224,7 @@ async fn the_photo_of_a_post_is_replaced_by_one_that_was_made_from_it(db: TestDa
     };
     assert_eq!(replace(bob.id, old, 2).await, Some(AccessCheck::Forbidden));
     assert_eq!(replace(ada.id, photo(9).id, 3).await, None, "it was made from another photo");
+    assert_eq!(db.store.post(post.id, None).await.unwrap().as_ref(), Some(&post), "nothing has changed");
     let expected = Photo { focus: "0.25,1".parse().unwrap(), ..photo(4) };
     let Some(AccessCheck::Granted(edited)) = replace(ada.id, old, 4).await else { panic!() };
     assert_eq!((&edited.photo, edited.share_original), (&expected, true));

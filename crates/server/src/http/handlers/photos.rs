@@ -198,7 +198,7 @@ fn negotiate_format(headers: &HeaderMap) -> OutputFormat {
 }
 
 /// Whether `If-None-Match` contains this ETag or `*`. It is a weak comparison (RFC 9110, 13.1.2).
-fn if_none_match_contains(headers: &HeaderMap, etag: &str) -> bool {
+pub(crate) fn if_none_match_contains(headers: &HeaderMap, etag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     values
         .flat_map(|value| value.split(','))

@@ -4,6 +4,7 @@
 pub(super) mod accent;
 pub(super) mod archive_page;
 pub(super) mod assets;
+pub(super) mod atom;
 mod cards;
 mod community_templates;
 pub(super) mod error_page;

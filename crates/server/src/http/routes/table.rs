@@ -56,8 +56,8 @@ fn operations() -> Vec<Route> {
             .header("Set-Cookie", "The session cookie, for browsers")
     };
     let edit = |method: Method, id: &str| {
-        let about = "Replaces the message and the alternative text. PUT and PATCH do the same: a parameter that is \
-            not sent leaves its text as it is, an empty one removes it.";
+        let about = "Changes texts, the focus, and whether the original is shared. PUT and PATCH do the same: a \
+            parameter that is not sent changes nothing, an empty text is removed.";
         api(method, "/posts/{post_id}", posts::edit)
             .about(id, "posts", "Edit a post", about)
             .json::<PostDto>(200, "The post after the edit")
@@ -65,6 +65,7 @@ fn operations() -> Vec<Route> {
                 403,
                 "The post belongs to another user, or the request comes from a page of another origin",
             )
+            .error(409, "The focus cannot be moved: the original is not kept, or another edit has moved it")
     };
     vec![
         session(
@@ -409,6 +410,8 @@ fn web_client() -> Vec<Route> {
         page(Method::GET, "/", pages::home),
         page(Method::GET, "/p/{post_id}", pages::post),
         page(Method::GET, "/@{username}", pages::profile),
+        page(Method::GET, "/feed.atom", pages::atom::instance),
+        page(Method::GET, "/@{username}/feed.atom", pages::atom::user),
         page(Method::GET, "/join", pages::join),
         page(Method::GET, "/login", pages::login),
         page(Method::GET, "/recovery", pages::recovery),
