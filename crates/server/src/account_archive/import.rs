@@ -1,7 +1,7 @@
 //! Imports an archive into an account. Each post is created exactly once, however often the archive is
 //! imported, so that an import that was interrupted is simply repeated.
 
-use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use app::{App, FairPermit, ForeignPost, ImportProgress, ImportRun, Importer, Publication, Upload};
@@ -49,17 +49,27 @@ enum ImportError {
 /// Imports all posts and the profile. The import has begun: others see its progress.
 pub(crate) async fn run_import(job: ImportJob) -> ImportProgress {
     let ImportJob { app, importer, run, archive, permit } = job;
-    let progress = Mutex::new(ImportProgress::default());
+    let progress = Arc::new(Mutex::new(ImportProgress::default()));
     let outcome = {
-        let mut work = pin!(import(&app, &importer, archive, &progress));
+        // A task of its own: a future that is not polled may hold what the update waits for.
+        let mut work = tokio::spawn({
+            let (app, importer, progress) = (app.clone(), importer.clone(), progress.clone());
+            async move { import(&app, &importer, archive, &progress).await }
+        });
         let mut ticks = interval(UPDATE_INTERVAL);
         loop {
             tokio::select! {
-                outcome = &mut work => break outcome,
+                // A panic of the task is an error of the archive.
+                outcome = &mut work => {
+                    break outcome.unwrap_or_else(|cause| Err(ArchiveError::Damaged(cause.to_string()).into()));
+                }
                 _ = ticks.tick() => {
                     // A user who has left or was suspended gets no further posts.
                     match app.check_import(&importer).await {
-                        Err(error @ app::Error::Inactive(_)) => break Err(error.into()),
+                        Err(error @ app::Error::Inactive(_)) => {
+                            work.abort();
+                            break Err(error.into());
+                        }
                         Ok(()) | Err(_) => update(&app, run, &progress, false).await,
                     }
                 }
@@ -72,7 +82,7 @@ pub(crate) async fn run_import(job: ImportJob) -> ImportProgress {
     }
     update(&app, run, &progress, true).await;
     drop(permit);
-    let progress = progress.into_inner();
+    let progress = progress.lock().clone();
     let ImportProgress { imported, skipped, failed, error } = &progress;
     tracing::info!(imported, skipped, failed, error, "account import ended");
     progress
