@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use e2e::shape::assert_page;
-use e2e::{Client, Service};
+use e2e::{Body, Client, Service};
 use serde_json::Value;
 
 /// A service with 105 posts that no test writes to.
@@ -171,6 +171,25 @@ fn is_liked_in_the_feed_depends_on_the_reader() {
     ada.post(&format!("/posts/{id}/likes"), e2e::Body::none()).expect(201);
     assert_eq!(ada.find_in_feed(id).unwrap()["is_liked"], true);
     assert_eq!(service.anonymous().find_in_feed(id).unwrap()["is_liked"], false);
+}
+
+#[test]
+fn a_poll_is_answered_without_a_body_while_nothing_changes() {
+    let service = Service::start(&[]);
+    let (ada, bob) = (service.new_user("ada"), service.new_user("bob"));
+    let post = ada.share_tiny("first");
+    assert_eq!(bob.get("/feed").expect(200).header("etag"), None, "only polls pay for a tag");
+    for reader in [&bob, &service.anonymous()] {
+        let poll = |etag: &str| reader.request("GET", "/feed?limit=3").header("If-None-Match", etag).send();
+        let first = poll("\"\"").expect(200);
+        assert_eq!(first.json(), reader.get("/feed?limit=3").expect(200).json());
+        let etag = first.header("etag").unwrap();
+        let unchanged = poll(etag);
+        assert_eq!((unchanged.status, unchanged.bytes.len()), (304, 0));
+        bob.post(&format!("/posts/{post}/likes"), Body::none()).expect(201);
+        assert_eq!(poll(etag).expect(200).json()["data"][0]["like_count"], 1);
+        bob.delete(&format!("/posts/{post}/likes")).expect(200);
+    }
 }
 
 /// A reader that follows `paging.next`.

@@ -11,6 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use http::header::IF_NONE_MATCH;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use prometheus_client::metrics::histogram::Histogram;
@@ -69,7 +70,10 @@ impl Dispatcher {
         self.fast_rows.iter().find_map(|row| {
             let is_method = row.method == head.method;
             let parameters = is_method.then(|| match_path(row.path, head.uri.path())).flatten()?;
-            Some((row, (row.parse)(parameters)?))
+            let route = (row.parse)(parameters)?;
+            // The handler of the router computes the entity tag of a feed.
+            let is_poll = matches!(route, FastRoute::Feed) && head.headers.contains_key(IF_NONE_MATCH);
+            (!is_poll).then_some((row, route))
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod dto;
 mod error;
+mod etag;
 mod extract;
 mod fast_path;
 mod form;

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::StatusCode;
+use http::header::{ETAG, IF_NONE_MATCH};
 use model::{Cursor, FeedStart, Limit, PostFilter};
 
 use crate::http::error::ApiError;
+use crate::http::etag::{if_none_match_contains, tag_of};
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::session::OptionalSession;
 use crate::http::json::json_bytes;
@@ -23,7 +25,17 @@ pub(crate) async fn feed(
     OptionalSession(caller): OptionalSession,
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
-    Ok(json_bytes(StatusCode::OK, read(&http, (&parts).into(), caller.as_ref()).await?))
+    let json = read(&http, (&parts).into(), caller.as_ref()).await?;
+    // Only those who poll send this header, so that all others do not pay for the hash.
+    if !parts.headers.contains_key(IF_NONE_MATCH) {
+        return Ok(json_bytes(StatusCode::OK, json));
+    }
+    let etag = tag_of(&json);
+    let header = [(ETAG, format!("W/{etag}"))];
+    Ok(match if_none_match_contains(&parts.headers, &etag) {
+        true => (StatusCode::NOT_MODIFIED, header).into_response(),
+        false => (header, json_bytes(StatusCode::OK, json)).into_response(),
+    })
 }
 
 /// The requested page of the feed as JSON.

@@ -14,6 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{ImageSize, PhotoId};
 
 use crate::http::error::ApiError;
+use crate::http::etag::if_none_match_contains;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::path::{FitPath, ImagePath, PathId};
 use crate::http::extract::session::OptionalSession;
@@ -195,15 +196,6 @@ fn negotiate_format(headers: &HeaderMap) -> OutputFormat {
     }
     let webp: f32 = webp.unwrap_or(0.0);
     if webp > 0.0 && webp >= jpeg.unwrap_or(0.0) { OutputFormat::WebP } else { OutputFormat::Jpeg }
-}
-
-/// Whether `If-None-Match` contains this ETag or `*`. It is a weak comparison (RFC 9110, 13.1.2).
-pub(crate) fn if_none_match_contains(headers: &HeaderMap, etag: &str) -> bool {
-    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values
-        .flat_map(|value| value.split(','))
-        .map(str::trim)
-        .any(|candidate| candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
 }
 
 #[cfg(test)]

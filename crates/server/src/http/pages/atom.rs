@@ -1,7 +1,5 @@
 //! Atom feeds (RFC 4287) of the instance and of a user, as an anonymous visitor sees them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,8 +12,8 @@ use super::cards::Card;
 use super::locale::{Locale, interpolate};
 use super::response::{accepts_gzip, text};
 use crate::http::error::ApiError;
+use crate::http::etag::{if_none_match_contains, tag_of};
 use crate::http::extract::path::PathId;
-use crate::http::handlers::photos::if_none_match_contains;
 use crate::http::state::Http;
 
 /// Posts in a feed.
@@ -63,15 +61,13 @@ async fn respond(
         entries,
     };
     let xml = render(&feed)?;
-    let mut hasher = DefaultHasher::new();
-    xml.hash(&mut hasher);
-    let etag = format!("W/\"{:016x}\"", hasher.finish());
+    let etag = tag_of(xml.as_bytes());
     let mut headers = HeaderMap::new();
-    headers.insert(ETAG, HeaderValue::try_from(&etag).map_err(|_| ApiError::internal())?);
+    headers.insert(ETAG, HeaderValue::try_from(format!("W/{etag}")).map_err(|_| ApiError::internal())?);
     // What is deleted is gone, so every use is revalidated.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding, Accept-Language"));
-    if if_none_match_contains(&request.headers, etag.trim_start_matches("W/")) {
+    if if_none_match_contains(&request.headers, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
     let mut response =
