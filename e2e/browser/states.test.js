@@ -6,7 +6,7 @@ import { assertAccessible } from "./lib/axe.js";
 import { DEVICES, open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
 import { assertFits } from "./lib/layout.js";
-import { chooseFromMenu, composer, dialog, likeButton, menuButton, post, submitCredentials, toast } from "./lib/locators.js";
+import { chooseFromMenu, composer, dialog, likeButton, likers, menuButton, openAccountMenu, post, submitCredentials, toast } from "./lib/locators.js";
 import { allowError, assertNoErrors, setColorScheme } from "./lib/page-errors.js";
 import { file } from "./lib/photos.js";
 import { screenshot, screenshotFailure, waitUntilStable } from "./lib/screenshot.js";
@@ -46,6 +46,21 @@ const STATES = {
     await page.goto("/");
     await menuButton(ownPost(page)).click();
     await dialog(page).waitFor();
+  },
+  likers: async (page) => {
+    await page.goto("/");
+    await likers(ownPost(page)).click();
+    await dialog(page).waitFor();
+  },
+  lightbox: async (page) => {
+    await page.goto(`/p/${data.posts[0].id}`);
+    await post(page, "First light over the harbour").locator(".photo").click();
+    await dialog(page).waitFor();
+  },
+  "account-menu": async (page) => {
+    await page.goto("/@ada");
+    await openAccountMenu(page);
+    await page.getByRole("button", { name: "Log out" }).waitFor();
   },
   edit: async (page) => {
     await page.goto("/");

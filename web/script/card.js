@@ -5,6 +5,9 @@ import { messageNodes, watchMessage } from "./message.js";
 import { placeholderUrl } from "./thumbhash.js";
 import { formatTimes } from "./time.js";
 
+/** The hues of letter avatars in the style sheet. */
+const HUES = 8;
+
 /**
  * @param {HTMLTemplateElement} template
  * @param {import("./api.js").Post} post
@@ -23,13 +26,13 @@ export function renderPost(template, post) {
   setAlt(picture, post);
   /** @type {HTMLImageElement} */ (root.querySelector(".placeholder")).src = placeholderUrl(post.photo.placeholder);
 
+  root.dataset.photo = post.photo.id;
   if (root instanceof HTMLAnchorElement) {
     root.href = url;
     return card;
   }
   const { username, photo } = post.user;
   root.dataset.author = username;
-  root.dataset.photo = post.photo.id;
   // Ids and references of the template end where the post's id follows.
   for (const element of [root, ...root.querySelectorAll("[id]")]) {
     if (element.id) element.id += post.id;
@@ -82,8 +85,10 @@ export function renderText(root, post) {
  * @param {number} [side] in CSS pixels
  */
 export function renderAvatar(avatar, username, photo, side = 64) {
+  avatar.removeAttribute("data-hue");
   if (!photo) {
     avatar.textContent = username.slice(0, 1);
+    avatar.dataset.hue = String([...username].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0) % HUES);
     return;
   }
   const image = document.createElement("img");

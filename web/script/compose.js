@@ -114,6 +114,7 @@ class DraftRow {
     this.setState("uploading", t("sending", { percent: 0 }));
     const progress = (/** @type {number} */ percent) => {
       this.progress.value = percent;
+      this.root.style.setProperty("--progress", String(percent));
       // In steps of ten: a screen reader announces every change.
       if (percent < 100) this.setState("uploading", t("sending", { percent: 10 * Math.floor(percent / 10) }));
       else this.setState("processing", t("processing"));

@@ -84,6 +84,11 @@ function likeByDoubleTap(post) {
   heart.classList.add("animate");
 }
 
+/** Whether the lightbox of the post's own page opens the photo; else its link does. @param {HTMLAnchorElement} photo */
+function isOpened(photo) {
+  return !photo.dispatchEvent(new Event("pinhole:open", { bubbles: true, cancelable: true }));
+}
+
 /** The first tap of a possible double tap. @type {{ post: HTMLElement, timer: number } | undefined} */
 let firstTap;
 
@@ -92,13 +97,16 @@ document.addEventListener("click", (event) => {
   const post = /** @type {HTMLElement | null} */ (target.closest("article[data-post]"));
   if (!post) return;
   if (target.closest("button.like")) return like(post);
-  const photo = target.closest(".photo");
-  // Clicks by keyboard, with modifiers or other buttons follow the link as usual.
+  const photo = /** @type {HTMLAnchorElement | null} */ (target.closest("a.photo"));
+  // Clicks with modifiers or other buttons follow the link as usual.
   const modified = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
-  if (!photo || modified || event.detail === 0 || event.button !== 0) return;
-  // A mouse has no double tap to wait for.
+  if (!photo || modified || event.button !== 0) return;
+  // A mouse and the keyboard have no double tap to wait for.
   const { pointerType } = /** @type {PointerEvent} */ (event);
-  if (pointerType === "mouse" && photo instanceof HTMLAnchorElement) return;
+  if (pointerType === "mouse" || event.detail === 0) {
+    if (isOpened(photo)) event.preventDefault();
+    return;
+  }
   event.preventDefault();
   if (firstTap?.post === post) {
     clearTimeout(firstTap.timer);
@@ -106,11 +114,11 @@ document.addEventListener("click", (event) => {
     return likeByDoubleTap(post);
   }
   clearTimeout(firstTap?.timer);
-  const open = () => {
+  const timer = setTimeout(() => {
     firstTap = undefined;
-    if (photo instanceof HTMLAnchorElement) location.assign(photo.href);
-  };
-  firstTap = { post, timer: setTimeout(open, DOUBLE_TAP_MS) };
+    if (!isOpened(photo)) location.assign(photo.href);
+  }, DOUBLE_TAP_MS);
+  firstTap = { post, timer };
 });
 
 document.addEventListener("keydown", (event) => {

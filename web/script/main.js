@@ -3,6 +3,8 @@
 
 import { draftsOf, flushQueue, newDraft, saveDraft } from "./drafts.js";
 import { t } from "./i18n.js";
+import { PAGES } from "./offline-cache.js";
+import { setPreference } from "./preferences.js";
 import { formatTimes } from "./time.js";
 import { showDeferredToast, toast } from "./toast.js";
 
@@ -101,6 +103,12 @@ for (const image of /** @type {NodeListOf<HTMLImageElement>} */ (document.queryS
   if (image.complete && image.naturalWidth > 0) image.previousElementSibling?.remove();
 }
 
+document.getElementById("intro-close")?.addEventListener("click", () => {
+  document.getElementById("intro")?.remove();
+  document.getElementById("main")?.focus();
+  setPreference("introduced", "yes");
+});
+
 async function registerServiceWorker() {
   const container = navigator.serviceWorker;
   if (!container) return;
@@ -109,6 +117,9 @@ async function registerServiceWorker() {
   });
   try {
     await container.register(policy?.createScriptURL("/sw.js") ?? "/sw.js", { type: "module" });
+    // The composer is available offline, also to those who have not opened it.
+    const pages = me && (await caches.open(PAGES));
+    if (pages && !(await pages.match("/new", { ignoreVary: true }))) await pages.add("/new");
   } catch (error) {
     console.info("service worker not registered; pages are not available offline", error);
   }

@@ -24,7 +24,7 @@ async function attempt(action) {
 function showPhoto(photo) {
   const me = document.body.dataset.me ?? "";
   const large = /** @type {HTMLElement} */ (document.getElementById("profile-avatar"));
-  renderAvatar(large, me, photo, 128);
+  renderAvatar(large, me, photo, 160);
   const image = large.querySelector("img");
   if (image) image.alt = t("profile_photo", { name: me });
   renderAvatar(/** @type {HTMLElement} */ (document.querySelector(".nav .avatar")), me, photo);

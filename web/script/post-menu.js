@@ -26,13 +26,12 @@ function dialog(id) {
   return /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
 }
 
-/** @param {HTMLElement} element */
-function openMenu(element) {
+/** @param {HTMLElement} element @param {Element} opener */
+function openMenu(element, opener) {
   post = element;
   const { me, moderator } = document.body.dataset;
   const own = Boolean(me) && element.dataset.author === me;
   const allowed = /** @type {Record<string, boolean>} */ ({
-    share: "share" in navigator,
     original: own || element.dataset.original !== undefined,
     edit: own,
     hide: Boolean(me) && !own,
@@ -47,6 +46,15 @@ function openMenu(element) {
   const block = /** @type {HTMLElement | null | undefined} */ (menu?.querySelector('[data-action="block"]'));
   if (block) block.textContent = (block.dataset.label ?? "").replace("{name}", element.dataset.author ?? "");
   menu?.showModal();
+  if (menu && !matchMedia("(max-width: 39.99rem)").matches) placeBelow(menu, opener);
+}
+
+/** Places the menu below the button that opened it, or above if there is no space. */
+function placeBelow(/** @type {HTMLElement} */ popup, /** @type {Element} */ opener) {
+  const { right, bottom, top } = opener.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = popup;
+  popup.style.left = `${Math.max(8, right - width)}px`;
+  popup.style.top = `${Math.max(8, bottom + height + 8 < innerHeight ? bottom + 4 : top - height - 4)}px`;
 }
 
 /** @param {HTMLElement} element */
@@ -57,6 +65,7 @@ function url(element) {
 /** @type {Record<string, (element: HTMLElement) => unknown>} */
 const ACTIONS = {
   share(element) {
+    if (!("share" in navigator)) return ACTIONS.copy(element);
     // It rejects when the system's share sheet is dismissed, which is no error.
     navigator.share({ url: url(element) }).catch(() => undefined);
   },
@@ -266,7 +275,10 @@ function errorMessage(error) {
 }
 
 document.addEventListener("click", (event) => {
-  const button = /** @type {Element} */ (event.target).closest('[data-slot="more"]');
+  const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button[data-slot]"));
   const element = /** @type {HTMLElement | null} */ (button?.closest("[data-post]"));
-  if (element) openMenu(element);
+  if (!button || !element) return;
+  const slot = button.dataset.slot ?? "";
+  if (slot === "more") openMenu(element, button);
+  else if (slot === "share" || slot === "copy") ACTIONS[slot](element);
 });

@@ -2,3 +2,4 @@
 
 import "./infinite-scroll.js";
 import "./own-profile.js";
+import "./post-list.js";

@@ -5,6 +5,7 @@ import { ApiError, call } from "./api.js";
 import { byteLength, input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
+import { setPreference } from "./preferences.js";
 import { toast } from "./toast.js";
 
 const settings = /** @type {HTMLElement} */ (document.querySelector(".settings"));
@@ -22,6 +23,12 @@ function removeSessions(ended) {
   for (const session of ended) session.remove();
   endOthers.hidden = list.children.length < 2;
 }
+
+document.getElementById("appearance-form")?.addEventListener("change", async ({ target }) => {
+  const { name, value } = /** @type {HTMLSelectElement} */ (target);
+  await setPreference(/** @type {"theme" | "language"} */ (name), value);
+  location.reload();
+});
 
 list.addEventListener("click", async ({ target }) => {
   const button = /** @type {Element} */ (target).closest("button");

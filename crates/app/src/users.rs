@@ -15,6 +15,11 @@ impl App {
         user.filter(|user| is_seen(caller, user)).ok_or(Error::NO_SUCH_USER)
     }
 
+    /// How many posts of a user are shown.
+    pub async fn shown_post_count(&self, user: UserId) -> Result<u64, Error> {
+        Ok(self.0.store.shown_post_count(user).await?)
+    }
+
     /// Posts with their authors. One query reads all that are not cached. A post whose author has been
     /// deleted meanwhile is omitted.
     pub(crate) async fn with_authors(&self, posts: Vec<Post<UserId>>) -> Result<Vec<Post>, Error> {

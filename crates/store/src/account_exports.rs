@@ -29,6 +29,9 @@ statements! {
         WHERE l.user_id = $1 AND l.post_id > $2 AND p.hidden_reason IS NULL AND u.status IN ('active', 'suspended')
         ORDER BY l.post_id LIMIT $3";
     POST_COUNT = "SELECT count(*) FROM posts WHERE user_id = $1";
+    // Hidden posts have an index of their own, so no row is read.
+    SHOWN_POST_COUNT = "SELECT (SELECT count(*) FROM posts WHERE user_id = $1)
+        - (SELECT count(*) FROM posts WHERE user_id = $1 AND hidden_reason IS NOT NULL)";
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +68,17 @@ impl Store {
 
     /// The number of a user's posts, also of those that are hidden.
     pub async fn post_count(&self, user: UserId) -> Result<u64, Error> {
+        self.count_posts(POST_COUNT, user).await
+    }
+
+    /// The number of a user's posts that are not hidden.
+    pub async fn shown_post_count(&self, user: UserId) -> Result<u64, Error> {
+        self.count_posts(SHOWN_POST_COUNT, user).await
+    }
+
+    async fn count_posts(&self, statement: &'static str, user: UserId) -> Result<u64, Error> {
         let count = self.read(move |tx| {
-            async move { tx.first(POST_COUNT, &[user.into()], |row| row.unsigned(0)).await }.boxed()
+            async move { tx.first(statement, &[user.into()], |row| row.unsigned(0)).await }.boxed()
         });
         Ok(count.await?.unwrap_or(0))
     }

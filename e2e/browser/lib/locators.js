@@ -17,6 +17,8 @@ export const profileHeading = (page, username) => page.getByRole("heading", { le
 export const post = (page, message) => posts(page).filter({ hasText: message });
 /** A button; for guests a link to the login page. @param {Locator} post */
 export const likeButton = (post) => post.getByRole("button", { name: /^Like/ }).or(post.getByRole("link", { name: /^Like/ }));
+/** The number of likes, a button that opens the list of who likes it. @param {Locator} post */
+export const likers = (post) => post.getByRole("button", { name: "Who likes it" });
 /** @param {Locator} post */
 export const menuButton = (post) => post.getByRole("button", { name: "More" });
 /** @param {Page} page */
@@ -31,6 +33,9 @@ export async function chooseFromMenu(post, item) {
   await menuButton(post).click();
   await dialog(post.page()).getByRole("button", { name: item }).click();
 }
+
+/** Opens the menu behind the gear of the own profile. @param {Page} page */
+export const openAccountMenu = (page) => page.getByRole("button", { name: "Settings and more" }).click();
 
 /** Submits the auth form. @param {Page} page @param {"Join" | "Log in"} button @param {string} username */
 export async function submitCredentials(page, button, username, password = PASSWORD) {

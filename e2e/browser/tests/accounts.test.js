@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, profileLink, submitCredentials, waitForPath } from "../lib/locators.js";
+import { composer, openAccountMenu, profileLink, submitCredentials, waitForPath } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 
 /**
@@ -23,7 +23,7 @@ async function fieldError(page, label) {
 browserTest("a user joins, logs out and logs in again", async ({ open }) => {
   const page = await open();
   await page.goto("/");
-  await page.getByRole("link", { name: "Join", exact: true }).click();
+  await page.getByRole("link", { name: "Join", exact: true }).first().click();
   await waitForPath(page, "/join");
   await submitCredentials(page, "Join", "ada");
   await profileLink(page, "ada").waitFor();
@@ -31,6 +31,7 @@ browserTest("a user joins, logs out and logs in again", async ({ open }) => {
 
   await profileLink(page, "ada").click();
   await waitForPath(page, "/@ada");
+  await openAccountMenu(page);
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByRole("link", { name: "Log in" }).click();
   await waitForPath(page, "/login");

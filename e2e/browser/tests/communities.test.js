@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { PASSWORD } from "../lib/api.js";
 import { assertAccessible } from "../lib/axe.js";
 import { browserTest } from "../lib/browser-test.js";
-import { submitCredentials, toast, waitForPath } from "../lib/locators.js";
+import { openAccountMenu, submitCredentials, toast, waitForPath } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
@@ -68,6 +68,7 @@ browserTest("a report is handled, and the author sees why", async ({ open, join,
 
   const page = await open({ as: ada, device: "desktop" });
   await page.goto("/@ada");
+  await openAccountMenu(page);
   assert.equal(await page.getByRole("link", { name: "Moderation" }).getAttribute("href"), "/admin");
   // Not by the link: Chromium rejects the view transition if the page is busy.
   await page.goto("/admin");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { isLiked, likeButton, post, submitCredentials, toast, waitForPath } from "../lib/locators.js";
+import { dialog, isLiked, likeButton, likers, post, submitCredentials, toast, waitForPath } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 
@@ -77,19 +77,26 @@ browserTest("a like is shown optimistically and rolled back with a toast when th
   refuse();
   await eventually("it is rolled back", async () => !(await isLiked(it)));
   await toast(page).filter({ hasText: "Your like was not saved." }).waitFor();
-  assert.match(await likeButton(it).innerText(), /\b0\b/);
+  assert.match(await likers(it).innerText(), /\b0\b/);
   assert.equal(await count(), 0);
 });
 
-browserTest("a click on a photo opens the post, a double click on the post's page likes it", async ({ open, join }) => {
-  const { bob, count } = await postToLike(join);
+browserTest("the number of likes opens the list of who likes a post", async ({ open, join }) => {
+  const { bob } = await postToLike(join);
   const page = await open({ as: bob, device: "desktop" });
   await page.goto("/");
-  await post(page, "like me").locator(".photo").click();
-  await page.waitForURL("**/p/*");
-  assert.equal(await count(), 0);
-  await post(page, "like me").locator(".photo").dblclick();
-  await eventually("it is liked", async () => (await isLiked(post(page, "like me"))) && (await count()) === 1);
+  const it = post(page, "like me");
+  await likers(it).click();
+  await dialog(page).getByText("No likes yet.").waitFor();
+  await dialog(page).getByRole("button", { name: "Close" }).click();
+  await likeButton(it).click();
+  await eventually("it is liked", async () => /\b1\b/.test(await likers(it).innerText()));
+  await eventually("the server has it", async () => {
+    await likers(it).click();
+    const names = await dialog(page).getByRole("listitem").allInnerTexts();
+    await dialog(page).getByRole("button", { name: "Close" }).click();
+    return names.join().includes(bob.username);
+  });
 });
 
 browserTest("after several quick clicks the last state wins", async ({ open, join }) => {
@@ -106,7 +113,7 @@ browserTest("after several quick clicks the last state wins", async ({ open, joi
   assert.equal(await isLiked(it), true);
   await eventually("the server has it", async () => (await count()) === 1);
   assert.equal(await isLiked(it), true);
-  assert.match(await likeButton(it).innerText(), /\b1\b/);
+  assert.match(await likers(it).innerText(), /\b1\b/);
   assert.deepEqual(sent, ["POST"], "expected one request: clicks that cancel each other out are not sent");
 });
 
@@ -126,6 +133,7 @@ browserTest("a guest's double tap redirects to login", async ({ open, join }) =>
   await postToLike(join);
   const page = await open();
   await page.goto("/");
+  await post(page, "like me").locator(".photo").scrollIntoViewIfNeeded();
   const box = await eventually("the photo has a bounding box", () => post(page, "like me").locator(".photo").boundingBox());
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
   await Promise.all([page.touchscreen.tap(x, y), page.touchscreen.tap(x, y)]);

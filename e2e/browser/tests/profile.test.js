@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { browserTest } from "../lib/browser-test.js";
 import { throttle } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
-import { profileHeading, toast } from "../lib/locators.js";
+import { openAccountMenu, profileHeading, toast } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { file, photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
@@ -35,6 +35,7 @@ browserTest("the profile photo can be set, changed and removed", async ({ open, 
   await other.goto("/");
   await other.getByRole("article").locator('.avatar img[src*="/photos/"]').waitFor();
   await other.goto("/@ada");
+  await openAccountMenu(own);
   await own.getByRole("button", { name: "Remove photo" }).click();
   await avatar(own).waitFor({ state: "detached" });
   await other.reload();

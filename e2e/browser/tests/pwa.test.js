@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, message, posts } from "../lib/locators.js";
+import { composer, message, openAccountMenu, posts } from "../lib/locators.js";
 import { allowError, expectError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
@@ -79,6 +79,18 @@ browserTest("pages that were opened before are readable offline", async ({ servi
   await posts(page).first().waitFor();
 });
 
+browserTest("the composer is available offline to those who have not opened it", async ({ service, open }) => {
+  const { ada } = await seed(service, 1);
+  const page = await open({ as: ada });
+  allowError(page, /ERR_INTERNET_DISCONNECTED|ERR_FAILED/);
+  await page.goto("/");
+  await waitForServiceWorker(page);
+  await eventually("the composer is cached", () => page.evaluate(async () => Boolean(await caches.match("/new", { ignoreVary: true }))));
+  await page.context().setOffline(true);
+  await page.goto("/new");
+  await composer(page).files.waitFor({ state: "attached" });
+});
+
 browserTest("logout clears the offline cache of the user's pages", async ({ service, open }) => {
   const { ada } = await seed(service, 3);
   const page = await open({ as: ada });
@@ -86,6 +98,7 @@ browserTest("logout clears the offline cache of the user's pages", async ({ serv
   await page.goto("/@ada");
   await waitForServiceWorker(page);
   await page.goto("/@ada");
+  await openAccountMenu(page);
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByRole("link", { name: "Log in" }).first().waitFor();
   await page.context().setOffline(true);

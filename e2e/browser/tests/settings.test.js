@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { PASSWORD } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
-import { profileLink, submitCredentials, toast, waitForPath } from "../lib/locators.js";
+import { openAccountMenu, profileLink, submitCredentials, toast, waitForPath } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { screenshot } from "../lib/screenshot.js";
 
@@ -24,6 +24,7 @@ browserTest("a session is ended from another device", async ({ open, join }) => 
   await profileLink(phone, "ada").waitFor();
 
   await desktop.goto("/@ada");
+  await openAccountMenu(desktop);
   await desktop.getByRole("link", { name: "Settings" }).click();
   await waitForPath(desktop, "/settings");
   assert.equal(await sessions(desktop).count(), 2);

@@ -19,6 +19,7 @@ mod like_lists;
 mod likes;
 mod limits;
 mod moderation;
+mod oembed;
 mod order;
 mod pages;
 mod paging;

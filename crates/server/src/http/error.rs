@@ -53,6 +53,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
+    /// 501, as oEmbed wants it for a format that is not offered.
+    pub(crate) fn unsupported(message: &'static str) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
+    }
+
     pub(crate) fn unauthorized() -> Self {
         let message =
             "no valid session: log in, then send the session cookie or `Authorization: Bearer <token>`";
@@ -134,10 +139,11 @@ impl ApiError {
         self.code
     }
 
-    /// An internal error: neither a client error nor one that a retry resolves.
+    /// An internal error: neither a client error nor one that a retry or another request resolves.
     pub(crate) fn is_failure(&self) -> bool {
-        let may_resolve = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::INSUFFICIENT_STORAGE];
-        self.status.is_server_error() && !may_resolve.contains(&self.status)
+        let expected =
+            [StatusCode::SERVICE_UNAVAILABLE, StatusCode::INSUFFICIENT_STORAGE, StatusCode::NOT_IMPLEMENTED];
+        self.status.is_server_error() && !expected.contains(&self.status)
     }
 
     /// The response with its JSON body. The message of a server error ends with the request id, under which

@@ -7,7 +7,7 @@ use super::message::{self, Segment};
 use super::placeholder;
 
 /// The widths in `srcset`. A short list limits how many variants are rendered and lets caches share them.
-const SRCSET_WIDTHS: [u32; 7] = [160, 320, 480, 640, 960, 1280, 2048];
+const SRCSET_WIDTHS: [u32; 8] = [160, 320, 480, 640, 768, 1080, 1280, 2048];
 
 /// The longest sides in the `srcset` of the whole photo.
 const FIT_SIDES: [u32; 5] = [480, 800, 1280, 2048, 3072];
@@ -27,7 +27,12 @@ pub(super) struct Avatar {
     pub(super) url: String,
     pub(super) photo: Option<String>,
     pub(super) initial: String,
+    /// Which of the hues has the letter's background; `card.js` computes the same.
+    pub(super) hue: u32,
 }
+
+/// The hues of letter avatars in the style sheet.
+const HUES: u32 = 8;
 
 impl Avatar {
     pub(super) fn of(user: &User) -> Self {
@@ -36,6 +41,7 @@ impl Avatar {
             url: format!("/@{name}"),
             photo: user.photo.as_ref().map(|photo| photo.id.to_string()),
             initial: name.chars().take(1).collect(),
+            hue: name.chars().map(u32::from).sum::<u32>() % HUES,
             name,
         }
     }
@@ -94,7 +100,8 @@ impl Card {
 
     /// The content of the page's `<template>`, which scripts clone for posts loaded from the API.
     pub(super) fn empty() -> Self {
-        let author = Avatar { name: String::new(), url: String::new(), photo: None, initial: String::new() };
+        let author =
+            Avatar { name: String::new(), url: String::new(), photo: None, initial: String::new(), hue: 0 };
         let empty = String::new;
         Self {
             id: empty(),

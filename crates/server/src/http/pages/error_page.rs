@@ -7,6 +7,7 @@ use http::{HeaderName, Method, StatusCode};
 
 use super::layout::{Layout, PageRequest};
 use super::locale::{Locale, interpolate};
+use super::preferences::Preferences;
 use super::response;
 use super::response::accepts_gzip;
 use super::templates::ErrorTemplate;
@@ -15,6 +16,7 @@ use crate::http::state::Http;
 
 /// What an HTML error page needs from the request.
 pub(crate) struct ErrorPage {
+    preferences: Preferences,
     locale: &'static Locale,
     gzip: bool,
 }
@@ -26,9 +28,13 @@ impl ErrorPage {
         let accept = request.headers().get_all(ACCEPT).iter();
         let accepts_html =
             accept.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"));
-        (is_read && accepts_html).then(|| Self {
-            locale: Locale::negotiate(request.headers()),
-            gzip: accepts_gzip(request.headers()),
+        (is_read && accepts_html).then(|| {
+            let preferences = Preferences::of(request.headers());
+            Self {
+                locale: preferences.locale(request.headers()),
+                preferences,
+                gzip: accepts_gzip(request.headers()),
+            }
         })
     }
 
@@ -46,6 +52,7 @@ impl ErrorPage {
         let request_id = error.is_failure().then(|| interpolate(&messages.error_id, "id", request_id));
         let layout = Layout {
             locale: self.locale,
+            theme: self.preferences.theme,
             assets: &http.assets,
             base_url: "",
             // It is shown although the database may be unavailable.

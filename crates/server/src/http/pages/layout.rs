@@ -13,6 +13,7 @@ use http::request::Parts;
 use super::assets::Assets;
 use super::cards::Avatar;
 use super::locale::Locale;
+use super::preferences::Preferences;
 use super::response;
 use super::response::accepts_gzip;
 use crate::http::error::ApiError;
@@ -25,6 +26,7 @@ pub(crate) struct PageRequest {
     pub(super) caller: Option<app::Caller>,
     pub(super) query: String,
     pub(super) instance: Arc<Instance>,
+    pub(super) preferences: Preferences,
     locale: &'static Locale,
     base_url: String,
     path: String,
@@ -39,12 +41,14 @@ impl FromRequestParts<Http> for PageRequest {
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         let OptionalSession(caller) = OptionalSession::from_request_parts(parts, http).await?;
         let renewed_cookie = caller.as_ref().and_then(|_| http.session_cookie.renewed(&parts.headers));
+        let preferences = Preferences::of(&parts.headers);
         Ok(Self {
             caller,
             renewed_cookie,
             instance: http.app.instance().await?,
             query: parts.uri.query().unwrap_or_default().to_owned(),
-            locale: Locale::negotiate(&parts.headers),
+            locale: preferences.locale(&parts.headers),
+            preferences,
             base_url: http.addresses.base_url((&*parts).into()),
             path: parts.uri.path().to_owned(),
             gzip: accepts_gzip(&parts.headers),
@@ -61,6 +65,7 @@ impl PageRequest {
             .map(|caller| Me { avatar: Avatar::of(&caller.user), moderator: caller.is_moderator() });
         Layout {
             locale: self.locale,
+            theme: self.preferences.theme,
             assets: &http.assets,
             base_url: &self.base_url,
             path: &self.path,
@@ -82,6 +87,8 @@ pub(super) struct Me {
 
 pub(super) struct Layout<'a> {
     pub(super) locale: &'static Locale,
+    /// The theme that was chosen; `None` follows the system.
+    pub(super) theme: Option<&'static str>,
     pub(super) assets: &'a Assets,
     /// The public base URL, for the absolute links in `<meta>` and `<link rel="canonical">`.
     pub(super) base_url: &'a str,

@@ -25,12 +25,23 @@ type Messages = BTreeMap<String, String>;
 pub(super) struct Locale {
     /// The BCP 47 language tag, for `lang="…"`.
     pub(super) tag: String,
+    /// The language's name in itself.
+    pub(super) name: String,
     pub(super) page: PageMessages,
     /// The messages that scripts show, embedded in every page as JSON.
     script: Messages,
 }
 
 impl Locale {
+    /// The locale of a tag such as `de`.
+    pub(super) fn by_tag(tag: &str) -> Option<&'static Self> {
+        LOCALES.iter().find(|locale| locale.tag.eq_ignore_ascii_case(tag))
+    }
+
+    pub(super) fn all() -> &'static [Self] {
+        &LOCALES
+    }
+
     /// Content negotiation by `Accept-Language` (RFC 9110, section 12.5.4), by primary subtag only.
     pub(super) fn negotiate(headers: &HeaderMap) -> &'static Self {
         let values = headers.get_all(ACCEPT_LANGUAGE).iter().filter_map(|value| value.to_str().ok());
@@ -38,9 +49,8 @@ impl Locale {
             values.flat_map(|value| value.split(',')).map(weighted_range).collect();
         // A stable sort: of equal weights the first range wins.
         ranges.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let with_tag = |tag: &str| LOCALES.iter().find(|locale| locale.tag.eq_ignore_ascii_case(tag));
         let mut accepted = ranges.iter().filter(|(weight, _)| *weight > 0.0);
-        accepted.find_map(|(_, tag)| with_tag(primary_subtag(tag))).unwrap_or(&LOCALES[0])
+        accepted.find_map(|(_, tag)| Self::by_tag(primary_subtag(tag))).unwrap_or(&LOCALES[0])
     }
 
     /// The scripts' messages as JSON. `<` is escaped so that no message can close the `<script>` element.
@@ -113,6 +123,10 @@ page_messages! {
     session_end, sessions_end_others, recovery_codes, recovery_text, codes_none, codes_left,
     recovery_make, recovery_keep, recovery_copy, recovery_save, profile_title, display_name,
     display_name_hint, bio, link, about_title, rules, terms, contact, registration_open, registration_invitation, registration_approval, registration_closed, join_closed, join_invited, join_approval, invitation, accept_terms, hide_post, block, report, report_title, report_text, report_submit, reason, reason_hint, confirm, blocks_title, blocks_text, blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice, pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss, accounts, accounts_none, pending, suspended, approve, restore, instance, instance_name, description, terms_hint, registration, member_invitations, invite, invite_text, invite_make, audit, hide_posts, quota_title, quota_bytes, quota_bytes_of, quota_posts, quota_posts_of, quota_likes, data_title, export_text, export_make, import_text, import_file, import_make, archive_summary, archive_likes, accent, accent_hint, quota_members, quota_moderators, quota_hint, quota_bytes_field, quota_posts_field, quota_likes_field, logo, logo_file, logo_hint, logo_set, logo_remove, deleted_notice, photo_notice,
+    view_title, view_list, view_columns, view_grid, more_by, photo_count, photo_count_one, likers, liked_by, account_menu,
+    appearance_title, theme, theme_system, theme_light, theme_dark, language, language_system, intro_title, intro_lead,
+    promise_order, promise_order_text, promise_whole, promise_whole_text, promise_yours, promise_yours_text,
+    intro_close, close, zoom_in, zoom_out, previous_photo, next_photo, lightbox_title,
 }
 
 #[cfg(test)]

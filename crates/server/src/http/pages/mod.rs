@@ -11,7 +11,9 @@ pub(super) mod error_page;
 mod layout;
 mod locale;
 mod message;
+pub(super) mod oembed;
 mod placeholder;
+mod preferences;
 mod response;
 pub(super) mod site_files;
 mod templates;
@@ -19,7 +21,7 @@ mod templates;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderValue;
-use http::header::CACHE_CONTROL;
+use http::header::{CACHE_CONTROL, SET_COOKIE};
 use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Role, Status, Username};
 
 use crate::http::error::ApiError;
@@ -29,6 +31,7 @@ use crate::http::state::Http;
 use cards::{Avatar, Card};
 use community_templates::{AboutTemplate, AccountItem, AdminTemplate, AuditItem, ReportItem};
 use layout::PageRequest;
+use preferences::View;
 use templates::{
     AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
     SettingsTemplate,
@@ -40,20 +43,30 @@ pub(super) use error_page::offline;
 const FEED_PAGE_SIZE: &str = "20";
 const PROFILE_PAGE_SIZE: &str = "30";
 
+/// Further posts of the author below a post; one more is read, because the post itself may be among them.
+const MORE_SHOWN: usize = 6;
+const MORE_BY_AUTHOR: &str = "7";
+
 /// Entries of the audit log on the page of moderators.
 const AUDIT_ENTRIES: usize = 30;
 
 pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(FEED_PAGE_SIZE));
     let page = http.app.feed(request.caller.as_ref(), PostFilter::Any, start(after), limit).await?;
+    let chosen = parameter(&request.query, "view").and_then(|name| View::by_name(&name));
+    let view = chosen.unwrap_or(request.preferences.view);
+    let intro = request.caller.is_none() && after.is_none() && !request.preferences.is_introduced;
     let next_json = link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("/?after={cursor}"));
     let layout = request.layout(&http, Some("feed.js"));
     let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
-    layout.respond(
-        &request,
-        &FeedTemplate { layout: &layout, cards, empty_card, next_json, next_page, older: after.is_some() },
-    )
+    let older = after.is_some();
+    let page = FeedTemplate { layout: &layout, cards, empty_card, next_json, next_page, older, view, intro };
+    let mut response = layout.respond(&request, &page)?;
+    if let Some(view) = chosen {
+        response.headers_mut().append(SET_COOKIE, view.set_cookie());
+    }
+    Ok(response)
 }
 
 pub(crate) async fn post(
@@ -65,7 +78,11 @@ pub(crate) async fn post(
     let layout = request.layout(&http, Some("post.js"));
     let p = Card::new(&post, layout.locale, true);
     let (title, description) = p.title_and_description(layout.locale);
-    layout.respond(&request, &PostTemplate { layout: &layout, p, title, description })
+    let (filter, limit) = (PostFilter::By(post.user.id), limit(MORE_BY_AUTHOR));
+    let others = http.app.feed(request.caller.as_ref(), filter, start(None), limit).await?;
+    let more = others.posts.iter().filter(|other| other.id != id);
+    let more = more.take(MORE_SHOWN).map(|other| Card::new(other, layout.locale, false)).collect();
+    layout.respond(&request, &PostTemplate { layout: &layout, p, title, description, more })
 }
 
 pub(crate) async fn profile(
@@ -85,8 +102,18 @@ pub(crate) async fn profile(
     let layout = request.layout(&http, Some("profile.js"));
     let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
     let older = after.is_some();
-    let page =
-        ProfileTemplate { layout: &layout, owner, user, own, cards, empty_card, next_json, next_page, older };
+    let page = ProfileTemplate {
+        post_count: http.app.shown_post_count(user.id).await?,
+        layout: &layout,
+        owner,
+        user,
+        own,
+        cards,
+        empty_card,
+        next_json,
+        next_page,
+        older,
+    };
     layout.respond(&request, &page)
 }
 
@@ -121,6 +148,7 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
         min_password: http.app.min_password(),
         blocked: blocked.iter().map(|user| (user.id.0, user.username.to_string())).collect(),
         account,
+        language: request.preferences.language.map(|locale| locale.tag.as_str()),
         is_importing: http.app.import_status(caller).await.is_ok_and(|status| status.is_running),
         layout: &layout,
     };

@@ -17,7 +17,7 @@ use crate::http::error::ApiError;
 
 /// Nothing from other origins, nothing inline, and Trusted Types for script URLs.
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; \
+    font-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; \
     base-uri 'none'; require-trusted-types-for 'script'; trusted-types pinhole";
 
 /// Browser features that no page uses.

@@ -7,6 +7,7 @@ use model::{Bio, DisplayName, Link, Profile, Reason, Registration, Status, User}
 use super::cards::{Avatar, Card};
 use super::layout::Layout;
 use super::locale::{Locale, interpolate};
+use super::preferences::View;
 
 #[derive(Template)]
 #[template(path = "feed.html")]
@@ -21,6 +22,21 @@ pub(super) struct FeedTemplate<'a> {
     pub(super) next_page: String,
     /// Whether this is a later page than the first.
     pub(super) older: bool,
+    pub(super) view: View,
+    /// Whether the introduction for guests is shown.
+    pub(super) intro: bool,
+}
+
+impl FeedTemplate<'_> {
+    /// Each view with its label.
+    fn views(&self) -> [(View, &str); 3] {
+        let messages = &self.layout.locale.page;
+        View::ALL.map(|view| match view {
+            View::List => (view, messages.view_list.as_str()),
+            View::Columns => (view, messages.view_columns.as_str()),
+            View::Grid => (view, messages.view_grid.as_str()),
+        })
+    }
 }
 
 #[derive(Template)]
@@ -30,6 +46,22 @@ pub(super) struct PostTemplate<'a> {
     pub(super) p: Card,
     pub(super) title: String,
     pub(super) description: String,
+    /// Other posts of the author, newest first.
+    pub(super) more: Vec<Card>,
+}
+
+impl PostTemplate<'_> {
+    /// The address of the post's oEmbed description.
+    fn oembed(&self) -> String {
+        let base_url = self.layout.base_url;
+        let post = format!("{base_url}{}", self.p.url);
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("url", &post).finish();
+        format!("{base_url}/oembed?{query}")
+    }
+
+    fn more_by(&self) -> String {
+        interpolate(&self.layout.locale.page.more_by, "name", &self.p.author.name)
+    }
 }
 
 #[derive(Template)]
@@ -46,9 +78,16 @@ pub(super) struct ProfileTemplate<'a> {
     pub(super) next_json: String,
     pub(super) next_page: String,
     pub(super) older: bool,
+    pub(super) post_count: u64,
 }
 
 impl ProfileTemplate<'_> {
+    fn photo_count(&self) -> String {
+        let messages = &self.layout.locale.page;
+        let text = if self.post_count == 1 { &messages.photo_count_one } else { &messages.photo_count };
+        interpolate(text, "count", &self.post_count.to_string())
+    }
+
     fn is_moderator(&self) -> bool {
         self.layout.me.as_ref().is_some_and(|me| me.moderator)
     }
@@ -216,6 +255,8 @@ pub(super) struct SettingsTemplate<'a> {
     pub(super) min_password: usize,
     /// The id and the name of blocked users.
     pub(super) blocked: Vec<(i64, String)>,
+    /// The tag of the language that was chosen.
+    pub(super) language: Option<&'static str>,
     /// Whether an import into the account is running.
     pub(super) is_importing: bool,
     pub(super) account: Account,
@@ -243,6 +284,10 @@ impl SessionItem {
 }
 
 impl SettingsTemplate<'_> {
+    fn locales(&self) -> &'static [Locale] {
+        Locale::all()
+    }
+
     /// Why the account cannot write.
     fn status_notice(&self) -> Option<&str> {
         let messages = &self.layout.locale.page;

@@ -412,6 +412,7 @@ fn web_client() -> Vec<Route> {
         page(Method::GET, "/@{username}", pages::profile),
         page(Method::GET, "/feed.atom", pages::atom::instance),
         page(Method::GET, "/@{username}/feed.atom", pages::atom::user),
+        page(Method::GET, "/oembed", pages::oembed::oembed),
         page(Method::GET, "/join", pages::join),
         page(Method::GET, "/login", pages::login),
         page(Method::GET, "/recovery", pages::recovery),

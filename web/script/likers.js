@@ -1,0 +1,55 @@
+// The list of who likes a post.
+
+import { ApiError, call } from "./api.js";
+import { renderAvatar } from "./card.js";
+import { t } from "./i18n.js";
+import { toast } from "./toast.js";
+
+const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("likers"));
+const list = /** @type {HTMLElement} */ (dialog.querySelector("ul"));
+const more = /** @type {HTMLButtonElement} */ (dialog.querySelector("[data-next]"));
+
+/** The URL of the next page. */
+let next = "";
+
+/** @param {string} url */
+async function load(url) {
+  const { body } = await call("GET", url);
+  const { data, paging } = /** @type {{ data: import("./api.js").User[], paging: { next?: string } }} */ (body);
+  list.append(...data.map(item));
+  if (!list.children.length) list.textContent = t("no_likes");
+  next = paging.next ? new URL(paging.next).pathname + new URL(paging.next).search : "";
+  more.hidden = !next;
+  more.textContent = t("more");
+}
+
+/** @param {import("./api.js").User} user */
+function item({ username, photo }) {
+  const link = Object.assign(document.createElement("a"), { href: `/@${username}` });
+  const avatar = Object.assign(document.createElement("span"), { className: "avatar", ariaHidden: "true" });
+  renderAvatar(avatar, username, photo?.id);
+  link.append(avatar, username);
+  const entry = document.createElement("li");
+  entry.append(link);
+  return entry;
+}
+
+/** @param {string} url */
+async function show(url) {
+  try {
+    await load(url);
+    if (!dialog.open) dialog.showModal();
+  } catch (error) {
+    toast(error instanceof ApiError ? error.message : t("failed", { reason: String(error) }));
+  }
+}
+
+document.addEventListener("click", ({ target }) => {
+  const element = /** @type {Element} */ (target);
+  if (element === dialog || element.closest("#likers [data-close]")) return dialog.close();
+  if (element.closest("#likers [data-next]")) return void show(next);
+  const post = /** @type {HTMLElement | null} */ (element.closest('[data-slot="likers"]')?.closest("[data-post]"));
+  if (!post) return;
+  list.replaceChildren();
+  show(`/posts/${post.dataset.post}/likes`);
+});
