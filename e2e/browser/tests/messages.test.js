@@ -53,18 +53,22 @@ browserTest("a message that the feed cuts leads to the whole of it", async ({ op
   assert.deepEqual([clipped, text], ["none", long]);
 });
 
-browserTest("the bar of the composer does not cover it on a low screen", async ({ open, join }) => {
+browserTest("the bars do not cover the fields of the composer", async ({ open, join }) => {
   const page = await open({ as: await join("ada"), device: "narrow" });
-  await page.setViewportSize({ width: 320, height: 256 });
-  await page.goto("/new");
-  const { files, messages } = composer(page);
-  await files.setInputFiles(await file(0));
-  await messages.focus();
-  await messages.scrollIntoViewIfNeeded();
-  const isReachable = await messages.evaluate((area) => {
-    const { left, top, width, height } = area.getBoundingClientRect();
-    return document.elementFromPoint(left + width / 2, top + height / 2) === area;
-  });
-  assert.ok(isReachable, "another element is above the message");
-  await screenshot(page, "composer-low");
+  for (const [width, height] of [[320, 256], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    await page.goto("/new");
+    const { files, messages, descriptions, post: send } = composer(page);
+    if (height === 256) await files.setInputFiles(await file(0));
+    for (const field of [messages, descriptions, send]) {
+      await field.focus();
+      const isReachable = await field.evaluate((element) => {
+        const { left, top, width, height } = element.getBoundingClientRect();
+        const middle = document.elementFromPoint(left + width / 2, top + height / 2);
+        return element.contains(middle);
+      });
+      assert.ok(isReachable, `another element is above ${field} at ${width} × ${height}`);
+    }
+    await screenshot(page, `composer-${height}`);
+  }
 });
