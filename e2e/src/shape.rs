@@ -145,7 +145,7 @@ impl Response {
             404 => &["not_found"],
             405 => &["method_not_allowed"],
             408 => &["timeout"],
-            409 => &["conflict"],
+            409 => &["conflict", "upload_offset_mismatch"],
             413 => &["payload_too_large"],
             415 => &["unsupported_media_type"],
             429 => &["rate_limited", "quota_exceeded"],

@@ -106,11 +106,14 @@ impl App {
         failed
     }
 
-    /// Deletes the posts, the likes and then the row of an account; returns the number of posts and likes.
+    /// Deletes uploads, posts, likes and then the row of an account; returns the number of posts and likes.
     /// `None` if the row has to stay for now.
     async fn delete_rows(&self, user: UserId) -> Result<Option<(usize, usize)>, Error> {
         let (mut posts, mut likes) = (0, 0);
         for _ in 0..SETTLE_ATTEMPTS {
+            for upload in self.0.store.uploads_of(user).await? {
+                self.remove_upload(user, upload, self.0.clock.now()).await?;
+            }
             posts += self.delete_all_posts(user).await?;
             likes += self.delete_all_likes(user).await?;
             // A request that was in progress when the account was marked may have added something.

@@ -35,6 +35,9 @@ pub enum Error {
     TooMany(String),
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: &'static str },
+    /// A request would append elsewhere than at the end of an upload, or another has appended meanwhile.
+    #[error("the upload has received {received} bytes")]
+    OffsetMismatch { received: u64 },
     /// A bounded resource is exhausted; a retry may succeed.
     #[error("the service is busy: {0} is at its limit")]
     Busy(&'static str),

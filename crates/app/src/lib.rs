@@ -35,6 +35,7 @@ mod profile;
 mod quotas;
 mod rebuild;
 mod reports;
+mod resumable_uploads;
 mod rng;
 mod scheduler;
 mod sendfile_cache;
@@ -76,6 +77,7 @@ pub use posts::{Draft, Posted};
 pub use quotas::{Account, Removal, Usage};
 pub use rebuild::{RebuiltMaster, RebuiltPhoto, is_decodable, rebuild_masters};
 pub use reports::Report;
+pub use resumable_uploads::{AppendRequest, UploadStart};
 pub use sendfile_cache::ImageFile;
 pub use session_client::SessionClient;
 pub use sessions::SessionInfo;
@@ -83,7 +85,7 @@ pub use settings::Settings;
 pub use stats::{DiskStats, QueueStats, Stats};
 pub use store::{
     AuditRow, Change, DatabaseUrl, ExportedLike, ExportedPost, ImportProgress, InstanceTotals, LoginAttempt,
-    LoginOutcome, PhotoTotals, Publication,
+    LoginOutcome, PhotoTotals, Publication, ResumableUpload,
 };
 pub use stored_hash::{InvalidPasswordHash, check_password_hash};
 pub use upload::{UPLOAD_BUSY, Upload};

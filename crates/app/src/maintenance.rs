@@ -115,7 +115,7 @@ impl App {
             .await?;
         // Their writes may still complete, so their delete is scheduled after the late-write window.
         inner.store.abandon_stale_claims(abandoned_before, now.plus(inner.blobs.late_write_window())).await?;
-        let mut removed = 0;
+        let mut removed = inner.store.remove_expired_uploads(now).await?;
         for photo in inner.store.pending_deletes(inner.clock.now()).await? {
             // Checked again, since a restore may have claimed the photo while earlier ones were deleted.
             if inner.store.is_delete_pending(photo).await? {

@@ -201,7 +201,7 @@ impl App {
         let rebuilt = match file {
             PhotoFile::Fit(side) => self.make_fit_master(client, photo, side).await?,
             PhotoFile::Master(side) => Some(self.rebuild_master(client, photo, side, damage).await?),
-            PhotoFile::Original => None,
+            PhotoFile::Original | PhotoFile::Part { .. } => None,
         };
         let Some(bytes) = rebuilt else { return Ok(None) };
         let permit = self.render_permit(client, render, bytes.len() as u64).await?;

@@ -85,6 +85,7 @@ pub fn is_decodable(row: &PhotoRow, file: PhotoFile, bytes: &Bytes) -> bool {
     match file {
         PhotoFile::Master(_) | PhotoFile::Fit(_) => imaging::master_of_master(bytes, (1, 1)).is_ok(),
         PhotoFile::Original => masters_of_original(row, bytes).is_some(),
+        PhotoFile::Part { .. } => false,
     }
 }
 

@@ -70,6 +70,9 @@ impl Settings {
     /// How long an idempotency key is recognised.
     pub const IDEMPOTENCY_KEY_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
+    /// How long an unfinished upload is kept after the last of it arrived.
+    pub const UPLOAD_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
     pub(crate) fn database(&self) -> Database {
         match &self.database_url {
             Some(primary) => {

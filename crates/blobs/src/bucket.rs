@@ -117,7 +117,7 @@ impl Bucket {
         Ok(files)
     }
 
-    /// Writes one object of an existing photo, in place of a damaged one.
+    /// Writes one object of an existing photo, in place of a damaged one, or a part of an upload.
     pub(crate) async fn replace(&self, photo: PhotoId, file: PhotoFile, bytes: Bytes) -> Result<(), Error> {
         self.put_object(&self.bulk, self.key(photo, file), bytes).await
     }

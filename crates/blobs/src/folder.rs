@@ -4,6 +4,7 @@
 //! photos/6f/0190a6e2-…-6f/2048-1a2b3c4d       a folder per photo, a file per master
 //! photos/6f/0190a6e2-…-6f/fit2048-5e6f7a8b    the whole photo, derived from the original and not synced
 //! photos/6f/0190a6e2-…-6f/original-9f8e7d6c   the stripped upload, if `keep_originals` is set
+//! photos/6f/0190a6e2-…-6f/part0.1-0a1b2c3d    a part of an upload that is not complete
 //! tmp/                                        unfinished writes (`staging.rs`)
 //! ```
 //! A file's name carries the checksum of its content (`stored_file.rs`), which costs no further file to sync.
@@ -104,6 +105,18 @@ impl Folder {
         let path = folder.join(StoredFile::name(photo, file, bytes));
         remove_others(&folder, file, &path)?;
         staged.persist(&path).map_err(|error| Error::at(&path)(error.error))?;
+        sync_folder(&folder)
+    }
+
+    /// Writes a part of an upload in place: one that a crash cuts short has no row.
+    pub(crate) fn put_part(&self, upload: PhotoId, part: PhotoFile, bytes: &[u8]) -> Result<(), Error> {
+        let folder = self.photo_folder(upload);
+        if !folder.exists() {
+            make_folder(&folder)?;
+            sync_folder(parent(&folder))?;
+        }
+        let path = folder.join(StoredFile::name(upload, part, bytes));
+        write(&path, bytes, true).map_err(Error::at(&path))?;
         sync_folder(&folder)
     }
 

@@ -1,4 +1,5 @@
-//! Blob storage: the files of each photo, uploads in progress, and the disk cache of rendered images.
+//! Blob storage: the files of each photo, the parts of resumable uploads, uploads in progress, and the disk
+//! cache of rendered images.
 //!
 //! Photos are stored in a local folder or an S3 bucket; uploads in progress and rendered images are always on
 //! the local disk. The files of a photo never change once written, and they survive a power failure once
@@ -99,6 +100,18 @@ impl Blobs {
                 blocking(move || folder.put(photo, &files)).await
             }
             Backend::Bucket(bucket) => bucket.put(photo, files).await,
+        }
+    }
+
+    /// Writes a part of an upload durably, in the folder with the id of the upload.
+    pub async fn put_part(&self, upload: PhotoId, start: u64, epoch: u64, bytes: Bytes) -> Result<(), Error> {
+        let part = PhotoFile::Part { start, epoch };
+        match &self.backend {
+            Backend::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.put_part(upload, part, &bytes)).await
+            }
+            Backend::Bucket(bucket) => bucket.replace(upload, part, bytes).await,
         }
     }
 

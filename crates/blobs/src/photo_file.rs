@@ -18,6 +18,9 @@ pub enum PhotoFile {
     /// The whole photo, by its longest side. It is derived from the original: backups and checks leave it
     /// out, and it may be missing.
     Fit(u32),
+    /// A part of an upload that is not complete, in a folder of its own. Names are never used twice: a write
+    /// that the store completes late must not replace the part of a later request.
+    Part { start: u64, epoch: u64 },
 }
 
 /// The content of a photo's files, the largest master first and the original last, without derived files.
@@ -51,16 +54,19 @@ impl PhotoFile {
 
     const FIT: &'static str = "fit";
 
+    const PART: &'static str = "part";
+
     /// Whether it can be made again from the original at any time.
     pub(crate) fn is_derived(self) -> bool {
         matches!(self, Self::Fit(_))
     }
 
-    fn rank(self) -> (u8, Reverse<u32>) {
+    fn rank(self) -> (u8, Reverse<u32>, u64, u64) {
         match self {
-            Self::Master(side) => (0, Reverse(side)),
-            Self::Original => (1, Reverse(0)),
-            Self::Fit(side) => (2, Reverse(side)),
+            Self::Master(side) => (0, Reverse(side), 0, 0),
+            Self::Original => (1, Reverse(0), 0, 0),
+            Self::Fit(side) => (2, Reverse(side), 0, 0),
+            Self::Part { start, epoch } => (3, Reverse(0), start, epoch),
         }
     }
 }
@@ -84,6 +90,7 @@ impl fmt::Display for PhotoFile {
             Self::Master(side) => side.fmt(f),
             Self::Original => f.write_str(Self::ORIGINAL),
             Self::Fit(side) => write!(f, "{}{side}", Self::FIT),
+            Self::Part { start, epoch } => write!(f, "{}{start}.{epoch}", Self::PART),
         }
     }
 }
@@ -100,9 +107,15 @@ impl FromStr for PhotoFile {
             return Ok(Self::Original);
         }
         let side = |name: &str| name.parse().ok().filter(|side: &u32| *side > 0 && side.to_string() == name);
-        let file = match name.strip_prefix(Self::FIT) {
-            Some(name) => side(name).map(Self::Fit),
-            None => side(name).map(Self::Master),
+        let part = |numbers: &str| {
+            let (start, epoch) = numbers.split_once('.')?;
+            let part = Self::Part { start: start.parse().ok()?, epoch: epoch.parse().ok()? };
+            (part.to_string() == name).then_some(part)
+        };
+        let file = match (name.strip_prefix(Self::FIT), name.strip_prefix(Self::PART)) {
+            (Some(name), _) => side(name).map(Self::Fit),
+            (None, Some(numbers)) => part(numbers),
+            (None, None) => side(name).map(Self::Master),
         };
         file.ok_or_else(|| UnknownPhotoFile(name.to_owned()))
     }
@@ -114,10 +127,25 @@ mod tests {
 
     #[test]
     fn file_names_round_trip_and_others_are_rejected() {
-        for name in ["2048", "1", "original", "fit2048"] {
+        for name in ["2048", "1", "original", "fit2048", "part0.1", "part524288.12"] {
             assert_eq!(name.parse::<PhotoFile>().unwrap().to_string(), name);
         }
-        for name in ["", "0", "007", "+7", "Original", "2048.jpg", "SHA256SUMS", "fit", "fit0", "fit-1"] {
+        for name in [
+            "",
+            "0",
+            "007",
+            "+7",
+            "Original",
+            "2048.jpg",
+            "SHA256SUMS",
+            "fit",
+            "fit0",
+            "fit-1",
+            "part",
+            "part1",
+            "part01.1",
+            "part1.+1",
+        ] {
             assert!(name.parse::<PhotoFile>().is_err(), "{name:?} must not parse as a photo's file");
         }
     }

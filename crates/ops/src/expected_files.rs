@@ -32,7 +32,7 @@ impl ExpectedFiles {
     pub(crate) fn of_files(files: impl Iterator<Item = (PhotoFile, u64)> + Clone) -> Option<Self> {
         let short_side = files.clone().find_map(|(file, _)| match file {
             PhotoFile::Master(side) => Some(side),
-            PhotoFile::Original | PhotoFile::Fit(_) => None,
+            PhotoFile::Original | PhotoFile::Fit(_) | PhotoFile::Part { .. } => None,
         })?;
         let has_original = files.clone().any(|(file, _)| file == PhotoFile::Original);
         let bytes = files.clone().map(|(_, length)| length).sum();

@@ -22,7 +22,8 @@ struct TestServer {
     service: Option<Service>,
     clock: Clock,
     address: SocketAddr,
-    _folder: tempfile::TempDir,
+    config: Config,
+    folder: tempfile::TempDir,
 }
 
 impl TestServer {
@@ -36,7 +37,34 @@ impl TestServer {
         let config = Config::load(&flags, [], |_| Err(std::io::ErrorKind::NotFound.into())).unwrap().config;
         let clock = Clock::system();
         let service = Service::start(&config, clock.clone()).await.unwrap();
-        Self { address: service.address(), service: Some(service), clock, _folder: folder }
+        Self { address: service.address(), service: Some(service), clock, config, folder }
+    }
+
+    async fn restart(&mut self) {
+        self.service.take().unwrap().stop().await;
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        // The tasks of the first service still hold the lock of the folder for a moment.
+        let service = loop {
+            match Service::start(&self.config, self.clock.clone()).await {
+                Ok(service) => break service,
+                Err(error) => assert!(tokio::time::Instant::now() < deadline, "{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        (self.address, self.service) = (service.address(), Some(service));
+    }
+
+    /// The files of unfinished uploads.
+    fn part_count(&self) -> usize {
+        let (mut folders, mut parts) = (vec![self.folder.path().join("photos")], 0);
+        while let Some(folder) = folders.pop() {
+            // It may have been deleted since it was listed.
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                parts += usize::from(entry.file_name().to_string_lossy().starts_with("part"));
+                folders.extend(entry.path().is_dir().then(|| entry.path()));
+            }
+        }
+        parts
     }
 
     /// Sends a request; returns the status and the whole response.
@@ -124,6 +152,46 @@ async fn an_export_can_be_downloaded_for_a_day() {
     assert_eq!(server.send("GET", "/me/export", &token, b"").await.0, 200);
     server.clock.advance(Duration::from_secs(60));
     assert_eq!(server.send("GET", "/me/export", &token, b"").await.0, 404);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unfinished_upload_expires_a_day_after_its_last_piece() {
+    let mut server = TestServer::start(&[]).await;
+    let token = server.token("/join/username", "username=ada&password=correct+horse").await;
+    let token = format!("Authorization: Bearer {token}\r\n");
+    let form = "Content-Type: multipart/form-data; boundary=b\r\nUpload-Complete: ?0\r\n";
+    let start = async |server: &TestServer| {
+        let (status, response) = server.send("POST", "/posts", &format!("{token}{form}"), b"--b").await;
+        assert_eq!(status, 201, "{response}");
+        header(&response, "location").unwrap().to_owned()
+    };
+    let upload = start(&server).await;
+    server.clock.advance(DAY.checked_sub(Duration::from_secs(60)).unwrap());
+    let piece = "Content-Type: application/partial-upload\r\nUpload-Offset: 3\r\nUpload-Complete: ?0\r\n";
+    assert_eq!(server.send("PATCH", &upload, &format!("{token}{piece}"), b"\r\n").await.0, 204);
+    server.clock.advance(DAY.checked_sub(Duration::from_secs(60)).unwrap());
+    let (status, response) = server.send("HEAD", &upload, &token, b"").await;
+    assert_eq!((status, header(&response, "upload-offset")), (204, Some("5")), "{response}");
+
+    // Of nine uploads, the one that has been idle for an hour makes room.
+    server.clock.advance(Duration::from_secs(30));
+    let others = [start(&server).await, start(&server).await];
+    for _ in 0..6 {
+        start(&server).await;
+    }
+    assert_eq!(server.send("HEAD", &upload, &token, b"").await.0, 404);
+    assert_eq!(server.send("HEAD", &others[0], &token, b"").await.0, 204);
+
+    assert!(server.part_count() >= 8, "{}", server.part_count());
+    server.clock.advance(DAY);
+    assert_eq!(server.send("HEAD", &others[1], &token, b"").await.0, 404);
+    server.restart().await;
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    while server.part_count() > 0 {
+        assert!(tokio::time::Instant::now() < deadline, "{} parts are not deleted", server.part_count());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     server.stop().await;
 }
 

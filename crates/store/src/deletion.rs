@@ -32,7 +32,8 @@ statements! {
     LIKES = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id LIMIT $2";
     DELETE = "DELETE FROM users WHERE id = $1 AND status = 'deleted'
         AND NOT EXISTS (SELECT 1 FROM posts WHERE user_id = $1)
-        AND NOT EXISTS (SELECT 1 FROM likes WHERE user_id = $1)";
+        AND NOT EXISTS (SELECT 1 FROM likes WHERE user_id = $1)
+        AND NOT EXISTS (SELECT 1 FROM resumable_uploads WHERE user_id = $1)";
 }
 
 /// The result of marking an account as deleted.
@@ -116,8 +117,8 @@ impl Store {
         .await
     }
 
-    /// Deletes the row of a deleted account that has no posts and no likes any more. False if it has some, or
-    /// if a transaction may still add some: one that began before the account was marked.
+    /// Deletes the row of a deleted account that has no posts, likes and uploads any more. False if it has
+    /// some, or if a transaction may still add some: one that began before the account was marked.
     pub async fn finish_deletion(&self, user: UserId) -> Result<bool, Error> {
         self.write_freeing(LockKey::User(user), move |tx| {
             async move {

@@ -31,7 +31,8 @@ statements! {
     UNREFERENCED = "SELECT id FROM photos WHERE NOT EXISTS (SELECT 1 FROM posts p WHERE p.photo_id = photos.id)
         AND NOT EXISTS (SELECT 1 FROM users u WHERE u.photo_id = photos.id) ORDER BY id LIMIT 1000";
     REFERENCES = "SELECT 1 FROM photos WHERE id = $1 UNION ALL SELECT 1 FROM uploads WHERE photo_id = $1
-        UNION ALL SELECT 1 FROM removals WHERE photo_id = $1";
+        UNION ALL SELECT 1 FROM removals WHERE photo_id = $1
+        UNION ALL SELECT 1 FROM resumable_uploads WHERE id = $1";
 }
 
 /// Rows that maintenance should have deleted.
@@ -160,7 +161,8 @@ impl Store {
         }
     }
 
-    /// Whether a row of `photos`, `uploads` or `removals` has this id. If not, its files are orphans.
+    /// Whether a row of `photos`, `uploads`, `removals` or `resumable_uploads` has this id. If not, its
+    /// files are orphans.
     pub async fn is_photo_referenced(&self, photo: PhotoId) -> Result<bool, Error> {
         let found = self.read(move |tx| {
             async move { tx.first(REFERENCES, &[(&photo).into()], |_| Ok(())).await }.boxed()

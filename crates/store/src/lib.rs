@@ -31,6 +31,7 @@ mod posts;
 mod profile;
 mod read_barrier_stats;
 mod reports;
+mod resumable_uploads;
 mod row;
 mod sessions;
 mod sqlite;
@@ -71,6 +72,7 @@ pub use posts::{AccessCheck, CreateOutcome, NewPost, PostRow, Publication, Repla
 pub use profile::ProfileChange;
 pub use read_barrier_stats::ReadBarrierStats;
 pub use reports::{NewReport, ReportOutcome, ReportRow, ResolveOutcome};
+pub use resumable_uploads::{Append, NewUpload, NewUploadOutcome, ResumableUpload, UploadCap, UploadPart};
 pub use sessions::{JoinOutcome, NewSession, Session, SessionRow};
 pub use store::{Database, SCHEMA_VERSION, Store};
 pub use tables::{ExportRow, SequenceRow, Table, TableCounts};

@@ -22,7 +22,7 @@ pub(crate) enum LockKey {
     /// A user whose profile changes.
     User(UserId),
     Session([u8; 32]),
-    /// A photo's rows in `uploads` and `removals`.
+    /// A photo's rows in `uploads` and `removals`, and a resumable upload.
     Photo([u8; 16]),
     /// An unknown set of rows, as maintenance sweeps them.
     Maintenance,

@@ -4,7 +4,8 @@
 //! before it starts. A photo is *claimed* in `uploads` before its files are written; the transaction that
 //! references it, from a post or a profile, deletes the claim. The transaction that deletes a photo inserts
 //! it into `removals`; that row is deleted after the files. Files orphaned by a crash are in one of these
-//! tables, so maintenance never has to list the blob store.
+//! tables, so maintenance never has to list the blob store. The parts of a resumable upload are such files
+//! too.
 
 use futures_util::FutureExt;
 use model::{Alt, Focus, Photo, PhotoId, Placeholder, Timestamp, UserId};
@@ -228,7 +229,7 @@ pub(crate) async fn delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Resu
     begin_delete(tx, id, now).await
 }
 
-async fn begin_delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {
+pub(crate) async fn begin_delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(BEGIN_DELETE, &[(&id).into(), now.into()]).await.map(drop)
 }
 

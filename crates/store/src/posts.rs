@@ -374,7 +374,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
 }
 
 /// A request may have begun before its user was suspended.
-async fn is_active(tx: &mut Tx<'_>, user: UserId) -> Result<bool, Error> {
+pub(crate) async fn is_active(tx: &mut Tx<'_>, user: UserId) -> Result<bool, Error> {
     let status = tx.first(STATUS, &[user.into()], |row| Status::read(row, 0)).await?;
     Ok(status == Some(Status::Active))
 }

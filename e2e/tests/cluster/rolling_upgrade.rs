@@ -73,9 +73,8 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; ALTER TABLE photos DROP COLUMN focus;
-         ALTER TABLE posts DROP COLUMN focus, DROP COLUMN share_original;
-         UPDATE pinhole_schema SET version = 6; COMMIT;",
+        "BEGIN; DROP TABLE upload_parts; DROP TABLE resumable_uploads;
+         UPDATE pinhole_schema SET version = 7; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
     for (round, node) in nodes.iter().enumerate() {

@@ -61,6 +61,7 @@ fn a_405_lists_the_allowed_methods() {
         ("/feed".into(), "DELETE", vec!["GET", "HEAD"]),
         ("/posts".into(), "GET", vec!["POST"]),
         (format!("/posts/{id}"), "POST", vec!["DELETE", "GET", "HEAD", "PATCH", "PUT"]),
+        (format!("/uploads/{photo}"), "POST", vec!["DELETE", "GET", "HEAD", "PATCH"]),
         (format!("/posts/{id}/likes"), "PUT", vec!["DELETE", "GET", "HEAD", "POST"]),
         ("/me/likes".into(), "POST", vec!["GET", "HEAD"]),
         (format!("/photos/{photo}/8x8"), "DELETE", vec!["GET", "HEAD"]),

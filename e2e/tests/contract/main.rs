@@ -30,6 +30,7 @@ mod profile;
 mod profile_texts;
 mod quotas;
 mod registration;
+mod resumable_uploads;
 mod retries;
 mod security;
 mod sessions;

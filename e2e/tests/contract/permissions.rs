@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 68] = [
+const MATRIX: [(&str, &str, [u16; 9]); 71] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -50,6 +50,10 @@ const MATRIX: [(&str, &str, [u16; 9]); 68] = [
     ("POST",   "/invitations",                   [401, 401, 401,  403,  403,  403,  403,  201,  201]),
     ("DELETE", "/invitations/0123456789abcdef",  [401, 401, 401,  404,  404,  404,  403,  404,  404]),
     ("POST",   "/posts",                         [401, 401, 401,  201,  201,  201,  403,  201,  201]),
+    // There is no such upload.
+    ("GET",    "/uploads/{photo}",              [401, 401, 401,  404,  404,  404,  404,  404,  404]),
+    ("PATCH",  "/uploads/{photo}",              [401, 401, 401,  404,  404,  404,  404,  404,  404]),
+    ("DELETE", "/uploads/{photo}",              [401, 401, 401,  404,  404,  404,  404,  404,  404]),
     ("PUT",    "/posts/{}",                      [401, 401, 401,  200,  403,  403,  403,  403,  403]),
     ("PATCH",  "/posts/{}",                      [401, 401, 401,  200,  403,  403,  403,  403,  403]),
     ("POST",   "/posts/{}/likes",                [401, 401, 401,  201,  201,  403,  403,  201,  201]),

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use e2e::Service;
+use e2e::{FormData, Service};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -153,6 +153,29 @@ fn old_orphaned_blobs_are_removed_and_young_ones_are_not() {
     instance.assert_fixed("orphans");
     assert!(!old.exists());
     instance.assert_intact();
+}
+
+#[test]
+fn parts_of_an_unfinished_upload_are_orphans_only_without_its_row() {
+    let instance = Instance::new();
+    let service = Service::start_in(instance.path(), &[]);
+    let ada = instance.users.ada.with_base(service.base());
+    let start = ada.request("POST", "/posts").header("Upload-Complete", "?0");
+    let started = start.body(FormData::photo(&[7; 1000])).send().expect(201);
+    let id = started.header("location").unwrap().strip_prefix("/uploads/").unwrap();
+    // A row that is younger than the upload: otherwise the database could be an old copy.
+    service.new_user("later");
+    service.terminate();
+    service.assert_clean_exit();
+    let folder = instance.path().join("photos").join(&id[34..]).join(id);
+    File::open(&folder).unwrap().set_modified(SystemTime::now() - TWO_HOURS).unwrap();
+    let (healthy, findings) = run_doctor(instance.path(), &["--deep", "--fix"]);
+    assert!(healthy && folder.exists(), "{findings:?}");
+
+    instance.sql("DELETE FROM upload_parts; DELETE FROM resumable_uploads");
+    instance.assert_problem("orphans", &[id, "--fix"]);
+    instance.assert_fixed("orphans");
+    assert!(!folder.exists());
 }
 
 /// The database file after a checkpoint: closing the last connection writes the WAL back.

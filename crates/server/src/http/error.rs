@@ -17,6 +17,10 @@ use crate::http::middleware::limiter::RateLimited;
 
 pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
 
+/// Of resumable uploads.
+pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
+pub(crate) const UPLOAD_COMPLETE: HeaderName = HeaderName::from_static("upload-complete");
+
 /// `Retry-After` of a full queue.
 const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -63,6 +67,10 @@ impl ApiError {
             "no valid session: log in, then send the session cookie or `Authorization: Bearer <token>`";
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
             .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
     }
 
     /// The CSRF check rejected the request.
@@ -135,6 +143,10 @@ impl ApiError {
         }
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     pub(crate) fn code(&self) -> &'static str {
         self.code
     }
@@ -174,7 +186,7 @@ impl ApiError {
         self
     }
 
-    fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
@@ -247,6 +259,12 @@ impl From<app::Error> for ApiError {
                 let error = Self::new(StatusCode::CONFLICT, "conflict", message);
                 field.map_or(error.clone(), |field| error.with_field(field))
             }
+            app::Error::OffsetMismatch { received } => {
+                let message = format!("the upload has received {received} bytes; send the rest from there");
+                Self::new(StatusCode::CONFLICT, "upload_offset_mismatch", message)
+                    .with_header(UPLOAD_OFFSET, HeaderValue::from(received))
+                    .with_header(UPLOAD_COMPLETE, HeaderValue::from_static("?0"))
+            }
             app::Error::Busy(resource) => {
                 tracing::warn!(resource, "resource busy; request rejected");
                 Self::busy()
@@ -287,9 +305,7 @@ impl From<FormError> for ApiError {
                 "the request body did not arrive in time; send it again",
             )
             .with_header(CONNECTION, HeaderValue::from_static("close")),
-            FormError::UnsupportedMediaType => Self::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "unsupported_media_type",
+            FormError::UnsupportedMediaType => Self::unsupported_media_type(
                 "unsupported Content-Type: send application/x-www-form-urlencoded or multipart/form-data",
             ),
         }

@@ -14,7 +14,7 @@ use model::Clock;
 use crate::config::Config;
 use crate::connection::ConnectionAddrs;
 use crate::http::form;
-use crate::http::form::{BodyLimits, FileSink, FormData, FormError};
+use crate::http::form::{BodyLimits, BodyReader, FileSink, FormData, FormError};
 use crate::http::middleware::addresses::Addresses;
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
@@ -124,6 +124,16 @@ impl Http {
             ..self.upload_limits
         };
         FormData::read(headers, body, limits, known, file).await
+    }
+
+    /// A reader of a body that is no form: a piece of an upload.
+    pub(super) fn read_piece(&self, body: Body, max_bytes: u64) -> BodyReader {
+        BodyReader::new(body, BodyLimits { max_bytes, ..self.upload_limits })
+    }
+
+    /// The largest form with a photo.
+    pub(super) fn max_upload_form(&self) -> u64 {
+        self.app.max_upload() + MAX_SMALL_BODY
     }
 
     pub(super) fn client_address(&self, addrs: Option<ConnectionAddrs>, headers: &HeaderMap) -> IpAddr {

@@ -165,7 +165,7 @@ mod tests {
     fn a_failing_migration_is_rolled_back() {
         let folder = tempfile::tempdir().unwrap();
         let mut conn = open(&folder.path().join("pinhole.db")).unwrap();
-        apply(&mut conn, "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);", 9).unwrap_err();
+        apply(&mut conn, "CREATE TABLE half (x INTEGER); CREATE TABLE half (x INTEGER);", 10).unwrap_err();
         assert_eq!(version(&conn).unwrap(), VERSION);
         let tables: i64 = conn
             .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'half'", [], |r| r.get(0))

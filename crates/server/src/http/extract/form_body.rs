@@ -31,6 +31,10 @@ pub(crate) struct FormBody<T> {
 }
 
 impl<T: FormSchema> FormBody<T> {
+    pub(crate) fn new(headers: HeaderMap, body: Body) -> Self {
+        Self { headers, body, schema: PhantomData }
+    }
+
     /// Reads a form that has no file parameter.
     pub(crate) async fn read(self, http: &Http) -> Result<FormData, FormError> {
         http.read_form(&self.headers, self.body, T::TEXT).await
@@ -42,7 +46,7 @@ impl<T: FormSchema> FromRequest<Http> for FormBody<T> {
 
     async fn from_request(request: Request, _: &Http) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        Ok(Self { headers: parts.headers, body, schema: PhantomData })
+        Ok(Self::new(parts.headers, body))
     }
 }
 

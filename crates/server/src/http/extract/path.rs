@@ -77,6 +77,27 @@ impl PathParameter for InvitationId {
     }
 }
 
+/// The id of a resumable upload: that of its folder in the blob store.
+pub(crate) struct UploadId(pub(crate) PhotoId);
+
+impl FromStr for UploadId {
+    type Err = ValidationError;
+
+    fn from_str(raw: &str) -> Result<Self, ValidationError> {
+        raw.parse().map(Self)
+    }
+}
+
+impl PathParameter for UploadId {
+    const NAME: &'static str = "upload_id";
+    const DESCRIPTION: &'static str = "The id of the upload";
+    const NOT_FOUND: &'static str = "there is no such upload";
+
+    fn schema() -> ObjectBuilder {
+        PhotoId::schema()
+    }
+}
+
 impl PathParameter for ReportId {
     const NAME: &'static str = "report_id";
     const DESCRIPTION: &'static str = "The id of the report";

@@ -10,8 +10,7 @@ use axum::body::Body;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 
-pub(crate) use body_reader::BodyLimits;
-use body_reader::BodyReader;
+pub(crate) use body_reader::{BodyLimits, BodyReader};
 pub(crate) use error::FormError;
 use multipart::Multipart;
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use app::{Actor, Client, Draft, Posted};
+use app::{Actor, Client};
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode};
-use model::{Focus, Message, Post, PostContent, PostEdit, PostId, Role, ValidationError};
+use http::StatusCode;
+use model::{Post, PostEdit, PostId, Role};
 use utoipa::ToSchema;
 
 use crate::http::dto::Empty;
@@ -16,37 +16,13 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::{OptionalSession, RequiredSession};
-use crate::http::handlers::upload::{IdempotencyKey, parse_alt, read_upload, set_removed_metadata_header};
+use crate::http::handlers::new_post::{self, NewPost, parse_focus, parse_message, parse_sharing};
+use crate::http::handlers::resumable_uploads::{self, UploadFields};
+use crate::http::handlers::upload::{IdempotencyKey, parse_alt};
 use crate::http::json::{json, json_bytes};
 use crate::http::post_json::PostJson;
 use crate::http::response_cache::CACHE_ATTEMPTS;
 use crate::http::state::Http;
-
-/// A photo with an optional message.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct NewPost {
-    /// An image file; its format is detected by its content.
-    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
-    photo: Vec<u8>,
-    /// A message of up to 5,000 characters. An empty one counts as none.
-    #[schema(example = "First light", max_length = 5000, nullable = false)]
-    message: Option<String>,
-    /// Alternative text that describes the photo, up to 1,000 characters. An empty one counts as none.
-    #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
-    alt: Option<String>,
-    /// The point that squares are cut around: two numbers from 0 to 1, from the left and from the top.
-    #[schema(example = "0.5,0.25", default = "0.5,0.5", nullable = false)]
-    focus: Option<String>,
-    /// Whether everyone may download the original; otherwise only the author may.
-    #[schema(value_type = Option<bool>, example = true, default = false, nullable = false)]
-    share_original: Option<String>,
-}
-
-impl FormSchema for NewPost {
-    const TEXT: &'static [&'static str] = &["message", "alt", "focus", "share_original"];
-    const FILE: Option<&'static str> = Some("photo");
-}
 
 /// What to change of a post.
 #[derive(ToSchema)]
@@ -79,35 +55,16 @@ pub(crate) async fn create(
     IdempotencyKey(key): IdempotencyKey,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
-    // A replay is answered before the body is read.
-    if let Some(key) = &key
-        && let Some(post) = http.app.find_replay(&caller, key).await?
-    {
-        return created(Posted::Replayed(post));
-    }
-    http.app.check_may_post(&caller).await?;
-    let client = Client::anonymous(address).with_user(caller.user.id);
-    let (mut upload, mut form, _permit) = read_upload(&http, client, form).await?;
-    upload.focus = form.text("focus")?.map(parse_focus).transpose()?.unwrap_or_default();
-    let content = PostContent {
-        message: form.text("message")?.map(parse_message).transpose()?.flatten(),
-        share_original: form.text("share_original")?.map(parse_sharing).transpose()?.unwrap_or(false),
-    };
-    created(http.app.create_post(&caller, Draft { upload, content, key }).await?)
-}
-
-fn created(posted: Posted) -> Result<Response, ApiError> {
-    match posted {
-        Posted::Replayed(post) => {
-            let mut response = json_bytes(StatusCode::CREATED, PostJson::post(&post).bytes());
-            response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
-            Ok(response)
+    let fields = UploadFields::of(&form.headers);
+    match fields.complete {
+        None => new_post::create(&http, &caller, address, key, form).await,
+        // There is nothing to resume: without interim responses the client does not know the upload.
+        Some(true) => {
+            fields.whole_length(0, None)?;
+            let created = new_post::create(&http, &caller, address, key, form).await;
+            resumable_uploads::of_whole_body(created)
         }
-        Posted::New { post, removed } => {
-            let mut response = json_bytes(StatusCode::CREATED, PostJson::post(&post).bytes());
-            set_removed_metadata_header(&mut response, removed)?;
-            Ok(response)
-        }
+        Some(false) => resumable_uploads::start(http, caller, address, key, fields, form).await,
     }
 }
 
@@ -199,21 +156,4 @@ pub(crate) async fn delete(
     let actor = Actor::new(&caller, address, Role::Moderator).ok();
     http.app.delete_post(&caller, actor.as_ref(), id).await?;
     Ok(json(StatusCode::OK, &Empty {}))
-}
-
-fn parse_message(text: String) -> Result<Option<Message>, ApiError> {
-    Message::parse(text).map_err(|rule| ApiError::invalid("message", rule.0))
-}
-
-fn parse_focus(text: String) -> Result<Focus, ApiError> {
-    text.parse().map_err(|rule: ValidationError| ApiError::invalid("focus", rule.0))
-}
-
-/// Also as other languages and HTML forms write it.
-fn parse_sharing(text: String) -> Result<bool, ApiError> {
-    match &*text.to_ascii_lowercase() {
-        "true" | "on" | "1" => Ok(true),
-        "false" | "off" | "0" => Ok(false),
-        _ => Err(ApiError::invalid("share_original", "share_original is true or false")),
-    }
 }

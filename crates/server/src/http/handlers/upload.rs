@@ -63,15 +63,7 @@ async fn spool_file<T: FormSchema>(
 ) -> Result<(SpooledFile, FormData), ApiError> {
     let FormBody { headers, body, .. } = form;
     let FileParameter { name, max, about } = *parameter;
-    let too_large = || {
-        let limit = if max.is_multiple_of(1 << 20) {
-            format!("{} MiB", max >> 20)
-        } else {
-            format!("{} KiB", max >> 10)
-        };
-        let message = format!("the {name} is larger than the limit of {limit}; send a smaller one");
-        ApiError::invalid(name, message)
-    };
+    let too_large = || too_large(name, max);
     // A body whose Content-Length exceeds the limit is rejected before it is read.
     let content_length =
         headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -92,6 +84,12 @@ async fn spool_file<T: FormSchema>(
     let missing = || ApiError::invalid(name, format!("the parameter {name} is missing: send {about}"));
     let spool = spool.ok_or_else(missing)?;
     Ok((spool.finish().await.map_err(app::Error::from)?, form))
+}
+
+pub(crate) fn too_large(name: &'static str, max: u64) -> ApiError {
+    let limit =
+        if max.is_multiple_of(1 << 20) { format!("{} MiB", max >> 20) } else { format!("{} KiB", max >> 10) };
+    ApiError::invalid(name, format!("the {name} is larger than the limit of {limit}; send a smaller one"))
 }
 
 pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, ApiError> {

@@ -116,6 +116,19 @@ impl Entry {
         self.error(415, "The Content-Type is neither of the two form encodings");
     }
 
+    /// A body of bytes that is no form.
+    pub(crate) fn binary_body(&mut self, media_type: &str, description: &str) {
+        let bytes = string().format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary))).build();
+        let body = RequestBodyBuilder::new()
+            .description(Some(description))
+            .content(media_type, Content::new(Some(bytes)))
+            .required(Some(Required::True));
+        self.operation.request_body = Some(body.build().into());
+        self.error(400, "A header is missing or invalid");
+        self.error(408, "The request body did not arrive in time");
+        self.error(415, "The Content-Type is not the one above");
+    }
+
     pub(crate) fn json<T: ToSchema>(&mut self, status: u16, description: &str) {
         let content = Content::new(Some(self.schema::<T>()));
         let response = ResponseBuilder::new().description(description).content("application/json", content);
@@ -249,7 +262,7 @@ fn codes(status: u16) -> &'static [&'static str] {
         ],
         404 => &["not_found"],
         408 => &["timeout"],
-        409 => &["conflict"],
+        409 => &["conflict", "upload_offset_mismatch"],
         413 => &["payload_too_large"],
         415 => &["unsupported_media_type"],
         429 => &["rate_limited", "quota_exceeded"],

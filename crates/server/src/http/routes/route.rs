@@ -85,6 +85,11 @@ impl Route {
         self.entry(|entry| entry.parameter(parameter(name, ParameterIn::Header, description, string())))
     }
 
+    /// A request body of bytes that is no form.
+    pub(crate) fn binary_body(self, media_type: &str, description: &str) -> Self {
+        self.entry(|entry| entry.binary_body(media_type, description))
+    }
+
     /// An error response of the handler, which its arguments do not imply.
     pub(crate) fn error(self, status: u16, description: &'static str) -> Self {
         self.entry(|entry| entry.error(status, description))

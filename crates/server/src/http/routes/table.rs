@@ -14,7 +14,7 @@ use crate::http::handlers::likes::UserPageDto;
 use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
 use crate::http::handlers::{
     account_exports, account_imports, accounts, blocks, docs, feed, health, instance, likes, photos, posts,
-    profile, reports, security, users,
+    profile, reports, resumable_uploads, security, users,
 };
 use crate::http::pages;
 use crate::http::pages::site_files;
@@ -66,6 +66,11 @@ fn operations() -> Vec<Route> {
                 "The post belongs to another user, or the request comes from a page of another origin",
             )
             .error(409, "The focus cannot be moved: the original is not kept, or another edit has moved it")
+    };
+    let upload = |row: Route| {
+        row.header("Upload-Offset", "How many bytes are stored")
+            .header("Upload-Complete", "`?1` if the response is that of the whole body")
+            .header("Upload-Limit", "`max-size`, and `max-age`: the seconds until the upload expires")
     };
     vec![
         session(
@@ -252,7 +257,44 @@ fn operations() -> Vec<Route> {
             .json::<PostDto>(201, "The new post")
             .header("Idempotency-Replayed", "`true` if an earlier request with the same key created the post")
             .header("X-Removed-Metadata", REMOVED_METADATA)
+            .request_header(
+                "Upload-Complete",
+                "`?0` starts a resumable upload with the first piece of the body, which may be empty: the response is \
+                 201 with `Location`, `Upload-Offset` and `Upload-Limit`, and the rest goes to `PATCH` of that location.",
+            )
+            .request_header("Upload-Length", "The length of the whole body of a resumable upload, if it is known")
             .error(409, "The post that this Idempotency-Key created has been deleted"),
+        upload(
+            api(Method::GET, "/uploads/{upload_id}", resumable_uploads::get)
+                .about(
+                    "upload_offset",
+                    "posts",
+                    "Read the offset of an upload",
+                    "How much of a resumable upload is stored. Ends a request that appends to it. Use `HEAD`.",
+                )
+                .empty(204, "The state of the upload"),
+        ),
+        upload(
+            api(Method::PATCH, "/uploads/{upload_id}", resumable_uploads::append)
+                .about(
+                    "append_upload",
+                    "posts",
+                    "Append to an upload",
+                    "Stores the next piece of the body, as it arrives. The last piece creates the post, and the response \
+                     is that of `POST /posts`; a repetition without content returns the same post.",
+                )
+                .request_header("Upload-Offset", "How many bytes were sent before this piece (required)")
+                .request_header("Upload-Complete", "`?1` with the last piece, else `?0` (required)")
+                .request_header("Upload-Length", "The length of the whole body, if it is known")
+                .binary_body(resumable_uploads::PARTIAL_UPLOAD, "The next bytes of the body of `POST /posts`.")
+                .json::<PostDto>(201, "The new post")
+                .empty(204, "The piece is stored; the upload is not complete"),
+        )
+        .error(403, "The account is suspended, or the request comes from a page of another origin")
+        .error(409, "`Upload-Offset` is not where the upload ends; the header of the response is"),
+        api(Method::DELETE, "/uploads/{upload_id}", resumable_uploads::cancel)
+            .about("cancel_upload", "posts", "Cancel an upload", "Deletes what has arrived.")
+            .empty(204, "The upload is deleted"),
         api(Method::GET, "/posts/{post_id}", posts::get)
             .fast(FastRoute::post)
             .about("get_post", "posts", "Read a post", "`is_liked` says whether the caller likes the post.")
@@ -449,7 +491,8 @@ mod tests {
     use crate::http::handlers::accounts::{Credentials, NewAccount, Recovery};
     use crate::http::handlers::instance::{InstanceEdit, NewInvitation, NewLogo};
     use crate::http::handlers::moderation::{RoleForm, Suspension};
-    use crate::http::handlers::posts::{Edit, NewPost};
+    use crate::http::handlers::new_post::NewPost;
+    use crate::http::handlers::posts::Edit;
     use crate::http::handlers::profile::{Profile, ProfilePhoto};
     use crate::http::handlers::reports::{ReasonForm, Resolution};
     use crate::http::handlers::security::{Confirmation, PasswordChange};
