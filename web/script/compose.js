@@ -97,6 +97,8 @@ class DraftRow {
     rows.delete(this.draft.key);
     this.root.remove();
     updateList();
+    // If it is added again, its upload starts again.
+    if (this.draft.upload) call("DELETE", this.draft.upload.url).catch(() => undefined);
     await persist(this.draft, false);
     const run = () => {
       addRow(this.draft);

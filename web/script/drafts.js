@@ -13,7 +13,19 @@
  * @property {boolean} [share_original]
  * @property {boolean} queued
  * @property {number} at when it was created, in milliseconds since the epoch
+ * @property {{ url: string, head: string }} [upload] one that has begun, with what precedes the photo in its body
+ *
+ * @typedef {{ status: number, getResponseHeader: (name: string) => string | null, response: any }} Reply
+ * @typedef {(method: string, path: string, headers: Record<string, string>, body?: FormData | Blob,
+ *   progress?: (percent: number) => void) => Promise<Reply>} SendRequest fails if there is no response
  */
+
+/** Larger files are sent in pieces. */
+const MAX_WHOLE = 1 << 20;
+const PIECE = 4 << 20;
+
+/** Failures without progress in between, after which an upload is given up for now. */
+const MAX_FAILURES = 4;
 
 /**
  * @param {Blob} file
@@ -87,6 +99,74 @@ export function toFormData(draft) {
 }
 
 /**
+ * Posts a draft, a large one in pieces: an interrupted upload continues where it stopped.
+ * @param {Draft} draft
+ * @param {SendRequest} send
+ * @param {(percent: number) => void} [progress]
+ * @returns {Promise<Reply>} of `POST /posts`
+ */
+export async function postDraft(draft, send, progress) {
+  const { key, file, message, alt, focus, share_original } = draft;
+  if (file.size <= MAX_WHOLE) return send("POST", "/posts", { "Idempotency-Key": key }, toFormData(draft), progress);
+  const part = (/** @type {string} */ name) => `--${key}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`;
+  const texts = Object.entries({ message, alt, focus, share_original }).filter(([, value]) => value);
+  const head = texts.map(([name, value]) => `${part(name)}${value}\r\n`).join("") + part("photo");
+  const body = new Blob([head, file, `\r\n--${key}--\r\n`]);
+  // A negative offset is unknown.
+  for (let offset = -1, failures = 0; ; ) {
+    let reply;
+    let failure;
+    try {
+      if (draft.upload?.head !== head) {
+        // The first attempt, or the texts were edited since.
+        reply = await send("POST", "/posts", {
+          "Idempotency-Key": key,
+          "Content-Type": `multipart/form-data; boundary=${key}`,
+          "Upload-Complete": "?0",
+          "Upload-Length": `${body.size}`,
+        });
+        const url = reply.getResponseHeader("location");
+        if (url) await saveDraft(Object.assign(draft, { upload: { url, head } })).catch(() => undefined);
+      } else if (offset < 0) reply = await send("HEAD", draft.upload.url, {});
+      else {
+        const start = offset;
+        const piece = body.slice(start, start + PIECE);
+        const headers = {
+          "Content-Type": "application/partial-upload",
+          "Upload-Offset": `${start}`,
+          "Upload-Complete": start + piece.size < body.size ? "?0" : "?1",
+        };
+        const sent = (/** @type {number} */ percent) => progress?.((100 * start + percent * piece.size) / body.size);
+        reply = await send("PATCH", draft.upload.url, headers, piece, sent);
+      }
+      const stored = Number(reply.getResponseHeader("upload-offset") ?? -1);
+      if (stored > offset) failures = 0;
+      offset = stored;
+      if (stored >= 0) continue;
+      // The upload has expired.
+      if (reply.status === 404) draft.upload = undefined;
+      else if (reply.status === 507 || (reply.status < 500 && reply.status !== 408)) return reply;
+    } catch (error) {
+      if (error instanceof DOMException) throw error;
+      failure = error;
+      offset = -1;
+    }
+    // No network, or the service restarts.
+    failures += 1;
+    if (failures > MAX_FAILURES && reply) return reply;
+    if (failures > MAX_FAILURES) throw failure;
+    await new Promise((resolve) => setTimeout(resolve, 1000 * failures));
+  }
+}
+
+/** @type {SendRequest} */
+async function fetchReply(method, path, headers, body) {
+  const response = await fetch(path, { method, headers, body });
+  const json = await response.json().catch(() => undefined);
+  return { status: response.status, getResponseHeader: (name) => response.headers.get(name), response: json };
+}
+
+/**
  * Posts the queued drafts. A draft that the server rejects leaves the queue, and the composer shows it again.
  * @returns {Promise<number>} how many were posted
  */
@@ -97,19 +177,18 @@ export async function flushQueue() {
   const me = session.ok ? (await session.json()).username : "";
   if (!me) return 0;
   for (const draft of (await draftsOf(me)).filter(({ queued }) => queued)) {
-    let response;
+    let reply;
     try {
-      const headers = { "Idempotency-Key": draft.key };
-      response = await fetch("/posts", { method: "POST", body: toFormData(draft), headers });
+      reply = await postDraft(draft, fetchReply);
     } catch {
       break;
     }
-    if (response.ok) {
+    if (reply.status < 300) {
       // A replay returns the post of an earlier attempt, whose text may have been edited since.
-      if (response.headers.get("idempotency-replayed") === "true") await updateText((await response.json()).id, draft);
+      if (reply.getResponseHeader("idempotency-replayed") === "true") await updateText(reply.response.id, draft);
       await deleteDraft(draft.key);
       posted += 1;
-    } else if (response.status < 500 && response.status !== 429) {
+    } else if (reply.status < 500 && reply.status !== 429) {
       await saveDraft({ ...draft, queued: false });
     } else break;
   }

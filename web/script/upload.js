@@ -1,7 +1,7 @@
 // Uploads with progress events. XMLHttpRequest because `fetch` does not report upload progress.
 
 import { ApiError, responseError } from "./api.js";
-import { toFormData } from "./drafts.js";
+import { postDraft } from "./drafts.js";
 import { t } from "./i18n.js";
 
 /**
@@ -13,21 +13,33 @@ import { t } from "./i18n.js";
  * @param {AbortSignal} [signal]
  * @returns {Promise<XMLHttpRequest>} a request that succeeded
  */
-export function send(method, path, form, headers, progress, signal) {
+export const send = async (method, path, form, headers, progress, signal) =>
+  succeeded(await exchange(signal, method, path, headers, form, progress));
+
+/** @template {import("./drafts.js").Reply} R @param {R} reply @returns {R} */
+function succeeded(reply) {
+  if (reply.status < 300) return reply;
+  throw responseError(reply.status, reply.getResponseHeader("x-error-code"), reply.response ?? {});
+}
+
+/**
+ * @param {AbortSignal | undefined} signal
+ * @param {Parameters<import("./drafts.js").SendRequest>} request
+ * @returns {Promise<XMLHttpRequest>} a request with a response, of any status
+ */
+function exchange(signal, ...[method, path, headers, body, progress]) {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const request = new XMLHttpRequest();
     request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.responseType = "json";
-    request.upload.onprogress = (event) => progress((100 * event.loaded) / event.total);
-    request.onload = () => {
-      if (request.status < 300) return resolve(request);
-      reject(responseError(request.status, request.getResponseHeader("x-error-code"), request.response ?? {}));
-    };
+    request.upload.onprogress = (event) => progress?.((100 * event.loaded) / event.total);
+    request.onload = () => resolve(request);
     request.onerror = () => reject(new ApiError(t("no_network"), 0));
     request.onabort = () => reject(new DOMException("", "AbortError"));
     signal?.addEventListener("abort", () => request.abort());
-    request.send(form);
+    request.send(body);
   });
 }
 
@@ -38,8 +50,8 @@ export function send(method, path, form, headers, progress, signal) {
  * @returns {Promise<{ post: import("./api.js").Post, removed: string, replayed: boolean }>}
  */
 export async function upload(draft, progress, signal) {
-  const request = await send("POST", "/posts", toFormData(draft), { "Idempotency-Key": draft.key }, progress, signal);
-  const removed = request.getResponseHeader("x-removed-metadata") ?? "";
-  const replayed = request.getResponseHeader("idempotency-replayed") === "true";
-  return { post: request.response, removed, replayed };
+  const reply = succeeded(await postDraft(draft, (...request) => exchange(signal, ...request), progress));
+  const removed = reply.getResponseHeader("x-removed-metadata") ?? "";
+  const replayed = reply.getResponseHeader("idempotency-replayed") === "true";
+  return { post: reply.response, removed, replayed };
 }
