@@ -44,12 +44,10 @@ export class Service {
   /** Starts the binary; a restart uses the same folder and port. @param {string[]} [flags] */
   async launch(flags = []) {
     const listen = this.base ? new URL(this.base).host : "127.0.0.1:0";
-    // The settings of the developer's environment must not reach the service.
-    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PINHOLE_")));
     const child = spawn(
       binary(),
       ["serve", "--listen", listen, "--data-dir", path.join(this.folder, "data"), "--rate-limits", "off", "--log-format", "json", ...flags],
-      { env, stdio: ["ignore", "ignore", "pipe"] },
+      { env: environment(), stdio: ["ignore", "ignore", "pipe"] },
     );
     this.process = child;
     this.base = await new Promise((resolve, reject) => {
@@ -69,7 +67,7 @@ export class Service {
 
   /** Runs a command of the operator, such as `user role ada owner`, beside the service. @param {string[]} args */
   operator(...args) {
-    const { status, stderr } = spawnSync(binary(), [...args, "--data-dir", path.join(this.folder, "data")], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(binary(), [...args, "--data-dir", path.join(this.folder, "data")], { encoding: "utf8", env: environment() });
     assert.equal(status, 0, stderr);
   }
 
@@ -101,6 +99,11 @@ export class Service {
   tail() {
     return this.log.slice(-30).join("\n");
   }
+}
+
+/** Without the settings of the developer, which must not reach the program. */
+function environment() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PINHOLE_")));
 }
 
 /** @param {string} line */
