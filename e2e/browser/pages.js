@@ -30,6 +30,8 @@ export const pages = [
   { name: "profile-own", path: () => "/@ada", as: "ada", shows: (page) => page.getByRole("button", { name: "Settings and more" }) },
   { name: "profile-long-name", path: ({ bob }) => `/@${encodeURIComponent(bob.username)}`, shows: (page) => page.getByRole("heading", { level: 1, name: /bob_with/ }) },
   { name: "profile-empty", path: () => "/@ada", as: "ada", shows: (page) => page.getByText("You have not posted anything yet."), empty: true },
+  { name: "tag", path: () => "/tags/morgenr%C3%B6te", shows: (page) => page.getByRole("heading", { level: 1, name: "#morgenröte" }) },
+  { name: "tag-empty", path: () => "/tags/none", shows: (page) => page.getByText("There are no photos with #none yet."), empty: true },
   { name: "join", path: () => "/join", shows: (page) => page.getByRole("button", { name: "Join" }) },
   { name: "login", path: () => "/login", shows: (page) => page.getByRole("button", { name: "Log in" }) },
   { name: "recovery", path: () => "/recovery", shows: (page) => page.getByLabel("Recovery code") },

@@ -1,17 +1,26 @@
-// Links in a message: web addresses and @usernames, as `pages/message.rs` finds them.
+// Links in a message: web addresses, @usernames and #tags, as `pages/message.rs` finds them.
 
 const OPENING = /^[(["'„“‘«]+/;
 const CLOSING = /[.,;:!?)\]"'“”]+$/;
 const NAME = /^@(?!\.{1,2}$)[A-Za-z0-9_.@+-]{1,64}$/;
+const TAG = /^#(?!\p{M})[\p{L}\p{M}\p{Nd}_]+/u;
 const ADDRESS = /^https?:\/\/[\p{L}\p{N}[]/iu;
+
+/** The tag that a word begins with, with its #. @param {string} word */
+function tagAtStart(word) {
+  const tag = TAG.exec(word)?.[0] ?? "";
+  return /[\p{L}_]/u.test(tag) && [...tag.toLowerCase()].length <= 65 ? tag : "";
+}
 
 /** @param {string} text @returns {Node[]} text and links */
 export function messageNodes(text) {
   const nodes = [];
-  for (const piece of text.split(/(\s)/)) {
+  for (const piece of text.split(/(\p{White_Space})/u)) {
     const start = OPENING.exec(piece)?.[0].length ?? 0;
-    const word = piece.slice(start).replace(CLOSING, "");
-    const href = NAME.test(word) ? `/${word}` : ADDRESS.test(word) ? word : "";
+    const tag = tagAtStart(piece.slice(start));
+    const word = tag || piece.slice(start).replace(CLOSING, "");
+    const tagPath = tag && `/tags/${encodeURIComponent(tag.slice(1).toLowerCase())}`;
+    const href = tagPath || (NAME.test(word) ? `/${word}` : ADDRESS.test(word) ? word : "");
     if (!href) {
       nodes.push(new Text(piece));
       continue;

@@ -1,4 +1,4 @@
-//! The feed: the posts of all users, of one, or those that one likes.
+//! The feed: the posts of all users, of one, those that one likes, or those with a tag.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ impl App {
         let viewer = caller.map(|caller| caller.user.id);
         let mut exclusions = self.exclusions(caller).await?;
         // A hidden user's own list, for that user and for moderators.
-        if let (PostFilter::By(user), Some(caller)) = (filter, caller)
-            && (caller.user.id == user || caller.is_moderator())
+        if let (PostFilter::By(user), Some(caller)) = (&filter, caller)
+            && (caller.user.id == *user || caller.is_moderator())
         {
             exclusions.hidden_users = Arc::default();
         }

@@ -45,6 +45,7 @@ mod settings;
 mod shares;
 mod stats;
 mod stored_hash;
+mod tags;
 mod thread_pool;
 mod upload;
 mod upload_hook;

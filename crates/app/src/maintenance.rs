@@ -1,5 +1,5 @@
-//! Background maintenance: deletes expired rows, abandoned uploads and orphaned images, and watches the disk.
-//! Also the readiness check.
+//! Background maintenance: deletes expired rows, abandoned uploads and orphaned images, indexes tags, and
+//! watches the disk. Also the readiness check.
 
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ impl App {
             self.remove_images_of_deleted_photos(),
             self.sweep_periodically(),
             self.delete_accounts_continuously(),
+            self.index_tags_periodically(),
             self.watch_disk_periodically()
         );
     }

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::{Cursor, Post, User, UserId, ValidationError};
+use crate::{Cursor, Post, Tag, User, UserId, ValidationError};
 
 /// The largest number of posts on a page: 1 to 100, 20 by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,11 +39,13 @@ impl FromStr for Limit {
 }
 
 /// The posts that a page contains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostFilter {
     Any,
     By(UserId),
     LikedBy(UserId),
+    /// With this tag in the message.
+    Tagged(Tag),
 }
 
 /// The start of a page.

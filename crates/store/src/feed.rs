@@ -1,4 +1,4 @@
-//! The feed, newest first: all posts, those of one user, or those that a user likes.
+//! The feed, newest first: all posts, those of one user, those that a user likes, or those with a tag.
 //!
 //! Keyset pagination: a page is selected by an id, so every page costs the same, and posts that are created
 //! or deleted do not shift it. An offset is first converted to an id by counting down a narrow index; a large
@@ -41,6 +41,8 @@ statements! {
     PAGE_LIKED_BY = sql!("SELECT ", PostRow::COLUMN_LIST, " FROM posts p WHERE p.id IN (
             SELECT l.post_id FROM likes l WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3
         )");
+    PAGE_TAGGED = sql!(SELECT_LIKED, "JOIN post_tags t ON t.post_id = p.id
+        WHERE t.tag = $2 AND t.post_id < $3 AND p.hidden_reason IS NULL ORDER BY t.post_id DESC LIMIT $4");
     ID_AT_OFFSET = "SELECT id FROM posts WHERE hidden_reason IS NULL ORDER BY id DESC LIMIT 1 OFFSET $1";
     ID_AT_OFFSET_BY_USER = "SELECT id FROM posts WHERE user_id = $1 AND hidden_reason IS NULL
         ORDER BY id DESC LIMIT 1 OFFSET $2";
@@ -51,6 +53,8 @@ statements! {
     AUTHORS_LIKED_BY = "SELECT l.post_id, CASE WHEN p.hidden_reason IS NULL THEN p.user_id ELSE 0 END
         FROM likes l JOIN posts p ON p.id = l.post_id
         WHERE l.user_id = $1 AND l.post_id < $2 ORDER BY l.post_id DESC LIMIT $3";
+    AUTHORS_TAGGED = "SELECT t.post_id, p.user_id FROM post_tags t JOIN posts p ON p.id = t.post_id
+        WHERE t.tag = $1 AND t.post_id < $2 AND p.hidden_reason IS NULL ORDER BY t.post_id DESC LIMIT $3";
 }
 
 /// Rows that one page reads at most. If more than these are excluded, the page is short, and the next one
@@ -73,7 +77,7 @@ impl Store {
         let before = match start {
             FeedStart::Offset(0) => Some(PostId(i64::MAX)),
             FeedStart::After(Cursor(id)) => Some(PostId(id)),
-            FeedStart::Offset(skipped) => self.at_offset(filter, skipped, exclusions.clone()).await?,
+            FeedStart::Offset(skipped) => self.at_offset(filter.clone(), skipped, exclusions.clone()).await?,
         };
         let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
         let page = Page { viewer, filter, limit: limit.get() };
@@ -111,14 +115,14 @@ async fn id_at(
         PostFilter::By(user) if exclusions.is_empty() => {
             tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.post_id(0)).await
         }
-        _ => count_shown(tx, filter, skipped, &exclusions).await,
+        _ => count_shown(tx, &filter, skipped, &exclusions).await,
     }
 }
 
 /// The post after `skipped` ones that are not excluded.
 async fn count_shown(
     tx: &mut Tx<'_>,
-    filter: PostFilter,
+    filter: &PostFilter,
     mut skipped: u64,
     exclusions: &Exclusions,
 ) -> Result<Option<PostId>, Error> {
@@ -129,10 +133,13 @@ async fn count_shown(
         let rows = match filter {
             PostFilter::Any => tx.all(AUTHORS, &bounds, read).await?,
             PostFilter::By(user) => {
-                tx.all(AUTHORS_BY_USER, &[user.into(), bounds[0], bounds[1]], read).await?
+                tx.all(AUTHORS_BY_USER, &[(*user).into(), bounds[0], bounds[1]], read).await?
             }
             PostFilter::LikedBy(user) => {
-                tx.all(AUTHORS_LIKED_BY, &[user.into(), bounds[0], bounds[1]], read).await?
+                tx.all(AUTHORS_LIKED_BY, &[(*user).into(), bounds[0], bounds[1]], read).await?
+            }
+            PostFilter::Tagged(tag) => {
+                tx.all(AUTHORS_TAGGED, &[tag.as_str().into(), bounds[0], bounds[1]], read).await?
             }
         };
         for (post, author) in &rows {
@@ -152,7 +159,7 @@ async fn count_shown(
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Page {
     viewer: Option<UserId>,
     filter: PostFilter,
@@ -169,7 +176,7 @@ struct Scan {
 
 impl Page {
     async fn read(
-        self,
+        &self,
         tx: &mut Tx<'_>,
         mut before: PostId,
         exclusions: &Exclusions,
@@ -207,7 +214,7 @@ impl Page {
 
     /// Reads up to `fetched` posts below `before`, until `wanted` of them are shown.
     async fn scan(
-        self,
+        &self,
         tx: &mut Tx<'_>,
         before: PostId,
         fetched: usize,
@@ -224,7 +231,7 @@ impl Page {
             Ok(is_shown(row.post_id(ID_COLUMN)?, row.user_id(AUTHOR_COLUMN)?, !row.is_null(HIDDEN_COLUMN)?))
         };
         let (before, fetched) = (before.into(), i64::try_from(fetched).unwrap_or(i64::MAX).into());
-        let shown = match (self.filter, self.viewer) {
+        let shown = match (&self.filter, self.viewer) {
             (PostFilter::Any, None) => {
                 tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_row_shown).await?
             }
@@ -240,15 +247,21 @@ impl Page {
             }
             (PostFilter::By(user), viewer) => {
                 let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                let query: BoundStatement<'_> = (PAGE_BY_USER, &[viewer, user.into(), before, fetched]);
+                let query: BoundStatement<'_> = (PAGE_BY_USER, &[viewer, (*user).into(), before, fetched]);
+                tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
+            }
+            (PostFilter::Tagged(tag), viewer) => {
+                let viewer = viewer.unwrap_or(ANONYMOUS).into();
+                let query: BoundStatement<'_> =
+                    (PAGE_TAGGED, &[viewer, tag.as_str().into(), before, fetched]);
                 tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
             }
             (PostFilter::LikedBy(user), viewer) => {
-                let mut posts = tx.all(PAGE_LIKED_BY, &[user.into(), before, fetched], read_post).await?;
+                let mut posts = tx.all(PAGE_LIKED_BY, &[(*user).into(), before, fetched], read_post).await?;
                 posts.sort_by_key(|post| Reverse(post.id));
                 posts.retain(|post| is_shown(post.id, post.user, post.hidden_reason.is_some()));
                 for post in &mut posts {
-                    post.is_liked = viewer == Some(user);
+                    post.is_liked = viewer == Some(*user);
                 }
                 posts
             }
@@ -259,7 +272,7 @@ impl Page {
     /// The posts below `before` where none is excluded, and whether there are more. `None` for liked posts:
     /// their statement also returns hidden ones.
     async fn select(
-        self,
+        &self,
         tx: &mut Tx<'_>,
         before: PostId,
     ) -> Result<Option<(Vec<Post<UserId>>, bool)>, Error> {
@@ -267,13 +280,18 @@ impl Page {
         // One row more than the page tells whether there is a next page.
         let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let (before, fetched) = (before.into(), fetched.into());
-        let page = match (self.filter, self.viewer) {
+        let page = match (&self.filter, self.viewer) {
             (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
             (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await?,
             (PostFilter::By(user), viewer) => {
                 let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                tx.page(limit, (PAGE_BY_USER, &[viewer, user.into(), before, fetched]), read_liked_post)
+                tx.page(limit, (PAGE_BY_USER, &[viewer, (*user).into(), before, fetched]), read_liked_post)
                     .await?
+            }
+            (PostFilter::Tagged(tag), viewer) => {
+                let viewer = viewer.unwrap_or(ANONYMOUS).into();
+                let values = [viewer, tag.as_str().into(), before, fetched];
+                tx.page(limit, (PAGE_TAGGED, &values), read_liked_post).await?
             }
             (PostFilter::LikedBy(_), _) => return Ok(None),
         };
@@ -319,7 +337,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_offset_queues_behind_long_reads_and_other_pages_do_not() {
-        for filter in [PostFilter::Any, PostFilter::By(UserId(1)), PostFilter::LikedBy(UserId(1))] {
+        let tagged = PostFilter::Tagged("tag".parse().unwrap());
+        for filter in [PostFilter::Any, PostFilter::By(UserId(1)), PostFilter::LikedBy(UserId(1)), tagged] {
             assert_only_large_offsets_wait(filter).await;
         }
     }
@@ -339,7 +358,7 @@ mod tests {
         }));
         assert!(poll!(&mut counting).is_pending());
 
-        let feed = |start| store.feed(None, filter, start, Limit::default(), Exclusions::default());
+        let feed = |start| store.feed(None, filter.clone(), start, Limit::default(), Exclusions::default());
         let mut far = Box::pin(feed(FeedStart::Offset(MAX_SHORT_OFFSET + 1)));
         assert!(poll!(&mut far).is_pending());
         for start in [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(9))]

@@ -12,6 +12,7 @@ use crate::lock_key::LockKey;
 use crate::statements::statements;
 use crate::store::Store;
 use crate::tables::{ExportRow, TableCounts};
+use crate::tags;
 use crate::tx::Tx;
 use crate::value::Value;
 
@@ -103,7 +104,13 @@ async fn insert(tx: &mut Tx<'_>, photos: BlobState, batch: &[ExportRow]) -> Resu
     }
     let Some(table) = batch.first().and_then(|row| row.table().spec()) else { return Ok(()) };
     let values: Vec<Vec<Value<'_>>> = batch.iter().map(ExportRow::values).collect();
-    tx.execute_each(table.insert, &values).await.map(drop)
+    tx.execute_each(table.insert, &values).await?;
+    let tagged = batch.iter().filter_map(|row| match row {
+        ExportRow::Post(post) => Some((post.id, post.message.as_ref())),
+        _ => None,
+    });
+    let tagged: Vec<_> = tagged.filter(|(_, message)| tags::may_have_tags(*message)).collect();
+    tags::replace(tx, &tagged).await
 }
 
 /// Deletes a photo's claim. Without a claim its files do not exist: they were not copied, or were deleted

@@ -41,6 +41,7 @@ mod statements;
 mod store;
 mod table;
 mod tables;
+mod tags;
 mod tx;
 mod usage;
 mod users;

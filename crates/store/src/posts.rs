@@ -18,6 +18,7 @@ use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::table::{TableRow, table};
+use crate::tags;
 use crate::tx::Tx;
 use crate::users::ANONYMOUS;
 
@@ -294,8 +295,9 @@ async fn edit_post(
     }
     tx.record_change(Change::Post(id));
     if let Some(message) = &edit.message {
-        let message = message.as_ref().map(Message::as_str);
-        tx.execute(EDIT_MESSAGE, &[message.into(), id.into()]).await?;
+        let text = message.as_ref().map(Message::as_str);
+        tx.execute(EDIT_MESSAGE, &[text.into(), id.into()]).await?;
+        tags::replace(tx, &[(id, message.as_ref())]).await?;
     }
     if let Some(alt) = &edit.alt {
         tx.execute(EDIT_ALT, &[alt.as_ref().map(Alt::as_str).into(), id.into()]).await?;
@@ -364,6 +366,9 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
     row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
     tx.record_change(Change::Post(row.id));
+    if tags::may_have_tags(row.message.as_ref()) {
+        tags::replace(tx, &[(row.id, row.message.as_ref())]).await?;
+    }
     if let Some(key) = &new.key {
         idempotency_keys::assign(tx, user_id, key, row.id).await?;
     }

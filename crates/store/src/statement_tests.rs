@@ -12,7 +12,7 @@ use crate::tables::{self, Table};
 use crate::{
     account_exports, account_imports, audit_log, blocks, deletion, feed, idempotency_keys, import,
     instance_settings, integrity, invitations, likes, maintenance, moderation, passwords, photos, posts,
-    profile, reports, resumable_uploads, sessions, usage, users,
+    profile, reports, resumable_uploads, sessions, tags, usage, users,
 };
 
 /// Statements that scan a whole table, and why they may.
@@ -51,6 +51,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     resumable_uploads::ALL,
     sessions::ALL,
     tables::ALL,
+    tags::ALL,
     usage::ALL,
     users::ALL,
 ];

@@ -2,6 +2,7 @@
 //!
 //! `uploads` and `removals` are not exported: their rows refer to files of one particular blob store. Nor are
 //! unfinished uploads, exports and imports of accounts, which end with the instance's process or after a day.
+//! The tags of posts follow from their messages.
 
 use std::fmt;
 
@@ -240,8 +241,15 @@ mod tests {
     use crate::sqlite::schema;
 
     /// Tables that are not exported.
-    const NOT_EXPORTED: [&str; 6] =
-        ["uploads", "removals", "account_exports", "account_imports", "resumable_uploads", "upload_parts"];
+    const NOT_EXPORTED: [&str; 7] = [
+        "uploads",
+        "removals",
+        "account_exports",
+        "account_imports",
+        "resumable_uploads",
+        "upload_parts",
+        "post_tags",
+    ];
 
     #[test]
     fn every_table_and_column_of_the_schema_is_exported() {

@@ -7,7 +7,7 @@ const MESSAGES = [
   "First light over the harbour",
   "Die Donaudampfschifffahrtsgesellschaftskapitänsmützenaufbewahrungsvorrichtung ist wieder offen.",
   "مساء الخير من الشاطئ، كان اليوم طويلاً وجميلاً",
-  "No filter, no tripod, no coffee ☕️🌄👩‍👩‍👧",
+  "No filter, no tripod, no coffee ☕️🌄👩‍👩‍👧 #Morgenröte",
   undefined,
   `${"A long walk, told slowly. ".repeat(24)}\n\nThe end.`,
   `https://example.org/${"very-long-address/".repeat(8)}`,

@@ -1,4 +1,4 @@
-// Messages: links, names, and what is cut in the feed.
+// Messages: links, names, tags, and what is cut in the feed.
 
 import assert from "node:assert/strict";
 
@@ -8,11 +8,22 @@ import { chooseFromMenu, composer, dialog, message, post, waitForPath } from "..
 import { file, photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
 
-const TEXT = "With @bob at (https://example.org/a?b=c&d), not ada@example.org or @<b>.";
-const LINKS = [["@bob", "/@bob"], ["https://example.org/a?b=c&d", "https://example.org/a?b=c&d"]];
+const TEXT = [
+  "With @bob at (https://example.org/a?b=c&d), not ada@example.org or @<b>.",
+  // The rule of tags, which the server and the script have to agree on.
+  "#Österreich, („#日本語“) #日本語、写真 #हिन्दी #ΟΔΟΣ #well-known #one#two #1st #_ #e\u0301t\u00e9\u00a0#a_1!",
+  "#2026 a#b # #- #٢٠ #½ #🙂 #\ufe0f\u20e3 #1\ufe0f\u20e3 \ufeff#bom",
+  `#${"İ".repeat(32)} #${"İ".repeat(33)} #${"ä".repeat(64)} #${"ä".repeat(65)}`,
+].join("\n");
+const TAGS = ["Österreich", "日本語", "日本語", "हिन्दी", "ΟΔΟΣ", "well", "one", "1st", "_", "e\u0301t\u00e9", "a_1", "İ".repeat(32), "ä".repeat(64)];
+const LINKS = [
+  ["@bob", "/@bob"],
+  ["https://example.org/a?b=c&d", "https://example.org/a?b=c&d"],
+  ...TAGS.map((tag) => [`#${tag}`, `/tags/${encodeURIComponent(tag.toLowerCase())}`]),
+];
 
 for (const javaScript of [true, false]) {
-  browserTest(`addresses and names in messages are links${javaScript ? "" : " without JavaScript"}`, async ({ open, join }) => {
+  browserTest(`addresses, names and tags in messages are links${javaScript ? "" : " without JavaScript"}`, async ({ open, join }) => {
     const [ada] = [await join("ada"), await join("bob")];
     await ada.post(await photo(0), { message: TEXT });
     const page = await open({ javaScript, as: javaScript ? ada : undefined });
@@ -32,6 +43,17 @@ for (const javaScript of [true, false]) {
     await waitForPath(page, "/@bob");
   });
 }
+
+browserTest("a tag in a message leads to all posts with it", async ({ open, join }) => {
+  const ada = await join("ada");
+  for (let number = 0; number < 31; number++) await ada.post(await photo(0, { size: [40, 30] }), { message: `number ${number} #Österreich` });
+  const page = await open({});
+  await page.goto("/");
+  await message(page, "number 30").getByRole("link", { name: "#Österreich" }).click();
+  await page.getByRole("heading", { level: 1, name: "#österreich" }).waitFor();
+  assert.equal(await page.title(), "#österreich · Pinhole");
+  await eventually("the next page is loaded", async () => (await page.locator("#post-list > li").count()) === 31);
+});
 
 browserTest("a message that the feed cuts leads to the whole of it", async ({ open, join }) => {
   const ada = await join("ada");

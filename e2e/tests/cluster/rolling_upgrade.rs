@@ -1,9 +1,11 @@
 //! Two versions side by side during a step of the schema. There is no earlier release to run, so the test
 //! does to the schema what another version would do.
 
+use std::time::Duration;
+
 use e2e::cluster::{Bucket, Postgres};
 use e2e::oracle::verify;
-use e2e::{FormData, concurrently};
+use e2e::{FormData, concurrently, eventually};
 
 use crate::fixture::Fixture;
 use crate::load::{start_workers, under_load};
@@ -69,14 +71,18 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     let fixture = Fixture::new(postgres.url(), Bucket::fresh());
     let before = fixture.node("node0");
     let ada = before.new_user("ada");
-    let id = ada.share_tiny("from the version before");
+    let id = ada.share_tiny("#from the version before");
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE upload_parts; DROP TABLE resumable_uploads;
-         UPDATE pinhole_schema SET version = 7; COMMIT;",
+        "BEGIN; DROP TABLE post_tags; DROP FUNCTION mark_tags_unindexed CASCADE;
+         UPDATE pinhole_schema SET version = version - 1; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
+    eventually("the tags of posts from before are indexed", Duration::from_secs(60), || {
+        let page = ada.with_base(nodes[0].base()).get("/tags/from/posts").expect(200).json();
+        (page["data"][0]["id"] == id).then_some(())
+    });
     for (round, node) in nodes.iter().enumerate() {
         let ada = ada.with_base(node.base());
         assert_eq!(ada.find_in_feed(id).unwrap()["id"], id);

@@ -34,6 +34,7 @@ mod resumable_uploads;
 mod retries;
 mod security;
 mod sessions;
+mod tags;
 mod uploads;
 mod users;
 mod whole_photos;

@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 71] = [
+const MATRIX: [(&str, &str, [u16; 9]); 72] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -15,6 +15,7 @@ const MATRIX: [(&str, &str, [u16; 9]); 71] = [
     ("GET",    "/photos/{photo}/original",       [401, 401, 401,  200,  403,  403,  403,  403,  403]),
     ("GET",    "/users/{author}",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/users/{author}/posts",          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
+    ("GET",    "/tags/sunset/posts",             [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}/likes",                [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/livez",                         [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/readyz",                        [200, 200, 200,  200,  200,  200,  200,  200,  200]),

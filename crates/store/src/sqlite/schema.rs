@@ -108,9 +108,12 @@ mod tests {
         let path = folder.path().join("pinhole.db");
         let mut conn = Connection::open(&path).unwrap();
         apply(&mut conn, MIGRATIONS[0], 1).unwrap();
-        let photo = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
-            VALUES (x'01', 40, 30, x'02', 1000, 5)";
-        conn.execute_batch(photo).unwrap();
+        let rows = "INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
+                VALUES (x'01', 40, 30, x'02', 1000, 5);
+            INSERT INTO users (username, username_key, password_hash, created_at) VALUES ('ada', 'ada', '', 5);
+            INSERT INTO posts (user_id, photo_id, message, like_count, created_at)
+                VALUES (1, x'01', 'a #tag', 0, 5)";
+        conn.execute_batch(rows).unwrap();
         drop(conn);
 
         let conn = open(&path).unwrap();
@@ -121,6 +124,8 @@ mod tests {
             })
             .unwrap();
         assert_eq!(photo, (40, None, None, None));
+        let unindexed = "SELECT post_id FROM post_tags WHERE tag = ''";
+        assert_eq!(conn.query_row(unindexed, [], |row| row.get(0)), Ok(1), "maintenance indexes its tags");
     }
 
     #[test]

@@ -103,7 +103,8 @@ pub(crate) async fn pages_and_offsets_leave_out_what_is_excluded(db: TestDatabas
     let exclusions = Exclusions { relations: Arc::new(relations), ..Exclusions::default() };
     let hidden = Exclusions { hidden_users: Arc::new(HiddenUsers([carol].into())), ..Exclusions::default() };
     for exclusions in [Exclusions::default(), exclusions, hidden] {
-        for filter in [PostFilter::Any, PostFilter::By(ada), PostFilter::LikedBy(ada)] {
+        let tagged = PostFilter::Tagged("post".parse().unwrap());
+        for filter in [PostFilter::Any, PostFilter::By(ada), PostFilter::LikedBy(ada), tagged] {
             let is_shown = |post: PostId, author: UserId| {
                 post != hidden_by_moderator
                     && !exclusions.excludes_post(post, author)
@@ -116,7 +117,8 @@ pub(crate) async fn pages_and_offsets_leave_out_what_is_excluded(db: TestDatabas
                 .collect();
             let page = async |start: FeedStart| {
                 let limit: Limit = "4".parse().unwrap();
-                let page = db.store.feed(Some(ada), filter, start, limit, exclusions.clone()).await.unwrap();
+                let page = db.store.feed(Some(ada), filter.clone(), start, limit, exclusions.clone());
+                let page = page.await.unwrap();
                 assert!(page.posts.iter().all(|post| post.is_liked), "{filter:?}");
                 (page.posts.iter().map(|post| post.id).collect::<Vec<_>>(), page.next)
             };

@@ -7,6 +7,7 @@ mod communities;
 mod connection_loss;
 mod nodes;
 mod replica;
+mod tags;
 mod test_database;
 mod transfer;
 
@@ -22,6 +23,7 @@ use communities::{
     an_invitation_is_used_as_often_as_it_says, blocks_and_reports_are_stored_once,
     pages_and_offsets_leave_out_what_is_excluded,
 };
+use tags::{posts_from_before_the_index_are_indexed, tags_follow_the_message_of_their_post};
 use test_database::{LONG_AGO, NOW, TestDatabase, new_photo, new_post, photo, seed, session};
 use transfer::{
     a_photo_that_is_claimed_again_is_not_deleted, an_export_ends_when_its_sink_breaks,
@@ -76,6 +78,8 @@ on_both_databases! {
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once,
+    tags_follow_the_message_of_their_post,
+    posts_from_before_the_index_are_indexed,
 }
 
 async fn a_username_is_taken_once_regardless_of_case(db: TestDatabase) {
@@ -362,7 +366,8 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
 async fn assert_pages(db: &TestDatabase, author: UserId, authors: PostFilter, newest_first: Vec<PostId>) {
     let limit: Limit = "3".parse().unwrap();
     let page = async |start| {
-        let page = db.store.feed(Some(author), authors, start, limit, Exclusions::default()).await.unwrap();
+        let page = db.store.feed(Some(author), authors.clone(), start, limit, Exclusions::default());
+        let page = page.await.unwrap();
         (page.posts.iter().map(|post| post.id).collect::<Vec<_>>(), page.next)
     };
     let (first, next) = page(FeedStart::Offset(0)).await;

@@ -246,7 +246,7 @@ pub(crate) fn new_photo(number: u8) -> NewPhoto {
 
 pub(crate) fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
     NewPost {
-        content: PostContent::of_message(Message::parse(format!("post {number}")).unwrap()),
+        content: PostContent::of_message(Message::parse(format!("post {number} #Post")).unwrap()),
         key: key.map(str::to_owned),
         keys_since: LONG_AGO,
         ..NewPost::new(author, new_photo(number), NOW)

@@ -11,6 +11,7 @@ use store::{
 };
 
 use crate::communities::{audit, invitation, reason};
+use crate::tags::tagged;
 use crate::test_database::{LONG_AGO, Location, NOW, TestDatabase, new_post, photo};
 
 /// Collects rows, up to a limit.
@@ -101,6 +102,8 @@ async fn assert_transfers(old: &TestDatabase, new: TestDatabase) {
     assert_eq!((counts.users, counts.posts, counts.photos, counts.likes), (2, 3, 4, 2));
     assert_eq!((counts.sessions, counts.idempotency_keys, counts.uploads, counts.removals), (2, 1, 0, 0));
     assert_eq!(export(&new.store, usize::MAX).await, before);
+    assert_eq!(tagged(&new.store, "post").await, tagged(&old.store, "post").await);
+    assert_eq!(new.count("SELECT count(*) FROM post_tags").await, 3);
     let rejected = import(before).await.unwrap_err();
     assert!(rejected.to_string().contains("not empty"), "{rejected}");
 

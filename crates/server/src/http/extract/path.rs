@@ -1,10 +1,11 @@
-//! Extractors of path parameters: ids and usernames. A malformed one gets 404, like one that does not exist.
+//! Extractors of path parameters: ids, usernames and tags. A malformed one gets 404, like one that does not
+//! exist; a malformed tag in the API gets 400, since every tag has a list of posts.
 
 use std::str::FromStr;
 
 use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
-use model::{FitSize, PhotoId, PostId, ReportId, SessionId, Username, ValidationError};
+use model::{FitSize, PhotoId, PostId, ReportId, SessionId, Tag, Username, ValidationError};
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
@@ -43,6 +44,18 @@ impl PathParameter for Username {
             .max_length(Some(64))
             .pattern(Some("^[A-Za-z0-9_.@+-]{1,64}$"))
             .examples(["ada"])
+    }
+}
+
+impl PathParameter for Tag {
+    const NAME: &'static str = "tag";
+    const DESCRIPTION: &'static str =
+        "The tag without its `#`, in any case: letters, digits and `_` of any script, not only digits";
+    const NOT_FOUND: &'static str = "there is no such tag";
+
+    /// Without a pattern: the regular expressions of most languages have no Unicode categories.
+    fn schema() -> ObjectBuilder {
+        string().min_length(Some(1)).max_length(Some(Self::MAX_CHARS)).examples(["sunset"])
     }
 }
 
@@ -133,6 +146,26 @@ impl<T: PathParameter> Argument for PathId<T> {
     fn describe(entry: &mut Entry) {
         entry.parameter(parameter(T::NAME, ParameterIn::Path, T::DESCRIPTION, T::schema()));
         entry.error(404, T::NOT_FOUND);
+    }
+}
+
+/// The tag in the path of a list of posts.
+pub(crate) struct TagPath(pub(crate) Tag);
+
+impl FromRequestParts<Http> for TagPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
+        let segment = Path::<String>::from_request_parts(parts, http).await;
+        let Path(raw) =
+            segment.map_err(|_| ApiError::invalid(Tag::NAME, "a tag in a path is percent-encoded UTF-8"))?;
+        raw.parse().map(Self).map_err(|ValidationError(rule)| ApiError::invalid(Tag::NAME, rule))
+    }
+}
+
+impl Argument for TagPath {
+    fn describe(entry: &mut Entry) {
+        entry.parameter(parameter(Tag::NAME, ParameterIn::Path, Tag::DESCRIPTION, Tag::schema()));
     }
 }
 

@@ -18,5 +18,6 @@ pub(super) mod profile;
 pub(super) mod reports;
 pub(super) mod resumable_uploads;
 pub(super) mod security;
+pub(super) mod tags;
 pub(super) mod upload;
 pub(super) mod users;

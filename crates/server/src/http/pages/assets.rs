@@ -59,6 +59,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/preferences.js",
     "script/profile.js",
     "script/settings.js",
+    "script/tag.js",
     "script/thumbhash.js",
     "script/time.js",
     "script/toast.js",

@@ -112,7 +112,7 @@ page_messages! {
     end, photo_by, profile_photo, like, more, cancel, save, edit, delete, copy_link,
     share, edit_title, delete_title, delete_text, menu_title, message, message_hint, alt,
     alt_hint, empty_title, empty_text, empty_join, empty_post, profile_empty, profile_empty_own,
-    since, posts_of, change_photo, remove_photo, username, username_hint, password,
+    posts_with_tag, tag_empty, since, posts_of, change_photo, remove_photo, username, username_hint, password,
     password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
     no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
     retry, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,

@@ -1,5 +1,9 @@
-//! Links in a message: web addresses and `@usernames`. `web/script/message.js` does the same for posts that
-//! scripts render.
+//! Links in a message: web addresses, `@usernames` and `#tags`. `web/script/message.js` does the same for
+//! posts that scripts render.
+
+use model::{OPENING_PUNCTUATION, Tag, Username};
+
+use crate::http::handlers::tags::encode_segment;
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,8 +14,7 @@ pub(super) struct Segment {
     pub(super) is_external: bool,
 }
 
-/// Punctuation around an address or a name is not part of it.
-const OPENING: [char; 8] = ['(', '[', '"', '\'', '„', '“', '‘', '«'];
+/// Punctuation after an address or a name is not part of it.
 const CLOSING: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '"', '\'', '“', '”'];
 
 /// The parts of a message, in order: together they are its text.
@@ -19,24 +22,17 @@ pub(super) fn segments(message: &str) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     for piece in message.split_inclusive(char::is_whitespace) {
         let word = piece.trim_end();
-        let core = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
-        let (before, after) = match core.is_empty() {
-            true => (piece, ""),
-            // Within the piece, of which `core` is a part.
-            false => {
-                let start = word.len() - word.trim_start_matches(OPENING).len();
-                (&piece[..start], &piece[start + core.len()..])
-            }
-        };
-        let href = href(core);
-        if href.is_none() {
+        let opened = word.trim_start_matches(OPENING_PUNCTUATION);
+        let core = Tag::at_start(opened).unwrap_or_else(|| opened.trim_end_matches(CLOSING));
+        let Some(href) = href(core) else {
             push_text(&mut segments, piece);
             continue;
-        }
-        push_text(&mut segments, before);
-        let is_external = !core.starts_with('@');
-        segments.push(Segment { text: core.to_owned(), href, is_external });
-        push_text(&mut segments, after);
+        };
+        let start = word.len() - opened.len();
+        push_text(&mut segments, &piece[..start]);
+        let is_external = !href.starts_with('/');
+        segments.push(Segment { text: core.to_owned(), href: Some(href), is_external });
+        push_text(&mut segments, &piece[start + core.len()..]);
     }
     segments
 }
@@ -50,8 +46,11 @@ fn push_text(segments: &mut Vec<Segment>, text: &str) {
 }
 
 fn href(word: &str) -> Option<String> {
+    if let Some(tag) = word.strip_prefix('#') {
+        return Some(format!("/tags/{}", encode_segment(&tag.parse().ok()?)));
+    }
     if let Some(name) = word.strip_prefix('@') {
-        return name.parse::<model::Username>().is_ok().then(|| format!("/@{name}"));
+        return name.parse::<Username>().is_ok().then(|| format!("/@{name}"));
     }
     let is_address = ["https://", "http://"].iter().any(|scheme| {
         let (start, rest) = word.split_at_checked(scheme.len()).unwrap_or_default();
@@ -66,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_names_are_links_and_the_text_is_unchanged() {
+    fn addresses_names_and_tags_are_links_and_the_text_is_unchanged() {
         for (message, links) in [
             ("", &[][..]),
             ("plain text, 3 < 4", &[]),
@@ -77,6 +76,9 @@ mod tests {
             ),
             ("with @ada and (@Bob.B), not ada@example.org", &["/@ada", "/@Bob.B"]),
             ("two\nlines\t@ada", &["/@ada"]),
+            ("#One, (#two), #well-known", &["/tags/one", "/tags/two", "/tags/well"]),
+            ("#日本語、写真 #a_ö", &["/tags/%E6%97%A5%E6%9C%AC%E8%AA%9E", "/tags/a_%C3%B6"]),
+            ("#2024 a#b #<b> # #.", &[]),
             ("@", &[]),
             ("@.. https:// http://. javascript://x ftp://x //x", &[]),
             ("@<script> https://<b>", &[]),

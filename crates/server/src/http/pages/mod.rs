@@ -22,11 +22,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
-use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Role, Status, Username};
+use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Role, Status, Tag, Username};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
 use crate::http::handlers::feed::parameter;
+use crate::http::handlers::tags::encode_segment;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
 use community_templates::{AboutTemplate, AccountItem, AdminTemplate, AuditItem, ReportItem};
@@ -34,12 +35,12 @@ use layout::PageRequest;
 use preferences::View;
 use templates::{
     AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
-    SettingsTemplate,
+    SettingsTemplate, TagTemplate,
 };
 
 pub(super) use error_page::offline;
 
-/// Posts per page of the feed, and per page of a profile: a multiple of its three columns.
+/// Posts per page of the feed, and per page of a profile or a tag: a multiple of their three columns.
 const FEED_PAGE_SIZE: &str = "20";
 const PROFILE_PAGE_SIZE: &str = "30";
 
@@ -115,6 +116,26 @@ pub(crate) async fn profile(
         older,
     };
     layout.respond(&request, &page)
+}
+
+pub(crate) async fn tag(
+    State(http): State<Http>,
+    PathId(tag): PathId<Tag>,
+    request: PageRequest,
+) -> Result<Response, ApiError> {
+    let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
+    let filter = PostFilter::Tagged(tag.clone());
+    let page = http.app.feed(request.caller.as_ref(), filter, start(after), limit).await?;
+    let url = format!("/tags/{}", encode_segment(&tag));
+    let next_json = link(&page, |cursor| format!("{url}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}"));
+    let next_page = link(&page, |cursor| format!("{url}?after={cursor}"));
+    let layout = request.layout(&http, Some("tag.js"));
+    let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
+    let older = after.is_some();
+    layout.respond(
+        &request,
+        &TagTemplate { layout: &layout, tag, url, cards, empty_card, next_json, next_page, older },
+    )
 }
 
 pub(crate) async fn join(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {

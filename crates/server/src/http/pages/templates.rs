@@ -2,7 +2,7 @@
 
 use app::{Account, InputFormat, Instance, Quota, SessionInfo};
 use askama::Template;
-use model::{Bio, DisplayName, Link, Profile, Reason, Registration, Status, User};
+use model::{Bio, DisplayName, Link, Profile, Reason, Registration, Status, Tag, User};
 
 use super::cards::{Avatar, Card};
 use super::layout::Layout;
@@ -143,6 +143,31 @@ impl ProfileTemplate<'_> {
 
     fn accept(&self) -> String {
         InputFormat::accept()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "tag.html")]
+pub(super) struct TagTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) tag: Tag,
+    /// The path of its first page.
+    pub(super) url: String,
+    pub(super) cards: Vec<Card>,
+    /// The content of `<template id="post-template">`.
+    pub(super) empty_card: Card,
+    pub(super) next_json: String,
+    pub(super) next_page: String,
+    pub(super) older: bool,
+}
+
+impl TagTemplate<'_> {
+    fn photos_with(&self) -> String {
+        interpolate(&self.layout.locale.page.posts_with_tag, "tag", &format!("#{}", self.tag))
+    }
+
+    fn no_posts(&self) -> String {
+        interpolate(&self.layout.locale.page.tag_empty, "tag", &format!("#{}", self.tag))
     }
 }
 

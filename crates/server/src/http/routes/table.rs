@@ -14,7 +14,7 @@ use crate::http::handlers::likes::UserPageDto;
 use crate::http::handlers::security::{RecoveryCodeCount, RecoveryCodes, SessionList};
 use crate::http::handlers::{
     account_exports, account_imports, accounts, blocks, docs, feed, health, instance, likes, photos, posts,
-    profile, reports, resumable_uploads, security, users,
+    profile, reports, resumable_uploads, security, tags, users,
 };
 use crate::http::pages;
 use crate::http::pages::site_files;
@@ -237,6 +237,16 @@ fn operations() -> Vec<Route> {
         api(Method::GET, "/users/{username}/posts", users::posts)
             .about("user_posts", "people", "Read a user's posts", "Newest first, in pages like those of the feed.")
             .json::<FeedPageDto>(200, "A page of the user's posts"),
+        api(Method::GET, "/tags/{tag}/posts", tags::posts)
+            .about(
+                "tag_posts",
+                "feed",
+                "Read the posts with a tag",
+                "Those with `#tag` in the message, in any case, newest first, in pages like those of the feed. A tag that no \
+                 post has gives an empty page.",
+            )
+            .json::<FeedPageDto>(200, "A page of posts with the tag")
+            .error(400, "The tag, `limit`, `offset` or `after` is invalid"),
         api(Method::GET, "/feed", feed::feed)
             .fast(FastRoute::feed)
             .about(
@@ -452,6 +462,7 @@ fn web_client() -> Vec<Route> {
         page(Method::GET, "/", pages::home),
         page(Method::GET, "/p/{post_id}", pages::post),
         page(Method::GET, "/@{username}", pages::profile),
+        page(Method::GET, "/tags/{tag}", pages::tag),
         page(Method::GET, "/feed.atom", pages::atom::instance),
         page(Method::GET, "/@{username}/feed.atom", pages::atom::user),
         page(Method::GET, "/oembed", pages::oembed::oembed),

@@ -1,0 +1,3 @@
+// Entry module of the page of a tag: infinite scroll.
+
+import "./infinite-scroll.js";
