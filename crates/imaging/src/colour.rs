@@ -5,12 +5,17 @@ use moxcms::{CmsError, ColorProfile, DataColorSpace, Layout, ParsingOptions, Tra
 
 use crate::decoded_image::ColourSpace;
 use crate::pixels::{Channels, Pixels};
+use crate::tone_map::ToneMap;
 
 /// ICC profiles of cameras and displays have a few kB, of scanners some hundred kB, of printers up to 2 MB.
 const MAX_PROFILE_BYTES: usize = 4 << 20;
 
 /// The transform from an image's colour space to sRGB.
-pub(crate) struct SrgbTransform(ColorProfile);
+pub(crate) enum SrgbTransform {
+    Profile(Box<ColorProfile>),
+    /// Of an HDR image.
+    ToneMap(ToneMap),
+}
 
 impl SrgbTransform {
     /// None if the pixels are used as sRGB unchanged: there is no profile, the profile equals sRGB, or it is
@@ -23,7 +28,12 @@ impl SrgbTransform {
                     ParsingOptions { max_profile_size: MAX_PROFILE_BYTES, ..ParsingOptions::default() };
                 ColorProfile::new_from_slice_with_options(profile, options).ok()?
             }
-            ColourSpace::Cicp { primaries, transfer } => profile_from_cicp(*primaries, *transfer).ok()?,
+            ColourSpace::Cicp { primaries, transfer } => {
+                if let Some(tone_map) = ToneMap::new((*primaries).into(), (*transfer).into(), None) {
+                    return Some(Self::ToneMap(tone_map));
+                }
+                profile_from_cicp(*primaries, *transfer).ok()?
+            }
         };
         let is_needed = match profile.color_space {
             DataColorSpace::Gray => channels.is_grey(),
@@ -31,29 +41,47 @@ impl SrgbTransform {
             DataColorSpace::Cmyk => channels == Channels::Cmyk,
             _ => false,
         };
-        is_needed.then_some(Self(profile))
+        is_needed.then(|| Self::Profile(Box::new(profile)))
     }
 
     /// Returns RGB, or RGBA if the pixels have alpha.
     pub(crate) fn apply(&self, pixels: Pixels) -> Pixels {
-        // Greyscale images often carry an RGB profile.
-        let pixels = match self.0.color_space {
-            DataColorSpace::Rgb => pixels.into_rgb(),
-            _ => pixels,
-        };
-        let (from, channels) = match pixels.channels {
-            Channels::Grey => (Layout::Gray, Channels::Rgb),
-            Channels::GreyAlpha => (Layout::GrayAlpha, Channels::Rgba),
-            Channels::Rgb => (Layout::Rgb, Channels::Rgb),
-            Channels::Rgba => (Layout::Rgba, Channels::Rgba),
-            // moxcms has no CMYK layout: any four-channel layout works.
-            Channels::Cmyk => (Layout::Rgba, Channels::Rgb),
-        };
-        let to = if channels.has_alpha() { Layout::Rgba } else { Layout::Rgb };
-        match convert(&self.0, from, to, &pixels.bytes) {
-            Ok(bytes) => Pixels { channels, bytes, ..pixels },
-            Err(_) => pixels.into_rgb(),
+        match self {
+            Self::Profile(profile) => apply_profile(profile, pixels),
+            Self::ToneMap(tone_map) => apply_tone_map(tone_map, pixels),
         }
+    }
+}
+
+fn apply_tone_map(tone_map: &ToneMap, pixels: Pixels) -> Pixels {
+    let mut pixels = pixels.into_rgb();
+    for pixel in pixels.bytes.chunks_exact_mut(pixels.channels.count()) {
+        if let [red, green, blue, ..] = pixel {
+            [*red, *green, *blue] =
+                tone_map.apply([*red, *green, *blue].map(|value| f32::from(value) / 255.0));
+        }
+    }
+    pixels
+}
+
+fn apply_profile(profile: &ColorProfile, pixels: Pixels) -> Pixels {
+    // Greyscale images often carry an RGB profile.
+    let pixels = match profile.color_space {
+        DataColorSpace::Rgb => pixels.into_rgb(),
+        _ => pixels,
+    };
+    let (from, channels) = match pixels.channels {
+        Channels::Grey => (Layout::Gray, Channels::Rgb),
+        Channels::GreyAlpha => (Layout::GrayAlpha, Channels::Rgba),
+        Channels::Rgb => (Layout::Rgb, Channels::Rgb),
+        Channels::Rgba => (Layout::Rgba, Channels::Rgba),
+        // moxcms has no CMYK layout: any four-channel layout works.
+        Channels::Cmyk => (Layout::Rgba, Channels::Rgb),
+    };
+    let to = if channels.has_alpha() { Layout::Rgba } else { Layout::Rgb };
+    match convert(profile, from, to, &pixels.bytes) {
+        Ok(bytes) => Pixels { channels, bytes, ..pixels },
+        Err(_) => pixels.into_rgb(),
     }
 }
 

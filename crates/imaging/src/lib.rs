@@ -23,6 +23,7 @@ mod region;
 mod render;
 mod resize;
 mod srgb_image;
+mod tone_map;
 mod ycbcr;
 
 pub use encode::OutputFormat;

@@ -101,7 +101,7 @@ fn check_file(file: &[u8]) -> Result<(), Rejection> {
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut files = Vec::new();
-    for group in ["jpeg", "png", "webp", "gif", "avif", "heic", "orientation", "profiles", "damaged"] {
+    for group in ["jpeg", "png", "webp", "gif", "avif", "heic", "orientation", "profiles", "hdr", "damaged"] {
         for entry in fs::read_dir(folder.join(group)).expect("a folder of the corpus") {
             let path = entry.expect("a file").path();
             let name = format!("{group}/{}", path.file_name().expect("a name").to_string_lossy());

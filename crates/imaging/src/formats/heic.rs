@@ -11,90 +11,47 @@ use heic_decoder::isobmff::ResolvedImage;
 
 use self::parameter_sets::{ParameterSets, decode_error};
 use super::heif::Heif;
+use super::heif::decode::{CodedInfo, TileDecoder};
 use super::heif::image_item::ImageItem;
-use super::heif::ycbcr::{Canvas, PlaneView, Samples, Tile};
-use crate::decoded_image::{DecodedImage, Header, header_mismatch};
+use super::heif::ycbcr::{PlaneView, Samples, Tile};
 use crate::error::Error;
 use crate::input_format::InputFormat;
-use crate::limits::Limits;
-use crate::pixels::Channels;
 
-pub(super) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
-    let heif = Heif::read(file)?;
-    let channels = if heif.alpha.is_some() { Channels::Rgba } else { Channels::Rgb };
-    let (width, height) = (heif.aperture.width, heif.aperture.height);
-    limits.check(width, height)?;
-    let output = channels.byte_len(width, height);
-    // With a single tile, the output is allocated only after the decoder has freed more than its size.
-    let output_during_decode = if heif.colour.is_single() { 0 } else { output };
-    let mut peak = ParameterSets::read(&heif.colour)?.decode_memory() + output_during_decode;
-    if let Some(alpha) = &heif.alpha {
-        peak = peak.max(ParameterSets::read(alpha)?.decode_memory() + output);
-    }
-    Ok(Header {
-        format: InputFormat::Heic,
-        width,
-        height,
-        orientation: heif.orientation,
-        channels,
-        // The compressed tile three times: decoder input, NAL units, and payloads without emulation
-        // prevention.
-        decode_memory: peak + heif.tile_copies_memory(3) + FIXED_BYTES,
-    })
-}
+pub(super) struct Hevc;
 
-pub(super) fn decode(file: &[u8], header: &Header) -> Result<DecodedImage, Error> {
-    let heif = Heif::read(file)?;
-    let aperture = (heif.aperture.width, heif.aperture.height);
-    if aperture != (header.width, header.height) || heif.alpha.is_some() != header.channels.has_alpha() {
-        return Err(header_mismatch());
+impl TileDecoder for Hevc {
+    const FORMAT: InputFormat = InputFormat::Heic;
+    // Decoder input, NAL units, and payloads without emulation prevention.
+    const DATA_COPIES: u64 = 3;
+    const SHRINKS_AFTER_DECODE: bool = true;
+
+    fn info(_: &Heif, item: &ImageItem) -> Result<CodedInfo, Error> {
+        let parameters = ParameterSets::read(item)?;
+        Ok(CodedInfo {
+            width: item.tile_width,
+            height: item.tile_height,
+            monochrome: parameters.is_monochrome(),
+            nclx: parameters.nclx(),
+            decode_memory: parameters.decode_memory(),
+        })
     }
-    let parameters = ParameterSets::read(&heif.colour)?;
-    // The `nclx` colour box of the container overrides the VUI of the HEVC bitstream.
-    let nclx = heif.nclx.unwrap_or_else(|| parameters.nclx());
-    let mut bytes = Vec::new();
-    for_each_tile(&heif, &heif.colour, &parameters, |tile, origin| {
-        if bytes.is_empty() {
-            bytes = header.buffer()?;
+
+    fn for_each_tile(
+        heif: &Heif,
+        item: &ImageItem,
+        mut write: impl FnMut(&Tile, (i64, i64)) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let parameters = ParameterSets::read(item)?;
+        for tile in heif.tiles(item) {
+            let (data, x, y) = tile?;
+            parameters.check_tile(&data)?;
+            let image = ResolvedImage { hevc_config: parameters.config.clone(), data: data.into_owned() };
+            let (_, decoded) = decode_one_image(&image).map_err(decode_error)?;
+            drop(image);
+            with_planes(decoded, item, &parameters, |tile| write(tile, (x, y)))?;
         }
-        canvas(&mut bytes, header).write_rgb(tile, origin, &nclx)
-    })?;
-    if let Some(alpha) = &heif.alpha {
-        let parameters = ParameterSets::read(alpha)?;
-        let full_range = parameters.nclx().full_range;
-        for_each_tile(&heif, alpha, &parameters, |tile, origin| {
-            canvas(&mut bytes, header).write_alpha(tile, origin, full_range)
-        })?;
-        if heif.premultiplied {
-            canvas(&mut bytes, header).unpremultiply();
-        }
+        Ok(())
     }
-    Ok(header.decoded_image(bytes, heif.colour_space(nclx)))
-}
-
-fn canvas<'a>(bytes: &'a mut [u8], header: &Header) -> Canvas<'a> {
-    Canvas { bytes, width: header.width as usize, channels: header.channels.count() }
-}
-
-/// Decoder memory that does not depend on the image size.
-const FIXED_BYTES: u64 = 1 << 20;
-
-/// Decodes the tiles one by one, so at most one is in memory.
-fn for_each_tile(
-    heif: &Heif,
-    item: &ImageItem,
-    parameters: &ParameterSets,
-    mut write: impl FnMut(&Tile, (i64, i64)) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for tile in heif.tiles(item) {
-        let (data, x, y) = tile?;
-        parameters.check_tile(&data)?;
-        let image = ResolvedImage { hevc_config: parameters.config.clone(), data: data.into_owned() };
-        let (_, decoded) = decode_one_image(&image).map_err(decode_error)?;
-        drop(image);
-        with_planes(decoded, item, parameters, |tile| write(tile, (x, y)))?;
-    }
-    Ok(())
 }
 
 /// Passes the planes of a decoded tile to a function, cropped to the conformance window.

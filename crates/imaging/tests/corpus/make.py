@@ -13,6 +13,8 @@ import numpy as np
 import pillow_heif
 from PIL import Image, ImageCms, ImageOps
 
+import container
+import hdr
 import icc
 import scene
 
@@ -63,6 +65,12 @@ def reference(data, profile=None):
     image.load()
     profile = image.info.get("icc_profile") if profile is None else profile
     return scene.centre(srgb(ImageOps.exif_transpose(image), profile))
+
+
+def libheif(data):
+    """The same by libheif's own converter, which applies every transform of HEIF."""
+    converted = tool("heif-convert {in.heif} {out.png}", **{"in.heif": data})
+    return scene.centre(srgb(Image.open(io.BytesIO(converted)), None))
 
 
 def on_white(image):
@@ -460,6 +468,174 @@ def heics():
         add(f"heic/orientation-{orientation}.heic", data, photo)
 
 
+def layers(image, *halves):
+    """Encodes an image as spatial layers, the lower ones coarse, each with the whole or half the size."""
+    pixels = np.asarray(image.convert("YCbCr"))
+    half = (image.width // 2, image.height // 2)
+    chroma = [Image.fromarray(pixels[..., plane]).resize(half, Image.Resampling.BOX) for plane in (1, 2)]
+    yuv = pixels[..., 0].tobytes() + b"".join(plane.tobytes() for plane in chroma)
+    with tempfile.TemporaryDirectory() as folder:
+        program = f"{folder}/layers"
+        subprocess.run(["gcc", "-o", program, HERE / "layers.c", "-laom"], check=True)
+        arguments = [program, str(image.width), str(image.height), *(str(int(half)) for half in halves)]
+        return subprocess.run(arguments, input=yuv, capture_output=True, check=True).stdout
+
+
+def derived():
+    """Crops, mirrorings, overlays, identity derivations and alpha of tiles, in AVIF and HEIC."""
+    photo = scene.photo()
+    clear = photo.copy()
+    clear.putalpha(scene.alpha())
+    avif_of = lambda image: avif(image, "-y 444 --minalpha 0 --maxalpha 0")
+    heic_of = lambda image: heic(image, chroma=444)
+    for extension, brand, encode in (("avif", b"avif", avif_of), ("heic", b"heic", heic_of)):
+        coded = container.image(encode(photo))
+        write_one = lambda *properties: container.write(brand, 1, [container.but(coded, properties)])
+        save = lambda name, data, original: add(
+            f"{extension}/{name}.{extension}", data, original, square=libheif(data)
+        )
+        # Only pillow-heif has a libheif that reads derived images as they are meant, and only as HEIC.
+        save_derived = lambda name, data, original: add(
+            f"{extension}/{name}.{extension}",
+            data,
+            original,
+            square=scene.centre(original) if extension == "avif" else reference(data),
+        )
+        region = (50, 9, 83, 29)
+        crop = container.crop(photo.size, region)
+        save("crop", write_one(crop), photo.crop(region))
+        original = photo.crop(region).transpose(STORED[8]).transpose(STORED[2])
+        save("crop-rotate-mirror", write_one(crop, container.rotation(3), container.mirror(1)), original)
+        turned = photo.transpose(STORED[6]).transpose(STORED[2])
+        region = (7, 31, 41, 89)
+        crop = container.crop(turned.size, region)
+        data = write_one(container.rotation(1), container.mirror(1), crop)
+        save("rotate-mirror-crop", data, turned.crop(region))
+
+        # A crop of the input, a rotation of the derived image.
+        region = (10, 3, 90, 61)
+        items = [
+            container.identity(2, 80, 58, [container.rotation(2)]),
+            container.but(coded, [container.crop(photo.size, region)]),
+        ]
+        original = photo.crop(region).transpose(STORED[3])
+        save_derived("identity", container.write(brand, 1, items), original)
+
+        # Two layers, one with alpha and rotated, partly outside of the canvas.
+        items, primary = container.read(encode(clear))
+        alpha = next(item for number, item in items.items() if number != primary)
+        alpha = container.but({**alpha, "references": [(b"auxl", [3])]}, [container.rotation(1)])
+        veil = container.but({**items[primary], "references": []}, [container.rotation(1)])
+        place = [(4, 6), (60, -20)]
+        data = container.write(
+            brand, 1, [container.overlay(110, 80, (200, 30, 90, 255), [2, 3], place), coded, veil, alpha]
+        )
+        canvas = Image.new("RGBA", (110, 80), (200, 30, 90))
+        canvas.paste(photo, place[0])
+        turned = Image.new("RGBA", (110, 80))
+        turned.paste(clear.transpose(STORED[6]), place[1])
+        save_derived("overlay", data, Image.alpha_composite(canvas, turned))
+
+        # A grid whose alpha belongs to its tiles.
+        tiles = []
+        for left in (0, 64):
+            items, primary = container.read(encode(clear.resize((128, 64)).crop((left, 0, left + 64, 64))))
+            alpha = next(item for number, item in items.items() if number != primary)
+            tiles += [{**items[primary], "references": []}, {**alpha, "references": [(b"auxl", [2 + len(tiles)])]}]
+        data = container.write(brand, 1, [container.grid(2, 1, 128, 64, [2, 4]), *tiles])
+        save_derived("grid-tile-alpha", data, clear.resize((128, 64)))
+
+
+def layered():
+    photo = scene.photo()
+    obus = layers(photo, True, False, False)
+    config = next(prop for prop in container.image(avif(photo, "-y 420"))["properties"] if b"av1C" in prop[0])
+    coded = lambda *properties: container.item(b"av01", [config, *properties], obus)
+    whole = container.size(*photo.size)
+    save = lambda name, item, **how: add(
+        f"avif/{name}.avif", container.write(b"avif", 1, [item]), photo, **how
+    )
+    save("layered", coded(whole))
+    save("layer-1", coded(whole, container.layer(1)), within=20)
+    save("operating-point", coded(whole, container.operating_point(1)), within=20)
+    add(
+        "avif/layer-0.avif",
+        container.write(b"avif", 1, [coded(container.size(48, 32), container.layer(0))]),
+        photo.resize((48, 32)),
+        within=20,
+    )
+
+
+def gain_map():
+    """An SDR photo with a gain map, which the alternative of a tone-mapped image uses."""
+    photo = scene.photo()
+    base = container.image(avif(photo, "-y 420"))
+    gains = container.image(avif(scene.grey().resize((48, 32)), "-y 400"))
+    tone_mapped = container.item(
+        b"tmap", [container.size(*photo.size)], bytes(62), [(b"dimg", [2, 3])]
+    )
+    groups = container.full_box(b"altr", struct.pack(">4I", 9, 2, 1, 2))
+    data = container.write(b"avif", 2, [tone_mapped, base, gains], groups)
+    add("avif/gain-map.avif", data, photo)
+
+
+def coded_colours():
+    """Matrix coefficients, ranges, depths and subsamplings."""
+    photo = scene.photo()
+    clear = photo.copy()
+    clear.putalpha(scene.alpha())
+    for name, options in {
+        "bt709": "-y 420 --nclx 1/13/1",
+        "bt2020-limited-10-bit": "-y 444 -d 10 -r limited --nclx 1/13/9",
+        "ycgco": "-y 444 --nclx 1/13/8",
+    }.items():
+        add(f"avif/{name}.avif", avif(photo, options), photo)
+    add("avif/premultiplied.avif", avif(clear, "-y 444 -p --minalpha 0 --maxalpha 0"), clear)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    # The offset of the TIFF header, after the signature.
+    exif = container.item(b"Exif", data=struct.pack(">I", 6) + exif.tobytes(), references=[(b"cdsc", [1])])
+    data = container.write(b"avif", 1, [container.image(avif(photo, "-y 420")), exif])
+    add("avif/exif-orientation.avif", data, photo, square=libheif(data))
+
+    add("heic/422.heic", heic(photo, chroma=422), photo)
+    add("heic/grey.heic", heic(scene.grey()), scene.grey())
+    pillow_heif.options.SAVE_HDR_TO_12_BIT = True
+    wide = np.asarray(photo).astype(np.uint16) * 257
+    deep = io.BytesIO()
+    pillow_heif.from_bytes("RGB;16", photo.size, wide.tobytes()).save(deep, quality=88)
+    add("heic/12-bit.heic", deep.getvalue(), photo)
+    limited = heic(photo, chroma=444, matrix_coefficients=1, full_range_flag=0)
+    add("heic/bt709-limited.heic", limited, photo)
+
+
+def hdrs():
+    """PQ and HLG, which other decoders do not convert: the reference is the tone-mapped drawing."""
+    original = Image.fromarray(hdr.sdr())
+    square = lambda: scene.centre(original)
+    for name, transfer, code in (("pq", hdr.pq, 16), ("hlg", hdr.hlg, 18)):
+        wide = png(hdr.signal(transfer), 2, 16)
+        command = f"avifenc -j 1 -s 4 --min 8 --max 12 -y 444 -d 10 --nclx 9/{code}/9 {{in.png}} {{out.avif}}"
+        add(f"hdr/{name}.avif", tool(command, **{"in.png": wide}), original, square=square())
+        if name == "pq":
+            coded = with_chunk(wide, b"cICP", bytes([9, code, 0, 1]))
+            add(f"hdr/{name}.png", coded, original, square=square())
+        pillow_heif.options.SAVE_HDR_TO_12_BIT = False
+        file = io.BytesIO()
+        pixels = hdr.signal(transfer)
+        image = pillow_heif.from_bytes("RGB;16", (pixels.shape[1], pixels.shape[0]), pixels.tobytes())
+        image.save(
+            file,
+            quality=95,
+            chroma=444,
+            color_primaries=9,
+            transfer_characteristics=code,
+            matrix_coefficients=9,
+            full_range_flag=1,
+        )
+        add(f"hdr/{name}.heic", file.getvalue(), original, square=square())
+
+
 def orientations():
     photo = scene.photo()
     for orientation, stored in STORED.items():
@@ -556,6 +732,11 @@ def profiles():
     add("profiles/cmyk.jpg", jpeg_profile(data, cmyk), inks.convert("RGB"), within=60)
     add("profiles/ycck.jpg", jpeg_profile(ycck(inks, 95), cmyk), inks.convert("RGB"), within=60)
 
+    profile = icc.grey(2.2)
+    data = avif(chart.convert("L"), "-y 400 --icc {grey}", grey=profile)
+    # Pillow reads a monochrome AVIF as RGB, which the profile is not for.
+    square = reference(png_profile(png(greys, 0, 8), profile))
+    add("profiles/grey-22.avif", data, chart.convert("L"), square=square)
     add("profiles/p3.avif", avif(p3, "-y 444 --icc {p3}", p3=P3), chart)
     add("profiles/p3-nclx.avif", avif(p3, "-y 444 --nclx 12/13/6"), chart, profile=P3)
     add("profiles/p3.heic", heic(p3, icc_profile=P3), chart)
@@ -638,6 +819,11 @@ if __name__ == "__main__":
         gifs,
         avifs,
         heics,
+        derived,
+        layered,
+        gain_map,
+        coded_colours,
+        hdrs,
         orientations,
         profiles,
         damaged,

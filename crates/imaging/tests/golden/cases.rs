@@ -130,24 +130,50 @@ pub(crate) const AVIF: &[Case] = &[
     case("avif/alpha-444-10-bit.avif", (1.5, 30), (4.5, 100)),
     case("avif/alpha.avif", (2.5, 60), (4.0, 90)),
     case("avif/animated.avif", (3.0, 40), (5.0, 60)),
+    case("avif/bt2020-limited-10-bit.avif", (4.5, 30), (5.5, 50)),
+    case("avif/bt709.avif", (3.0, 30), (4.5, 40)),
+    case("avif/crop-rotate-mirror.avif", (4.5, 40), (7.0, 60)).with_size(20, 33),
+    case("avif/crop.avif", (4.5, 40), (7.0, 60)).with_size(33, 20),
+    case("avif/exif-orientation.avif", (4.0, 70), (5.0, 80)),
+    case("avif/gain-map.avif", (3.0, 30), (4.0, 50)),
     case("avif/grey.avif", (1.0, 20), (2.5, 30)),
+    case("avif/grid-tile-alpha.avif", (1.5, 20), (4.0, 70)).with_size(128, 64),
     case("avif/grid.avif", (3.0, 40), (5.0, 60)).with_size(128, 64),
+    case("avif/identity.avif", (3.5, 40), (5.0, 50)).with_size(80, 58),
+    case("avif/layer-0.avif", (3.0, 50), (5.0, 60)).with_size(48, 32),
+    case("avif/layer-1.avif", (2.5, 30), (4.0, 50)),
+    case("avif/layered.avif", (2.5, 30), (4.0, 40)),
     case("avif/limited-range.avif", (3.0, 40), (5.0, 70)),
     case("avif/lossless.avif", (3.5, 50), (5.5, 70)),
+    case("avif/operating-point.avif", (2.5, 30), (4.0, 50)),
+    case("avif/overlay.avif", (5.0, 110), (6.5, 110)).with_size(110, 80),
+    case("avif/premultiplied.avif", (0.5, 10), (4.5, 80)),
+    case("avif/rotate-mirror-crop.avif", (3.5, 40), (5.0, 60)).with_size(34, 58),
     case("avif/rotated-180.avif", (3.0, 40), (5.0, 70)),
     case("avif/rotated-270.avif", (3.0, 50), (5.0, 80)),
     case("avif/rotated-90.avif", (3.0, 40), (5.0, 70)),
+    case("avif/ycgco.avif", (3.0, 50), (5.0, 60)),
 ];
 
 pub(crate) const HEIC: &[Case] = &[
     case("heic/10-bit.heic", (4.0, 70), (5.5, 90)),
+    case("heic/12-bit.heic", (4.5, 80), (5.5, 90)),
     case("heic/420.heic", (4.0, 70), (5.5, 90)),
+    case("heic/422.heic", (3.5, 60), (5.0, 70)),
     case("heic/444.heic", (3.5, 50), (5.0, 80)),
     case("heic/97x61.heic", (4.0, 80), (5.5, 100)).with_size(97, 61),
     case("heic/alpha.heic", (2.5, 60), (5.0, 90)),
+    case("heic/bt709-limited.heic", (3.5, 40), (5.0, 60)),
+    case("heic/crop-rotate-mirror.heic", (5.0, 40), (6.5, 50)).with_size(20, 33),
+    case("heic/crop.heic", (4.5, 40), (7.0, 60)).with_size(33, 20),
+    case("heic/grey.heic", (1.0, 10), (2.0, 20)),
+    case("heic/grid-tile-alpha.heic", (1.0, 10), (4.0, 70)).with_size(128, 64),
+    case("heic/identity.heic", (3.5, 40), (5.0, 50)).with_size(80, 58),
     case("heic/orientation-3.heic", (4.0, 70), (5.5, 90)),
     case("heic/orientation-6.heic", (4.0, 70), (5.5, 90)),
     case("heic/orientation-8.heic", (4.0, 70), (5.5, 90)),
+    case("heic/overlay.heic", (5.0, 100), (6.5, 110)).with_size(110, 80),
+    case("heic/rotate-mirror-crop.heic", (3.5, 40), (5.5, 70)).with_size(34, 58),
 ];
 
 pub(crate) const ORIENTATION: &[Case] = &[
@@ -177,6 +203,7 @@ pub(crate) const PROFILES: &[Case] = &[
     case("profiles/cmyk-on-rgb.jpg", (3.0, 110), (6.0, 140)),
     case("profiles/cmyk.jpg", (2.0, 40), (3.5, 60)),
     case("profiles/grey-10.png", (0.5, 10), (1.5, 20)),
+    case("profiles/grey-22.avif", (0.5, 5), (0.5, 10)),
     case("profiles/grey-22.jpg", (0.5, 5), (1.0, 20)),
     case("profiles/grey-22.png", (0.5, 5), (1.0, 20)),
     case("profiles/grey-on-rgb.jpg", (3.0, 110), (6.0, 140)),
@@ -206,6 +233,14 @@ pub(crate) const PROFILES: &[Case] = &[
     case("profiles/ycck.jpg", (2.0, 40), (3.5, 60)),
 ];
 
+pub(crate) const HDR: &[Case] = &[
+    case("hdr/hlg.avif", (4.0, 60), (5.5, 70)),
+    case("hdr/hlg.heic", (3.5, 60), (5.5, 70)),
+    case("hdr/pq.avif", (4.5, 60), (6.0, 70)),
+    case("hdr/pq.heic", (4.0, 60), (5.5, 70)),
+    case("hdr/pq.png", (3.5, 50), (5.5, 70)),
+];
+
 pub(crate) const DAMAGED: &[Case] = &[
     case("damaged/fill-before-end.jpg", (1.5, 20), (4.5, 50)).with_reference("jpeg/baseline.jpg"),
     case("damaged/fill-between-segments.jpg", (1.5, 20), (4.5, 50)).with_reference("jpeg/baseline.jpg"),
@@ -231,5 +266,5 @@ pub(crate) const OPTIONAL: &[Case] = &[
     case("jpeg/12-bit.jpg", (3.0, 50), (5.0, 70)),
 ];
 
-pub(crate) const ALL_CASES: [&[Case]; 10] =
-    [JPEG, PNG, WEBP, GIF, AVIF, HEIC, ORIENTATION, PROFILES, DAMAGED, OPTIONAL];
+pub(crate) const ALL_CASES: [&[Case]; 11] =
+    [JPEG, PNG, WEBP, GIF, AVIF, HEIC, ORIENTATION, PROFILES, HDR, DAMAGED, OPTIONAL];

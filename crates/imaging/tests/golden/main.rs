@@ -58,6 +58,11 @@ fn colour_profiles_are_applied() {
 }
 
 #[test]
+fn hdr_photos_are_tone_mapped() {
+    check(cases::HDR);
+}
+
+#[test]
 fn slightly_damaged_files_that_viewers_show_are_decoded() {
     check(cases::DAMAGED);
 }
@@ -145,7 +150,7 @@ fn masters_are_rebuilt_from_the_original_byte_for_byte_and_from_another_master()
 
 #[test]
 fn every_corpus_file_has_a_case() {
-    let folders = ["jpeg", "png", "webp", "gif", "avif", "heic", "orientation", "profiles", "damaged"];
+    let folders = ["jpeg", "png", "webp", "gif", "avif", "heic", "orientation", "profiles", "hdr", "damaged"];
     let on_disk: BTreeSet<String> = folders.into_iter().flat_map(files).collect();
     let listed: BTreeSet<String> = ALL_CASES.iter().copied().flatten().map(|case| case.file.into()).collect();
     assert_eq!(listed, on_disk, "cases and corpus files differ");

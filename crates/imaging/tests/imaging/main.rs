@@ -6,6 +6,7 @@ mod colour_profiles;
 mod containers;
 mod crop_and_resize;
 mod damage;
+mod derived_images;
 mod forged_webp;
 mod formats;
 mod metadata;

@@ -1,8 +1,10 @@
 //! Parses AV1 OBU headers, to check a coded image and to estimate its memory before decoding.
 
+use crate::formats::heif::image_item::LayerSelection;
 use crate::formats::heif::ycbcr::Nclx;
 
 const SEQUENCE_HEADER: u8 = 1;
+const TEMPORAL_DELIMITER: u8 = 2;
 const FRAME_HEADER: u8 = 3;
 const FRAME: u8 = 6;
 const REDUNDANT_FRAME_HEADER: u8 = 7;
@@ -13,6 +15,7 @@ const MAX_OBUS: usize = 64;
 /// The parameters of one coded image, from its sequence header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameInfo {
+    /// The largest frame. The layers below the highest one may be smaller.
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) high_bit_depth: bool,
@@ -23,55 +26,119 @@ pub(super) struct FrameInfo {
     /// Whether the decoder allocates a second image for super-resolution, and another for film grain.
     pub(super) superres: bool,
     pub(super) film_grain: bool,
+    /// The frames to decode: one, or one for each spatial layer up to the one that is shown.
+    pub(super) frames: u32,
 }
 
-impl FrameInfo {
-    /// None unless the data is exactly one key frame with the size of its sequence header. Further frames
-    /// would cost decoding time and memory without being displayed.
-    pub(super) fn read(data: &[u8]) -> Option<Self> {
-        let (mut sequence, mut frames) = (None, 0);
+/// The OBUs of a coded image that are decoded.
+pub(super) struct CodedImage<'a> {
+    pub(super) info: FrameInfo,
+    obus: Vec<&'a [u8]>,
+}
+
+impl<'a> CodedImage<'a> {
+    /// Selects the frames of the first temporal unit that the shown layer needs. Further frames would cost
+    /// decoding time and memory without being displayed.
+    ///
+    /// None unless the first is a key frame, each has the size of the sequence header or is a layer, and the
+    /// selected layer is present.
+    pub(super) fn read(data: &'a [u8], selection: LayerSelection) -> Option<Self> {
+        let mut sequence: Option<SequenceHeader> = None;
+        let mut sequence_body: &[u8] = &[];
+        let mut obus = Vec::new();
+        let (mut frames, mut last_layer) = (0, 0);
         let mut rest = data;
-        for _ in 0..MAX_OBUS {
+        for read in 0.. {
             if rest.is_empty() {
                 break;
             }
-            let (kind, body, after) = obu(rest)?;
-            match (kind, &sequence) {
-                (SEQUENCE_HEADER, None) => sequence = Some(SequenceHeader::read(&mut BitReader::new(body))?),
-                // Repeated sequence headers are legal, but no encoder writes them in a still image.
+            if read == MAX_OBUS {
+                return None;
+            }
+            let obu = Obu::read(rest)?;
+            let (whole, after) = rest.split_at_checked(obu.length)?;
+            rest = after;
+            match (obu.kind, &sequence) {
+                (SEQUENCE_HEADER, None) => {
+                    sequence = Some(SequenceHeader::read(&mut BitReader::new(obu.body), selection)?);
+                    sequence_body = obu.body;
+                }
+                // libaom repeats it before a key frame of a higher layer.
+                (SEQUENCE_HEADER, Some(_)) if obu.body == sequence_body => continue,
                 (SEQUENCE_HEADER, Some(_)) => return None,
-                (FRAME | FRAME_HEADER, Some(sequence)) if frames == 0 => {
-                    sequence.check_frame(&mut BitReader::new(body))?;
-                    frames += 1;
+                (TEMPORAL_DELIMITER, _) if frames > 0 => break,
+                (FRAME | FRAME_HEADER, Some(sequence)) => {
+                    let layer = obu.spatial_layer;
+                    if !sequence.shows(&obu) || selection.layer.is_some_and(|shown| layer > shown) {
+                        continue;
+                    }
+                    // A second frame of the same layer belongs to a later image.
+                    if frames > 0 && (!sequence.is_layered() || layer <= last_layer) {
+                        break;
+                    }
+                    sequence.check_frame(&mut BitReader::new(obu.body), frames == 0)?;
+                    (frames, last_layer) = (frames + 1, layer);
                 }
                 // rav1d decodes a repeated frame header after the frame as a new frame.
-                (FRAME | FRAME_HEADER | REDUNDANT_FRAME_HEADER, _) => return None,
+                (REDUNDANT_FRAME_HEADER, _) | (FRAME | FRAME_HEADER, None) => return None,
+                (_, Some(sequence)) if !sequence.shows(&obu) => continue,
                 _ => {}
             }
-            rest = after;
+            obus.push(whole);
         }
-        sequence.filter(|_| frames == 1 && rest.is_empty()).map(|sequence| sequence.frame_info)
+        let is_selected = selection.layer.is_none_or(|shown| frames > 0 && shown == last_layer);
+        let info = sequence.filter(|_| frames > 0 && is_selected)?.frame_info;
+        Some(Self { info: FrameInfo { frames, ..info }, obus })
+    }
+
+    pub(super) fn data(&self) -> Vec<u8> {
+        self.obus.concat()
     }
 }
 
-/// Type and payload of the first OBU, and the bytes after it.
-fn obu(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (header, mut rest) = data.split_first()?;
-    if header & 4 != 0 {
-        rest = rest.get(1..)?;
+struct Obu<'a> {
+    kind: u8,
+    /// The temporal and the spatial layer; 0 without an extension.
+    temporal_layer: u8,
+    spatial_layer: u8,
+    has_extension: bool,
+    body: &'a [u8],
+    /// Including the header.
+    length: usize,
+}
+
+impl<'a> Obu<'a> {
+    /// The first OBU of the data.
+    fn read(data: &'a [u8]) -> Option<Self> {
+        let (header, mut rest) = data.split_first()?;
+        let has_extension = header & 4 != 0;
+        let mut extension = 0;
+        if has_extension {
+            (extension, rest) = rest.split_first().map(|(byte, rest)| (*byte, rest))?;
+        }
+        let has_size = header & 2 != 0;
+        let length = if has_size { leb128(&mut rest)? } else { rest.len() };
+        let body = rest.get(..length)?;
+        Some(Self {
+            kind: header >> 3 & 15,
+            temporal_layer: extension >> 5,
+            spatial_layer: extension >> 3 & 3,
+            has_extension,
+            body,
+            length: data.len() - rest.len() + length,
+        })
     }
-    let kind = header >> 3 & 15;
-    if header & 2 == 0 {
-        return Some((kind, rest, &[]));
-    }
-    let mut length = 0;
+}
+
+/// A little-endian number of at most five bytes, with seven bits in each.
+fn leb128(rest: &mut &[u8]) -> Option<usize> {
+    let mut number = 0;
     for index in 0..5 {
         let (byte, after) = rest.split_first()?;
-        rest = after;
-        length |= u64::from(byte & 0x7F) << (7 * index);
+        *rest = after;
+        number |= u64::from(byte & 0x7F) << (7 * index);
         if byte & 0x80 == 0 {
-            let (body, after) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-            return Some((kind, body, after));
+            return usize::try_from(number).ok();
         }
     }
     None
@@ -79,6 +146,8 @@ fn obu(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 
 struct SequenceHeader {
     frame_info: FrameInfo,
+    /// The layers of the selected operating point: a bit for each temporal and each spatial one. 0 means all.
+    operating_point: u32,
     /// A frame header then has no frame type and no size of its own.
     reduced_still_picture_header: bool,
     /// Widths of fields that precede `frame_size_override_flag` in a frame header.
@@ -90,14 +159,15 @@ struct SequenceHeader {
 }
 
 impl SequenceHeader {
-    fn read(bits: &mut BitReader) -> Option<Self> {
+    fn read(bits: &mut BitReader, selection: LayerSelection) -> Option<Self> {
         let profile = bits.read(3)?;
         let (_still, reduced_still_picture_header) = (bits.flag()?, bits.flag()?);
-        let mut presentation_time_bits = 0;
+        let (mut presentation_time_bits, mut operating_point) = (0, 0);
         if reduced_still_picture_header {
             bits.read(5)?;
         } else {
-            presentation_time_bits = operating_points(bits)?;
+            (presentation_time_bits, operating_point) =
+                operating_points(bits, selection.operating_point.into())?;
         }
         let (width_bits, height_bits) = (bits.read(4)? + 1, bits.read(4)? + 1);
         let (width, height) = (bits.read(width_bits)? + 1, bits.read(height_bits)? + 1);
@@ -124,10 +194,20 @@ impl SequenceHeader {
         bits.read(2)?;
         let (high_bit_depth, monochrome, subsampled, nclx) = color_config(bits, profile)?;
         let film_grain = bits.flag()?;
-        let frame_info =
-            FrameInfo { width, height, high_bit_depth, monochrome, subsampled, nclx, superres, film_grain };
+        let frame_info = FrameInfo {
+            width,
+            height,
+            high_bit_depth,
+            monochrome,
+            subsampled,
+            nclx,
+            superres,
+            film_grain,
+            frames: 1,
+        };
         Some(Self {
             frame_info,
+            operating_point,
             reduced_still_picture_header,
             presentation_time_bits,
             frame_id_bits,
@@ -137,14 +217,30 @@ impl SequenceHeader {
         })
     }
 
-    /// None for a frame that is not shown, is not a key frame or overrides the frame size.
-    fn check_frame(&self, bits: &mut BitReader) -> Option<()> {
+    /// Whether the operating point has more than one spatial layer.
+    fn is_layered(&self) -> bool {
+        (self.operating_point >> 8).count_ones() > 1
+    }
+
+    /// Whether the OBU belongs to the operating point.
+    fn shows(&self, obu: &Obu) -> bool {
+        let layers = self.operating_point;
+        let in_layers = layers >> obu.temporal_layer & 1 == 1 && layers >> (8 + obu.spatial_layer) & 1 == 1;
+        layers == 0 || !obu.has_extension || in_layers
+    }
+
+    /// None for a frame that is not shown, a first one that is not a key frame, and one that overrides the
+    /// frame size without being a layer.
+    fn check_frame(&self, bits: &mut BitReader, is_first: bool) -> Option<()> {
         if self.reduced_still_picture_header {
             return Some(());
         }
         let (show_existing_frame, frame_type, show_frame) = (bits.flag()?, bits.read(2)?, bits.flag()?);
-        if show_existing_frame || frame_type != 0 || !show_frame {
+        if show_existing_frame || !show_frame || (is_first && frame_type != 0) {
             return None;
+        }
+        if self.is_layered() {
+            return Some(());
         }
         bits.read(self.presentation_time_bits)?;
         let _disable_cdf_update = bits.flag()?;
@@ -159,8 +255,9 @@ impl SequenceHeader {
     }
 }
 
-/// Skips timing info, decoder model and operating points. Returns the width of `frame_presentation_time`.
-fn operating_points(bits: &mut BitReader) -> Option<u32> {
+/// Skips timing info and decoder model. Returns the width of `frame_presentation_time`, and the layers of an
+/// operating point: the first one if there are fewer.
+fn operating_points(bits: &mut BitReader, selected: u32) -> Option<(u32, u32)> {
     let (mut buffer_delay_bits, mut presentation_time_bits) = (0, 0);
     let timing_info_present = bits.flag()?;
     let mut decoder_model_info_present = false;
@@ -185,8 +282,12 @@ fn operating_points(bits: &mut BitReader) -> Option<u32> {
         }
     }
     let initial_display_delay_present = bits.flag()?;
-    for _ in 0..=bits.read(5)? {
-        bits.read(12)?;
+    let mut layers = 0;
+    for index in 0..=bits.read(5)? {
+        let point = bits.read(12)?;
+        if index == 0 || index == selected {
+            layers = point;
+        }
         let level = bits.read(5)?;
         bits.read(if level > 7 { 1 } else { 0 })?;
         if decoder_model_info_present && bits.flag()? {
@@ -198,7 +299,7 @@ fn operating_points(bits: &mut BitReader) -> Option<u32> {
             bits.read(4)?;
         }
     }
-    Some(presentation_time_bits)
+    Some((presentation_time_bits, layers))
 }
 
 /// Parses `color_config`: high bit depth, monochrome, chroma subsampling and colour description.

@@ -43,8 +43,8 @@ impl ParameterSets {
         if displayed != (Some(item.tile_width), Some(item.tile_height)) || !is_padding {
             return Err(header_mismatch());
         }
-        let monochrome = parameters.sps.chroma_format_idc == 0;
-        let equal_depths = monochrome || parameters.sps.bit_depth_luma == parameters.sps.bit_depth_chroma;
+        let equal_depths =
+            parameters.is_monochrome() || parameters.sps.bit_depth_luma == parameters.sps.bit_depth_chroma;
         if !equal_depths || parameters.sps.bit_depth_luma > 12 {
             return Err(Error::Unsupported("a HEIC image of this bit depth"));
         }
@@ -90,6 +90,10 @@ impl ParameterSets {
             },
             None => Nclx { primaries: 2, transfer: 2, matrix: 2, full_range: false },
         }
+    }
+
+    pub(super) fn is_monochrome(&self) -> bool {
+        self.sps.chroma_format_idc == 0
     }
 
     pub(super) fn bit_depth(&self) -> u32 {

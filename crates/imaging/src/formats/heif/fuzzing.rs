@@ -41,20 +41,23 @@ pub fn check_isobmff(file: &[u8]) {
 fn assert_same_image(file: &[u8], stripped: &[u8]) {
     let before = Heif::read(file).expect("a probed file");
     let after = Heif::read(stripped).expect("a probed file");
-    assert_eq!(before.premultiplied, after.premultiplied);
-    assert_eq!(before.aperture, after.aperture);
-    assert_eq!(before.orientation, after.orientation);
-    assert_eq!((before.icc, before.nclx), (after.icc, after.nclx));
-    let images = |heif: &Heif| 1 + usize::from(heif.alpha.is_some());
-    assert_eq!(images(&before), images(&after), "the alpha image is missing");
-    assert_same_tiles((&before, &before.colour), (&after, &after.colour));
-    if let (Some(alpha), Some(alpha_after)) = (&before.alpha, &after.alpha) {
-        assert_same_tiles((&before, alpha), (&after, alpha_after));
+    assert_eq!((&before.overlay, before.transform), (&after.overlay, after.transform));
+    assert_eq!((before.icc, before.max_light_level), (after.icc, after.max_light_level));
+    assert_eq!(before.layers.len(), after.layers.len(), "a layer is missing");
+    for (layer, layer_after) in before.layers.iter().zip(&after.layers) {
+        assert_eq!(layer.premultiplied, layer_after.premultiplied);
+        assert_eq!((layer.transform, layer.nclx), (layer_after.transform, layer_after.nclx));
+        assert_same_tiles((&before, &layer.colour), (&after, &layer_after.colour));
+        assert_eq!(layer.alpha.is_some(), layer_after.alpha.is_some(), "the alpha image is missing");
+        if let (Some(alpha), Some(alpha_after)) = (&layer.alpha, &layer_after.alpha) {
+            assert_same_tiles((&before, alpha), (&after, alpha_after));
+        }
     }
 }
 
 fn assert_same_tiles((before, item): (&Heif, &ImageItem), (after, item_after): (&Heif, &ImageItem)) {
     assert_eq!((item.kind, item.config), (item_after.kind, item_after.config));
+    assert_eq!(item.layers, item_after.layers);
     assert_eq!(item.tiles.len(), item_after.tiles.len());
     for (tile, tile_after) in before.tiles(item).zip(after.tiles(item_after)) {
         // `probe` does not read every tile, so one may be out of range, or empty, which no decoder accepts.

@@ -1,11 +1,10 @@
 //! Transformative item properties of HEIF: clean aperture, rotation and mirroring.
 
-use super::image_item::ImageItem;
 use crate::error::Error;
 use crate::isobmff::{Meta, Reader};
 use crate::orient::Orientation;
 
-/// The displayed region of an image.
+/// The displayed region of an image, in its stored pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CleanAperture {
     pub(crate) left: u32,
@@ -14,26 +13,92 @@ pub(crate) struct CleanAperture {
     pub(crate) height: u32,
 }
 
-impl CleanAperture {
-    /// The `clap` property, or the whole image.
-    pub(crate) fn read(meta: &Meta, id: u32, item: &ImageItem) -> Result<Self, Error> {
-        let Some(clap) = meta.property(id, b"clap") else {
-            return Ok(Self { left: 0, top: 0, width: item.width, height: item.height });
-        };
+/// Any sequence of crops, rotations and mirrorings: one crop of the stored pixels, then one orientation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transform {
+    pub(crate) aperture: CleanAperture,
+    /// Clockwise quarter turns before the mirroring.
+    rotations: u32,
+    mirrored: bool,
+}
+
+impl Transform {
+    pub(crate) fn none((width, height): (u32, u32)) -> Self {
+        let aperture = CleanAperture { left: 0, top: 0, width, height };
+        Self { aperture, rotations: 0, mirrored: false }
+    }
+
+    /// Applies the transforms of a chain of derived images, which starts with the last of them.
+    pub(crate) fn then_all(self, meta: &Meta, chain: &[u32]) -> Result<Self, Error> {
+        chain.iter().rev().try_fold(self, |transform, id| transform.then(meta, *id))
+    }
+
+    /// Applies the properties `clap`, `irot` and `imir` of an item, in their order. HEIF readers ignore the
+    /// EXIF orientation.
+    fn then(mut self, meta: &Meta, id: u32) -> Result<Self, Error> {
+        for (kind, body) in meta.properties(id) {
+            match (kind, body.first()) {
+                (b"clap", _) => {
+                    let cropped = self.cropped(body);
+                    self = cropped.ok_or(Error::Unsupported("a HEIF image with this clean aperture"))?;
+                }
+                (b"irot", Some(angle)) => {
+                    // `irot` is counter-clockwise, which a preceding mirroring reverses.
+                    let counter_clockwise = u32::from(angle & 3);
+                    self.rotations += if self.mirrored { counter_clockwise } else { 4 - counter_clockwise };
+                }
+                (b"imir", Some(axis)) => {
+                    // A vertical flip is a horizontal flip and a rotation by 180 degrees.
+                    self.rotations += if axis & 1 == 0 { 2 } else { 0 };
+                    self.mirrored = !self.mirrored;
+                }
+                _ => {}
+            }
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn orientation(&self) -> Orientation {
+        match (self.rotations % 4, self.mirrored) {
+            (0, false) => Orientation::NoTransforms,
+            (1, false) => Orientation::Rotate90,
+            (2, false) => Orientation::Rotate180,
+            (_, false) => Orientation::Rotate270,
+            (0, true) => Orientation::FlipHorizontal,
+            (1, true) => Orientation::Rotate90FlipH,
+            (2, true) => Orientation::FlipVertical,
+            (_, true) => Orientation::Rotate270FlipH,
+        }
+    }
+
+    /// The size after the transform.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        self.orientation().apply_to_size((self.aperture.width, self.aperture.height))
+    }
+
+    /// Crops the displayed image, and so the stored pixels behind it.
+    fn cropped(self, clap: &[u8]) -> Option<Self> {
         let mut clap = Reader(clap);
         let mut fraction = || Some((clap.u32()?, clap.u32()?));
-        let fractions = fraction().zip(fraction()).zip(fraction()).zip(fraction());
-        let aperture = fractions.and_then(|(((width, height), x), y)| {
-            let (left, width) = crop_axis(item.width, width, x)?;
-            let (top, height) = crop_axis(item.height, height, y)?;
-            Some(Self { left, top, width, height })
-        });
-        // The limits are checked on the aperture only, so the coded image must not be much larger; small
-        // images are padded to whole blocks. The cropped part is never shown: it may be private.
-        let near = |coded: u32, visible: u32| u64::from(coded) <= 2 * u64::from(visible) + 64;
-        let is_close =
-            |aperture: &Self| near(item.width, aperture.width) && near(item.height, aperture.height);
-        aperture.filter(is_close).ok_or(Error::Unsupported("a HEIF image with this clean aperture"))
+        let (width, height, x, y) = (fraction()?, fraction()?, fraction()?, fraction()?);
+        let size = self.size();
+        let mut columns = crop_axis(size.0, width, x)?;
+        let mut rows = crop_axis(size.1, height, y)?;
+        let (transpose, flip_x, flip_y) = self.orientation().steps();
+        if transpose {
+            (columns, rows) = (rows, columns);
+        }
+        let CleanAperture { left, top, width, height } = self.aperture;
+        let stored = |(start, length): (u32, u32), flip: bool, size: u32| {
+            if flip { size - start - length } else { start }
+        };
+        let aperture = CleanAperture {
+            left: left + stored(columns, flip_x, width),
+            top: top + stored(rows, flip_y, height),
+            width: columns.1,
+            height: rows.1,
+        };
+        Some(Self { aperture, ..self })
     }
 }
 
@@ -45,34 +110,4 @@ fn crop_axis(size: u32, length: (u32, u32), offset: (u32, u32)) -> Option<(u32, 
     let (offset, denominator) = (i128::from(offset.0.cast_signed()), i128::from(offset.1));
     let start = (i128::from(size - length) * denominator + 2 * offset).checked_div_euclid(2 * denominator)?;
     u32::try_from(start).ok().filter(|start| *start <= size - length).map(|start| (start, length))
-}
-
-/// Applies `irot` and `imir` in order. HEIF readers ignore the EXIF orientation.
-pub(crate) fn orientation(meta: &Meta, id: u32) -> Orientation {
-    let (mut rotations, mut mirrored) = (0_u32, false);
-    for (kind, body) in meta.properties(id) {
-        match (kind, body.first()) {
-            (b"irot", Some(angle)) => {
-                // `irot` is counter-clockwise, which a preceding mirroring reverses.
-                let counter_clockwise = u32::from(angle & 3);
-                rotations += if mirrored { counter_clockwise } else { 4 - counter_clockwise };
-            }
-            (b"imir", Some(axis)) => {
-                // A vertical flip is a horizontal flip and a rotation by 180 degrees.
-                rotations += if axis & 1 == 0 { 2 } else { 0 };
-                mirrored = !mirrored;
-            }
-            _ => {}
-        }
-    }
-    match (rotations % 4, mirrored) {
-        (0, false) => Orientation::NoTransforms,
-        (1, false) => Orientation::Rotate90,
-        (2, false) => Orientation::Rotate180,
-        (_, false) => Orientation::Rotate270,
-        (0, true) => Orientation::FlipHorizontal,
-        (1, true) => Orientation::Rotate90FlipH,
-        (2, true) => Orientation::FlipVertical,
-        (_, true) => Orientation::Rotate270FlipH,
-    }
 }

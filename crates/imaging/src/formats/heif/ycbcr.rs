@@ -1,6 +1,7 @@
 //! Converts decoded YCbCr tiles of any bit depth and chroma subsampling to 8-bit RGB.
 
 use crate::error::Error;
+use crate::tone_map::{self, ToneMap};
 
 /// Code points of ITU-T H.273, as in the `nclx` colour box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +10,12 @@ pub(crate) struct Nclx {
     pub(crate) transfer: u16,
     pub(crate) matrix: u16,
     pub(crate) full_range: bool,
+}
+
+impl Nclx {
+    pub(crate) fn is_hdr(&self) -> bool {
+        tone_map::is_hdr(self.transfer)
+    }
 }
 
 /// A decoded tile. Planes may have fewer rows than the tile needs: reading a missing row is an error.
@@ -41,13 +48,19 @@ pub(crate) enum Samples<'a> {
 pub(crate) struct Canvas<'a> {
     pub(crate) bytes: &'a mut [u8],
     pub(crate) width: usize,
-    /// Bytes per pixel: 3 for RGB, 4 for RGBA.
+    /// Bytes per pixel: 1 for grey, 3 for RGB, and one more for alpha.
     pub(crate) channels: usize,
 }
 
 impl Canvas<'_> {
-    /// Converts a tile to RGB and writes it with its top left corner at `x`, `y`.
-    pub(crate) fn write_rgb(&mut self, tile: &Tile, (x, y): (i64, i64), nclx: &Nclx) -> Result<(), Error> {
+    /// Converts a tile to RGB, or to grey, and writes it with its top left corner at `x`, `y`.
+    pub(crate) fn write_colours(
+        &mut self,
+        tile: &Tile,
+        (x, y): (i64, i64),
+        nclx: &Nclx,
+        tone_map: Option<&ToneMap>,
+    ) -> Result<(), Error> {
         let matrix = Matrix::new(nclx, tile.bit_depth, tile.chroma.is_none());
         let mut rows = [const { Vec::new() }; 3];
         let mut scratch = [const { Vec::new() }; 2];
@@ -62,9 +75,11 @@ impl Canvas<'_> {
                 cr.resize(tile.width, 0.0);
             }
             let rows = [&luma[first_column..], &cb[first_column..], &cr[first_column..]];
-            match channels {
-                4 => matrix.row::<4>(rows, pixels),
-                _ => matrix.row::<3>(rows, pixels),
+            match (channels, tone_map) {
+                (4, None) => matrix.row::<4>(rows, pixels),
+                (3, None) => matrix.row::<3>(rows, pixels),
+                (3 | 4, Some(tone_map)) => matrix.tone_mapped_row(rows, tone_map, pixels, channels),
+                _ => matrix.grey_row(rows[0], pixels, channels),
             }
             Ok(())
         })
@@ -82,7 +97,7 @@ impl Canvas<'_> {
         self.for_each_row(tile, origin, |row, first_column, pixels, channels| {
             tile.luma.row(row, tile.width, &mut luma)?;
             for (pixel, luma) in pixels.chunks_exact_mut(channels).zip(luma.iter().skip(first_column)) {
-                if let [_, _, _, alpha] = pixel {
+                if let [_, .., alpha] = pixel {
                     *alpha = (offset + scale * luma) as u8;
                 }
             }
@@ -92,8 +107,8 @@ impl Canvas<'_> {
 
     /// Divides the colours by alpha.
     pub(crate) fn unpremultiply(&mut self) {
-        for pixel in self.bytes.as_chunks_mut::<4>().0 {
-            let [colours @ .., alpha] = pixel;
+        for pixel in self.bytes.chunks_exact_mut(self.channels) {
+            let [colours @ .., alpha] = pixel else { return };
             let alpha = u16::from(*alpha);
             for colour in colours {
                 let straight = (u16::from(*colour) * 255 + alpha / 2).checked_div(alpha).unwrap_or(0);
@@ -205,6 +220,29 @@ impl Matrix {
         }
     }
 
+    fn tone_mapped_row(
+        &self,
+        [luma, cb, cr]: [&[f32]; 3],
+        tone_map: &ToneMap,
+        pixels: &mut [u8],
+        channels: usize,
+    ) {
+        let samples = luma.iter().zip(cb).zip(cr);
+        for (pixel, ((luma, cb), cr)) in pixels.chunks_exact_mut(channels).zip(samples) {
+            // Without the 0.5 for rounding.
+            let value = |row: &[f32; 4]| (row[0] - 0.5 + row[1] * luma + row[2] * cb + row[3] * cr) / 255.0;
+            pixel[..3].copy_from_slice(&tone_map.apply(self.0.each_ref().map(value)));
+        }
+    }
+
+    /// Of a monochrome image: all rows of the matrix are equal.
+    fn grey_row(&self, luma: &[f32], pixels: &mut [u8], channels: usize) {
+        let [offset, scale, ..] = self.0[0];
+        for (pixel, luma) in pixels.chunks_exact_mut(channels).zip(luma) {
+            pixel[0] = (offset + scale * luma) as u8;
+        }
+    }
+
     fn new(nclx: &Nclx, bit_depth: u32, monochrome: bool) -> Self {
         let (offset, luma) = luma_scale(bit_depth, nclx.full_range);
         let scale = (1_u32 << (bit_depth - 8)) as f32;
@@ -232,10 +270,22 @@ impl Matrix {
                 return Self([only(3), only(1), only(2)]);
             }
             8 => return Self([row(-1.0, 1.0), row(1.0, 0.0), row(-1.0, -1.0)]),
+            // Reversible YCgCo: RGB has two bits less (YCgCo-Re) or one (YCgCo-Ro).
+            16 | 17 if bit_depth > 9 => {
+                let rgb_depth = bit_depth - if nclx.matrix == 16 { 2 } else { 1 };
+                let scale = 255.0 / ((1_u32 << rgb_depth) - 1) as f32;
+                let row =
+                    |cg: f32, co: f32| [0.5 - (cg + co) * scale * middle, scale, cg * scale, co * scale];
+                return Self([row(-0.5, 0.5), row(0.5, 0.0), row(-0.5, -0.5)]);
+            }
             1 => (0.2126, 0.0722),
             4 => (0.30, 0.11),
             7 => (0.212, 0.087),
             9 | 10 => (0.2627, 0.0593),
+            // Derived from the primaries.
+            12 if nclx.primaries == 1 => (0.2126, 0.0722),
+            12 if nclx.primaries == 9 => (0.2627, 0.0593),
+            12 if nclx.primaries == 12 => (0.2290, 0.0793),
             // BT.601, also the default for unspecified coefficients.
             _ => (0.299, 0.114),
         };
