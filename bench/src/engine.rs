@@ -3,10 +3,11 @@
 use imaging::{FitMasters, Ingested, InputFormat, Limits, Masters, OutputFormat};
 use libjpeg_turbo_rs::{PixelFormat, Subsampling};
 use model::{Focus, Size};
+use webpx::{EncoderConfig, Unstoppable};
 
 use crate::error::Error;
 
-/// What the engine serves pictures in.
+/// What the engine renders pictures in at a request. AVIF is measured on its own.
 pub(crate) const FORMATS: [OutputFormat; 2] = [OutputFormat::Jpeg, OutputFormat::WebP];
 
 /// The side of the squares most rows are about.
@@ -98,6 +99,13 @@ pub(crate) fn jpeg(rgb: &[u8], side: usize, quality: u8) -> Result<Vec<u8>, Erro
     file.map_err(Error::measure)
 }
 
+/// Encodes a square as WebP by the codec and with the settings that the engine uses.
+pub(crate) fn webp(rgb: &[u8], side: u32, quality: u8) -> Result<Vec<u8>, Error> {
+    let config = EncoderConfig::new().quality(quality.into()).method(3);
+    let config = config.filter_strength(20).filter_sharpness(5);
+    webpx::Encoder::new_rgb(rgb, side, side).config(config).encode(Unstoppable).map_err(Error::measure)
+}
+
 fn size(side: u16) -> Result<Size, Error> {
     Size::new(side).map_err(|invalid| Error::measure(format!("{side}: {invalid:?}")))
 }
@@ -112,6 +120,7 @@ mod tests {
         let index = |format| match format {
             OutputFormat::Jpeg => 0,
             OutputFormat::WebP => 1,
+            OutputFormat::Avif => 2,
         };
         assert_eq!(FORMATS.map(index), [0, 1]);
     }

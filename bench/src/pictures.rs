@@ -1,5 +1,6 @@
 //! The picture engine against others: same files, one thread, CPU time.
 
+mod avif;
 mod bench;
 mod fit;
 mod formats;
@@ -45,6 +46,7 @@ enum Question {
     Variant,
     Fit,
     Webp,
+    Avif,
     Formats,
     PeakMemory,
     Sizes,
@@ -91,6 +93,7 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
         Question::Variant => variant::sections(bench),
         Question::Fit => fit::sections(bench),
         Question::Webp => Ok(vec![webp::section(bench)?]),
+        Question::Avif => Ok(vec![avif::section(bench)?]),
         Question::Formats => formats::sections(bench),
         Question::PeakMemory => Ok(vec![memory::section(bench)?]),
         Question::Sizes => Ok(vec![sizes::section(bench)?]),

@@ -59,11 +59,18 @@ async function fromShell(request) {
   return (await caches.match(request)) ?? fetch(request);
 }
 
-/** For photos: a photo's URL always has the same content. @param {FetchEvent} event */
+/**
+ * For photos: a photo's URL always has the same content. Until its AVIF is encoded, the image is not `immutable`; then
+ * the cached one is for when the network fails.
+ * @param {FetchEvent} event
+ */
 async function cacheFirst(event) {
   const cached = await caches.match(event.request);
-  if (cached) return cached;
-  const response = await fetch(event.request);
+  if (cached?.headers.get("cache-control")?.includes("immutable")) return cached;
+  const response = await fetch(event.request).catch((error) => {
+    if (cached) return cached;
+    throw error;
+  });
   // Only some users see a hidden photo or an original.
   const isShared = response.headers.get("cache-control")?.includes("public");
   if (response.ok && isShared) event.waitUntil(store(PHOTOS, event.request, response.clone()));

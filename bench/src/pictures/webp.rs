@@ -64,9 +64,9 @@ struct Judged {
     equal_bytes: f64,
 }
 
-struct File {
-    bytes: f64,
-    score: f64,
+pub(super) struct File {
+    pub(super) bytes: f64,
+    pub(super) score: f64,
 }
 
 fn judge(bench: &Bench, photo: &Photo) -> Result<Judged, Error> {
@@ -98,10 +98,10 @@ fn step(original: &Pixels, quality: u8) -> Result<File, Error> {
 }
 
 /// Between two steps the logarithm of the bytes grows evenly with the score.
-fn bytes_at(score: f64, ladder: &[File]) -> Result<f64, Error> {
+pub(super) fn bytes_at(score: f64, ladder: &[File]) -> Result<f64, Error> {
     let between = ladder.windows(2).find(|pair| pair[0].score <= score && score <= pair[1].score);
     let Some([low, high]) = between else {
-        return Err(Error::measure(format!("no JPEG of quality 40 to 96 has the score {score:.1}")));
+        return Err(Error::measure(format!("no quality of the ladder has the score {score:.1}")));
     };
     let part = (score - low.score) / (high.score - low.score);
     Ok((low.bytes.ln() + part * (high.bytes.ln() - low.bytes.ln())).exp())

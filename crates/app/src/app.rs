@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use model::{Clock, Timestamp};
 use tokio::sync::{Mutex, Notify};
 
+use crate::avif_queue::AvifEncodes;
 use crate::caches::Caches;
 use crate::fair_semaphore::FairSemaphore;
 use crate::like_counts::LikeCounts;
@@ -35,6 +36,7 @@ pub(crate) struct AppInner {
     pub(crate) passwords: Passwords,
     pub(crate) ingest: ThreadPool,
     pub(crate) render: ThreadPool,
+    pub(crate) avif: AvifEncodes,
     /// One permit per upload, since each occupies disk space in the staging folder.
     pub(crate) uploads: Arc<FairSemaphore>,
     /// One permit per download of an export.

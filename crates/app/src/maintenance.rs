@@ -32,7 +32,8 @@ impl App {
             self.sweep_periodically(),
             self.delete_accounts_continuously(),
             self.index_tags_periodically(),
-            self.watch_disk_periodically()
+            self.watch_disk_periodically(),
+            self.encode_avif_continuously()
         );
     }
 

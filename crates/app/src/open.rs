@@ -12,6 +12,7 @@ use blobs::Location;
 use model::Clock;
 
 use crate::app::AppInner;
+use crate::avif_queue::AvifEncodes;
 use crate::caches::Caches;
 use crate::scheduler::{QueueLimits, Scheduler};
 use crate::thread_pool::ThreadPool;
@@ -20,6 +21,11 @@ use crate::{App, FairSemaphore, PermitLimits, Revocation, Settings, new_instance
 
 /// The longest wait in a queue, far beyond a usual one.
 const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// AVIF images that wait to be encoded, and for how long. One that is dropped is queued again by the next
+/// request for it.
+const AVIF_QUEUE: usize = 256;
+const AVIF_MAX_WAIT: Duration = Duration::from_secs(600);
 
 /// Concurrent uploads. An upload whose body is still being read may lose its permit to a user with fewer.
 const UPLOADS: PermitLimits =
@@ -147,8 +153,15 @@ impl App {
         let pixels = Scheduler::new(settings.pixel_memory);
         let pixel_pool = |name, slots, max_memory| {
             let max_waiting = settings.pixel_queue;
-            let limits =
-                QueueLimits { name, slots, extra_slots: slots, max_waiting, max_wait: MAX_WAIT, max_memory };
+            let limits = QueueLimits {
+                name,
+                slots,
+                extra_slots: slots,
+                max_waiting,
+                max_wait: MAX_WAIT,
+                max_memory,
+                is_background: false,
+            };
             ThreadPool::new(pixels.add_queue(limits), Some(settings.decode_time))
         };
         // A render waits for its master in its slot, which takes a bucket as long as the render.
@@ -164,6 +177,20 @@ impl App {
             max_waiting: settings.hash_queue,
             max_wait: MAX_WAIT,
             max_memory: 0,
+            is_background: false,
+        });
+        // Without the disk cache, an image would be encoded again each time that it leaves the memory cache.
+        let is_avif_on = settings.avif && settings.cache_disk > 0;
+        let avif_pool = is_avif_on.then(|| {
+            ThreadPool::background(pixels.add_queue(QueueLimits {
+                name: "avif",
+                slots: (settings.pixel_threads / 4).max(1),
+                extra_slots: 0,
+                max_waiting: AVIF_QUEUE,
+                max_wait: AVIF_MAX_WAIT,
+                max_memory: settings.pixel_memory / 2,
+                is_background: true,
+            }))
         });
         let hook = settings.upload_hook.clone().map(UploadHook::new).transpose();
         let upload_hook = hook.map_err(|cause| OpenError::UploadHook(cause.to_string()))?;
@@ -187,6 +214,7 @@ impl App {
             // renders alone.
             ingest: pixel_pool("ingest", settings.pixel_threads, settings.pixel_memory / 4 * 3),
             render: pixel_pool("render", render_slots, settings.pixel_memory),
+            avif: AvifEncodes::new(avif_pool),
             uploads: FairSemaphore::new(UPLOADS),
             exports: FairSemaphore::new(EXPORTS),
             imports: FairSemaphore::new(IMPORTS),

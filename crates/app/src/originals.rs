@@ -109,7 +109,7 @@ impl App {
         format: OutputFormat,
     ) -> Result<Option<Bytes>, Error> {
         let row = self.0.store.photo_row(photo).await?.ok_or(Error::NO_SUCH_PHOTO)?;
-        let extra = imaging::render_memory((1, 1), size);
+        let extra = imaging::render_memory((1, 1), size, format);
         let work = move |original: &[u8], row: &PhotoRow| {
             imaging::render_original(original, orientation(row), size, format, &limits(row)).ok()
         };

@@ -21,7 +21,7 @@ pub struct PhotoHandle {
 }
 
 impl PhotoHandle {
-    fn variant(&self, size: ImageSize, format: OutputFormat) -> Variant {
+    pub(crate) fn variant(&self, size: ImageSize, format: OutputFormat) -> Variant {
         let size = match size {
             ImageSize::Fit(fit) => ImageSize::Fit(fit.for_photo(self.width, self.height)),
             ImageSize::Square(_) => size,
@@ -29,9 +29,14 @@ impl PhotoHandle {
         Variant { photo: self.id, size, format }
     }
 
+    /// The width and height of an image.
+    pub(crate) fn dimensions(&self, size: ImageSize) -> (u32, u32) {
+        size.dimensions(self.width, self.height)
+    }
+
     /// The master from which an image is rendered.
-    fn master(&self, size: ImageSize) -> Master {
-        let (longest, _) = size.dimensions(self.width, self.height);
+    pub(crate) fn master(&self, size: ImageSize) -> Master {
+        let (longest, _) = self.dimensions(size);
         match size {
             ImageSize::Fit(size) if self.width != self.height => {
                 let sides = fit_master_sides(self.width, self.height);
@@ -50,9 +55,9 @@ impl PhotoHandle {
 
 /// A stored image, and its width and height.
 #[derive(Debug, Clone, Copy)]
-struct Master {
-    file: PhotoFile,
-    size: (u32, u32),
+pub(crate) struct Master {
+    pub(crate) file: PhotoFile,
+    pub(crate) size: (u32, u32),
 }
 
 impl App {
@@ -78,7 +83,7 @@ impl App {
     }
 
     /// Fails if the photo has been deleted since its lookup.
-    async fn check_photo(&self, id: PhotoId) -> Result<(), Error> {
+    pub(crate) async fn check_photo(&self, id: PhotoId) -> Result<(), Error> {
         self.0.store.photo(id).await?.map(drop).ok_or(Error::NO_SUCH_PHOTO)
     }
 
@@ -130,8 +135,7 @@ impl App {
         photo: PhotoHandle,
         variant: Variant,
     ) -> Result<Bytes, Error> {
-        let Variant { photo: id, size, format } = variant;
-        let key = blobs::CacheKey { photo: id, size, format: format.name() };
+        let key = variant.cache_key();
         let (bytes, insert) = match self.0.cache.get(key).await {
             Some(bytes) => (bytes, None),
             None => {
@@ -142,7 +146,7 @@ impl App {
         // A delete removes the row before it invalidates the images. If the row still exists here, the
         // invalidation comes later: it discards this fill of the memory cache and cancels the insert into the
         // disk cache.
-        self.check_photo(id).await?;
+        self.check_photo(variant.photo).await?;
         if let Some(insert) = insert {
             self.0.cache.insert(insert, bytes.clone());
         }
@@ -152,7 +156,7 @@ impl App {
     async fn render(&self, client: Client, photo: PhotoHandle, variant: Variant) -> Result<Bytes, Error> {
         let PhotoHandle { id, width, height } = photo;
         let format = variant.format;
-        let (master, mut size) = (photo.master(variant.size), variant.size.dimensions(width, height));
+        let (master, mut size) = (photo.master(variant.size), photo.dimensions(variant.size));
         if size.0.max(size.1) > Size::MAX.into() {
             if let Some(bytes) = self.render_original(client, id, size, format).await? {
                 return Ok(bytes);
@@ -209,7 +213,7 @@ impl App {
     }
 
     async fn render_permit(&self, client: Client, render: Render, length: u64) -> Result<SlotPermit, Error> {
-        let needed = imaging::render_memory(render.master.size, render.size) + length;
+        let needed = imaging::render_memory(render.master.size, render.size, render.format) + length;
         self.0.render.acquire(client, needed).await
     }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use blobs::{PhotoFile, PhotoFiles};
 use bytes::Bytes;
-use imaging::Limits;
+use imaging::{Limits, OutputFormat};
 use model::{PhotoId, master_sides};
 use store::PhotoRow;
 
@@ -104,7 +104,7 @@ fn rebuild_memory(row: &PhotoRow, intact: &[(PhotoFile, Bytes)]) -> u64 {
     let original = find(intact, PhotoFile::Original);
     let probe = original.and_then(|original| imaging::probe(original, &limits(row)).ok());
     let largest = sides(row).next().unwrap_or(1);
-    let masters = imaging::render_memory((largest, largest), (largest, largest));
+    let masters = imaging::render_memory((largest, largest), (largest, largest), OutputFormat::Jpeg);
     row.bytes + probe.map_or(0, |probe| probe.memory).max(masters)
 }
 

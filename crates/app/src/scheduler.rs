@@ -32,6 +32,8 @@ pub(crate) struct QueueLimits {
     /// A stuck job keeps its memory until it ends; the jobs behind it should then fail.
     pub(crate) max_wait: Duration,
     pub(crate) max_memory: u64,
+    /// Its jobs start only while no job of another queue waits or runs.
+    pub(crate) is_background: bool,
 }
 
 /// A handle of one queue of a scheduler.
@@ -142,6 +144,9 @@ impl Scheduler {
     /// The position of the job that runs next, if there is a slot and memory for one.
     fn next(&self, state: &State, index: usize) -> Option<usize> {
         let queue = &state.queues[index];
+        if queue.limits.is_background && state.queues.iter().any(Queue::has_requested_work) {
+            return None;
+        }
         let mut order: Vec<usize> = (0..queue.waiting.len()).collect();
         order.sort_by_cached_key(|position| {
             let waiting = &queue.waiting[*position];
@@ -190,6 +195,11 @@ impl Queue {
             shares,
             rejected: 0,
         }
+    }
+
+    /// Whether clients wait for jobs of this queue. A stuck one has failed for its client already.
+    fn has_requested_work(&self) -> bool {
+        !self.limits.is_background && (!self.waiting.is_empty() || self.running > self.stuck)
     }
 
     /// A stuck job's slot is replaced, but for at most as many as there are: each stuck job still uses a core

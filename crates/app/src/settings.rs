@@ -26,6 +26,8 @@ pub struct Settings {
     pub upload_hook: Option<UploadHookSettings>,
     /// Whether stripped uploads are stored beside their masters.
     pub keep_originals: bool,
+    /// Whether images are encoded and served as AVIF.
+    pub avif: bool,
     pub max_upload: u64,
     /// The largest archive that users may import, in bytes.
     pub max_import: u64,

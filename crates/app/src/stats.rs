@@ -6,6 +6,7 @@ use std::time::Duration;
 use model::CacheStats;
 use store::{PhotoTotals, ReadBarrierStats};
 
+use crate::avif_queue::AvifStats;
 use crate::{App, Error};
 
 #[derive(Debug, Clone)]
@@ -16,6 +17,7 @@ pub struct Stats {
     pub read_barrier: Option<ReadBarrierStats>,
     /// The number of images rendered.
     pub renders: u64,
+    pub avif: AvifStats,
     /// The number of damaged or lost files that were rebuilt.
     pub rebuilt_files: u64,
     pub photos: u64,
@@ -53,13 +55,15 @@ impl App {
         let inner = &self.0;
         let pools = [inner.passwords.pool(), &inner.ingest, &inner.render];
         let mut queues: Vec<QueueStats> = pools
+            .into_iter()
+            .chain(inner.avif.pool())
             .map(|pool| QueueStats {
                 name: pool.queue().name(),
                 depth: pool.queue().depth(),
                 rejected: pool.queue().rejected(),
                 timed_out: pool.timed_out(),
             })
-            .into();
+            .collect();
         queues.push(QueueStats {
             name: "write",
             depth: inner.store.queued_writes(),
@@ -76,6 +80,7 @@ impl App {
             caches,
             read_barrier: inner.store.read_barrier_stats(),
             renders: inner.renders.load(Ordering::Relaxed),
+            avif: inner.avif.stats(),
             rebuilt_files: inner.rebuilt_files.load(Ordering::Relaxed),
             photos: totals.photos,
             stored_bytes: totals.bytes,

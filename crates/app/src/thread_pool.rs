@@ -60,6 +60,12 @@ impl ThreadPool {
         Self { queue, threads, first_threads, limit, timed_out: Arc::default() }
     }
 
+    /// A pool for work that no client waits for: of the lowest priority, without a time limit.
+    pub(crate) fn background(queue: FairQueue) -> Self {
+        let threads = Threads::new(queue.name(), BACKGROUND_NICE);
+        Self { queue, first_threads: threads.clone(), threads, limit: None, timed_out: Arc::default() }
+    }
+
     /// Waits for a slot and for `memory` bytes, and runs `work` on one of the threads. Returns its result
     /// with the memory, which the caller may keep. A panic becomes an error. If the caller is cancelled, the
     /// job keeps slot and memory until it ends.
@@ -131,6 +137,9 @@ const NICE: i32 = 15;
 
 /// Nine times the share of a core.
 const FIRST_NICE: i32 = 5;
+
+/// The lowest: a twentieth of the share of the first jobs of networks.
+const BACKGROUND_NICE: i32 = 19;
 
 /// Requests take microseconds and jobs take long, so the threads of the runtime get a core first.
 fn lower_priority(nice: i32) {

@@ -31,6 +31,12 @@ impl Variant {
         let Self { photo, size, format } = self;
         format!("\"{photo}-{size}-{}-{}\"", format.name(), imaging::REVISION)
     }
+
+    /// The key in the disk cache.
+    pub(crate) fn cache_key(self) -> blobs::CacheKey {
+        let Self { photo, size, format } = self;
+        blobs::CacheKey { photo, size, format: format.name() }
+    }
 }
 
 /// A rendered image.
@@ -69,6 +75,11 @@ impl Variants {
         }
     }
 
+    /// The image, if it is cached in memory.
+    pub(crate) fn cached(&self, variant: Variant) -> Option<Image> {
+        self.cache.get(&variant).map(|cached| self.image(&cached))
+    }
+
     /// The cached image, or else what `render` returns. Concurrent requests for one image are coalesced into
     /// one render (single-flight), which goes on when the first of them is cancelled.
     pub(crate) async fn get_or_render<F>(
@@ -79,8 +90,8 @@ impl Variants {
     where
         F: Future<Output = Result<Bytes, Error>> + Send + 'static,
     {
-        if let Some(cached) = self.cache.get(&variant) {
-            return Ok(self.image(&cached));
+        if let Some(image) = self.cached(variant) {
+            return Ok(image);
         }
         loop {
             let mut is_own = false;
@@ -88,8 +99,8 @@ impl Variants {
                 let mut in_flight = self.lock();
                 // A flight fills the cache before it leaves this map, so it may have ended since the lookup
                 // above.
-                if let Some(cached) = self.cache.get(&variant) {
-                    return Ok(self.image(&cached));
+                if let Some(image) = self.cached(variant) {
+                    return Ok(image);
                 }
                 let start = || {
                     is_own = true;

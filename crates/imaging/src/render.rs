@@ -13,8 +13,8 @@ use crate::region::{Region, View};
 use crate::srgb_image::{ResizeSource, SrgbImage};
 
 /// Returns an image of exactly this width and height, upscaled if the master is smaller. JPEG flattens alpha
-/// onto white, WebP keeps it. Every error is [`Error::Internal`]: a master is our own file, so the client is
-/// not at fault.
+/// onto white, WebP and AVIF keep it. Every error is [`Error::Internal`]: a master is our own file, so the
+/// client is not at fault.
 pub fn render(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result<Vec<u8>, Error> {
     match catch_unwind(|| render_inner(master, size, format)) {
         Ok(Ok(file)) => Ok(file),
@@ -26,10 +26,15 @@ pub fn render(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result<V
 }
 
 /// Peak memory of [`render`] for a master of `master` pixels, without the master's file: the decoded image,
-/// the resized one, an intermediate, and an encoded file, which may be larger than its pixels for noise.
-pub fn render_memory(master: (u32, u32), size: (u32, u32)) -> u64 {
+/// the resized one, an intermediate, and an encoded file, which may be larger than its pixels for noise. The
+/// AVIF encoder has several frames of 16-bit samples, and the state of each block.
+pub fn render_memory(master: (u32, u32), size: (u32, u32), format: OutputFormat) -> u64 {
     let pixels = |(width, height): (u32, u32)| u64::from(width) * u64::from(height);
-    10 * pixels(master) + 16 * pixels(size) + (1 << 20)
+    let resizing = 10 * pixels(master) + 16 * pixels(size) + (1 << 20);
+    match format {
+        OutputFormat::Jpeg | OutputFormat::WebP => resizing,
+        OutputFormat::Avif => resizing.max(80 * pixels(size) + (8 << 20)),
+    }
 }
 
 /// No master is larger than the largest square.

@@ -110,7 +110,7 @@ impl SrgbImage {
     }
 }
 
-fn is_even(side: u32) -> bool {
+pub(crate) fn is_even(side: u32) -> bool {
     side.is_multiple_of(2)
 }
 

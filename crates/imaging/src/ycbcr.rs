@@ -24,6 +24,15 @@ pub(crate) fn rgb_to_ycbcr_420(rgb: &[u8], width: usize) -> [Vec<u8>; 3] {
     [luma, cb, cr]
 }
 
+/// Converts RGB pixels to three planes of equal size.
+pub(crate) fn rgb_to_ycbcr_444(rgb: &[u8]) -> [Vec<u8>; 3] {
+    let pixels = rgb.len() / 3;
+    let mut planes = std::array::from_fn(|_| vec![0; pixels]);
+    let [luma, cb, cr] = &mut planes;
+    detect_encoder().rgb_to_ycbcr_row(rgb, luma, cb, cr, pixels);
+    planes
+}
+
 fn mean(samples: [u8; 4]) -> u8 {
     // At most 255: a mean of bytes.
     ((samples.into_iter().map(u16::from).sum::<u16>() + 2) / 4) as u8

@@ -1,5 +1,5 @@
-//! The memory that `probe` returns is an upper bound for `ingest`. In a test binary of its own, because the
-//! allocator counts the whole process.
+//! The memory that `probe` returns is an upper bound for `ingest`, and that of `render_memory` for AVIF. In a
+//! test binary of its own, because the allocator counts the whole process.
 
 #[path = "imaging/forged_webp.rs"]
 mod forged_webp;
@@ -8,7 +8,7 @@ mod test_images;
 
 use forged_webp::{CodeTables, forged_webp};
 use image::{DynamicImage, GrayImage};
-use imaging::{FitMasters, ingest, probe};
+use imaging::{FitMasters, OutputFormat, ingest, probe, render, render_memory};
 use jpeg_encoder::SamplingFactor;
 use model::Focus;
 use moxcms::ColorProfile;
@@ -30,6 +30,28 @@ fn ingest_stays_within_the_memory_estimated_by_probe() {
     }
     let (peak, estimate) = measure(&forged_frame(), false);
     assert!(peak <= estimate, "a forged frame: peak of {peak} bytes, estimate {estimate}");
+    encoding_avif_stays_within_its_estimate();
+}
+
+/// Noise takes the most blocks and bytes; alpha is encoded after the colours.
+fn encoding_avif_stays_within_its_estimate() {
+    let noise = noise(800, 800);
+    let opaque = DynamicImage::from(noise.clone()).to_rgb8().into();
+    for (what, file) in [("opaque", jpeg(&opaque)), ("with alpha", png(&noise.into()))] {
+        let master = &ingest(&file, Focus::CENTRE, FitMasters::Initial, &LIMITS)
+            .expect("a valid image")
+            .masters
+            .squares[0];
+        for side in [201, 800] {
+            let before = ALLOCATOR.current_usage();
+            ALLOCATOR.reset_peak_usage();
+            render(&master.bytes, (side, side), OutputFormat::Avif).expect("a valid master");
+            let peak = (ALLOCATOR.peak_usage() - before) as u64;
+            let estimate = render_memory((master.side, master.side), (side, side), OutputFormat::Avif);
+            assert!(peak <= estimate, "{what} at {side}: peak of {peak} bytes, estimate {estimate}");
+            assert!(estimate < peak * 3 + (16 << 20), "{what} at {side}: peak of only {peak} bytes");
+        }
+    }
 }
 
 /// The measured peak and the estimate, in bytes.

@@ -160,6 +160,14 @@ fn stats_registry(stats: &Stats) -> Registry {
     let renders = Counter::<u64>::default();
     renders.inc_by(stats.renders);
     registry.register("pinhole_image_renders", "Images rendered because no cache had them", renders);
+    let encodes = Family::<Labels, Counter>::default();
+    for (result, count) in [("encoded", stats.avif.encoded), ("failed", stats.avif.failed)] {
+        encodes.get_or_create(&vec![("result", result)]).inc_by(count);
+    }
+    registry.register("pinhole_avif_encodes", "Images encoded as AVIF while the threads were idle", encodes);
+    let encode_time = Counter::<f64, AtomicU64>::default();
+    encode_time.inc_by(stats.avif.time.as_secs_f64());
+    registry.register("pinhole_avif_encode_seconds", "Time of all AVIF encodes", encode_time);
     let rebuilt = Counter::<u64>::default();
     rebuilt.inc_by(stats.rebuilt_files);
     registry.register(

@@ -23,6 +23,7 @@ pub(crate) fn app_settings(config: &Config) -> app::Settings {
             fails_open: config.upload_hook_open,
         }),
         keep_originals: config.keep_originals,
+        avif: config.avif,
         max_upload: config.max_upload,
         max_import: config.max_import,
         max_pixels: u64::from(config.max_megapixels) * 1_000_000,

@@ -91,6 +91,28 @@ browserTest("the composer is available offline to those who have not opened it",
   await composer(page).files.waitFor({ state: "attached" });
 });
 
+browserTest("the offline cache replaces an image when its AVIF is encoded", async ({ service, open }) => {
+  const { posts: all } = await seed(service);
+  const page = await open();
+  await page.goto("/");
+  await waitForServiceWorker(page);
+  const path = `/photos/${all[0].photo.id}/260x260`;
+  // As a browser asks for an image, past the HTTP cache, which keeps the first one for a minute.
+  const type = () =>
+    page.evaluate(async (path) => {
+      const headers = { Accept: "image/avif,image/webp,*/*;q=0.8" };
+      const response = await fetch(path, { headers, cache: "no-cache" });
+      return response.headers.get("content-type");
+    }, path);
+  assert.equal(await type(), "image/webp");
+  for (let tries = 0; (await type()) !== "image/avif"; tries++) {
+    assert.ok(tries < 600, "no AVIF after two minutes");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  await page.context().setOffline(true);
+  assert.equal(await type(), "image/avif");
+});
+
 browserTest("logout clears the offline cache of the user's pages", async ({ service, open }) => {
   const { ada } = await seed(service, 3);
   const page = await open({ as: ada });

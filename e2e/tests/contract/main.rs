@@ -6,6 +6,7 @@ mod account_archives;
 mod accounts;
 mod alt;
 mod atom;
+mod avif;
 mod blocks;
 mod concurrency;
 mod cross_site;

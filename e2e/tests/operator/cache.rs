@@ -11,6 +11,8 @@ const RENDERS: &str = "pinhole_image_renders_total";
 const ON_DISK: &str = "pinhole_cache_entries{cache=\"image_disk\"}";
 const DISK_HITS: &str = "pinhole_cache_lookups_total{cache=\"image_disk\",result=\"hit\"}";
 const DISK_EVICTIONS: &str = "pinhole_cache_evictions_total{cache=\"image_disk\"}";
+const AVIF_ENCODES: &str = "pinhole_avif_encodes_total{result=\"encoded\"}";
+const AVIF_QUEUE: &str = "pinhole_queue_depth{queue=\"avif\"}";
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 fn share(client: &Client, picture: &[u8]) -> (i64, String) {
@@ -110,6 +112,70 @@ fn deleting_a_post_removes_all_files_of_its_photo() {
         });
         assert!(responses.iter().flatten().all(|status| [200, 404].contains(status)), "{responses:?}");
         assert_eq!(files_of(&service, &photo), Vec::<PathBuf>::new(), "round {round}");
+    }
+}
+
+fn get_avif(client: &Client, photo: &str, side: u32) -> Response {
+    client.request("GET", &format!("/photos/{photo}/{side}x{side}")).header("Accept", "image/avif").send()
+}
+
+/// Requests an image until it is an AVIF.
+fn wait_for_avif(client: &Client, photo: &str, side: u32) -> Response {
+    eventually("the AVIF is served", TIMEOUT, || {
+        let response = get_avif(client, photo, side).expect(200);
+        (response.header("content-type") == Some("image/avif")).then_some(response)
+    })
+}
+
+#[test]
+fn an_avif_is_encoded_once_and_survives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (service, admin) = with_metrics_in(folder.path(), &[]);
+    let ada = service.new_user("ada");
+    let (_, photo) = share(&ada, &picture::photograph(500, 500));
+    for response in concurrently(20, |_| get_avif(&ada, &photo, 300)) {
+        assert_eq!(response.status, 200, "{response}");
+    }
+    let before = wait_for_avif(&ada, &photo, 300);
+    assert_eq!((metric(&admin, AVIF_ENCODES), metric(&admin, AVIF_QUEUE)), (1.0, 0.0));
+    assert!(metric(&admin, "pinhole_avif_encode_seconds_total") > 0.0);
+    // JPEG and AVIF.
+    wait_for_disk_entries(&admin, 2);
+    service.terminate();
+    service.assert_clean_exit();
+
+    let (service, admin) = with_metrics_in(folder.path(), &[]);
+    let ada = ada.with_base(service.base());
+    let after = get_avif(&ada, &photo, 300);
+    assert!(after.bytes == before.bytes, "the first response is the AVIF from the disk: {after}");
+    assert_eq!((metric(&admin, AVIF_ENCODES), metric(&admin, RENDERS)), (0.0, 0.0));
+}
+
+#[test]
+fn deleting_a_post_removes_its_avif() {
+    let (service, admin) = with_metrics(&[]);
+    let ada = service.new_user("ada");
+    let photograph = picture::photograph(500, 500);
+    let (id, photo) = share(&ada, &photograph);
+    wait_for_avif(&ada, &photo, 300);
+    eventually("the AVIF is on the disk", TIMEOUT, || {
+        let is_avif = |path: &PathBuf| path.to_str().unwrap().contains("-avif-");
+        files_of(&service, &photo).iter().any(is_avif).then_some(())
+    });
+    ada.delete(&format!("/posts/{id}")).expect(200);
+    assert_eq!(get_avif(&ada, &photo, 300).status, 404);
+    assert_eq!(files_of(&service, &photo), Vec::<PathBuf>::new());
+
+    // Nor does one stay that is queued or being encoded when its photo is deleted.
+    for round in 0..5 {
+        let (id, photo) = share(&ada, &photograph);
+        for side in 300..303 {
+            get_avif(&ada, &photo, side).expect(200);
+        }
+        ada.delete(&format!("/posts/{id}")).expect(200);
+        eventually("no AVIF is queued", TIMEOUT, || (metric(&admin, AVIF_QUEUE) == 0.0).then_some(()));
+        assert_eq!(files_of(&service, &photo), Vec::<PathBuf>::new(), "round {round}");
+        assert_eq!(get_avif(&ada, &photo, 300).status, 404);
     }
 }
 

@@ -93,7 +93,7 @@ fn metrics_count_requests_renders_cache_lookups_queues_and_bytes() {
     assert_eq!(lookups("sessions", "miss"), Some(1.0), "{text}");
     assert_eq!(value(&text, "pinhole_photos"), Some(1.0));
     assert!(value(&text, "pinhole_stored_bytes").unwrap() > 0.0);
-    for queue in ["hash", "ingest", "render", "write"] {
+    for queue in ["hash", "ingest", "render", "avif", "write"] {
         assert_eq!(value(&text, &format!("pinhole_queue_depth{{queue=\"{queue}\"}}")), Some(0.0), "{queue}");
         assert_eq!(
             value(&text, &format!("pinhole_queue_rejected_total{{queue=\"{queue}\"}}")),

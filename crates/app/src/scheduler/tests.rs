@@ -6,8 +6,15 @@ use super::*;
 
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-const LIMITS: QueueLimits =
-    QueueLimits { name: "test", slots: 1, extra_slots: 0, max_waiting: 4, max_wait: MAX_WAIT, max_memory: 0 };
+const LIMITS: QueueLimits = QueueLimits {
+    name: "test",
+    slots: 1,
+    extra_slots: 0,
+    max_waiting: 4,
+    max_wait: MAX_WAIT,
+    max_memory: 0,
+    is_background: false,
+};
 
 fn client(host: u8, user: i64) -> Client {
     Client::anonymous(IpAddr::from([10, 0, 0, host])).with_user(UserId(user))
@@ -171,6 +178,30 @@ async fn queues_share_the_memory_of_their_scheduler() {
     assert!(matches!(uploading.start("next", client(1, 1), 60).await, Job::Queued));
     drop(render);
     running(uploading.poll("next").await);
+}
+
+#[tokio::test]
+async fn a_background_job_starts_while_no_other_queue_has_jobs() {
+    let scheduler = Scheduler::new(100);
+    let renders = scheduler.add_queue(QueueLimits { slots: 2, max_memory: 100, ..LIMITS });
+    let background = scheduler.add_queue(QueueLimits { max_memory: 50, is_background: true, ..LIMITS });
+    let (mut rendering, mut encoding) = (Jobs::new(&renders), Jobs::new(&background));
+    let render = running(rendering.start("render", client(1, 1), 10).await);
+    assert!(matches!(encoding.start("first", client(2, 2), 50).await, Job::Queued));
+    let next = running(rendering.start("next", client(1, 1), 10).await);
+    drop(render);
+    assert!(matches!(encoding.poll("first").await, Job::Queued));
+    // A stuck render has failed for its client, and may take long.
+    renders.set_stuck(true);
+    let first = running(encoding.poll("first").await);
+    assert!(matches!(encoding.start("second", client(2, 2), 50).await, Job::Queued), "one at a time");
+    renders.set_stuck(false);
+    drop(next);
+    let render = running(rendering.start("beside", client(1, 1), 50).await);
+    assert!(matches!(rendering.start("large", client(3, 3), 60).await, Job::Queued), "memory is shared");
+    drop((first, render));
+    running(rendering.poll("large").await);
+    running(encoding.poll("second").await);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ fn pool(slots: usize, max_waiting: usize, limit: Option<Duration>) -> ThreadPool
         max_waiting,
         max_wait: Duration::from_secs(60),
         max_memory: 6,
+        is_background: false,
     };
     ThreadPool::new(Scheduler::new(6).add_queue(limits), limit)
 }

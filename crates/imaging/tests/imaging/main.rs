@@ -1,6 +1,7 @@
 //! Tests of the public API: encoded files in, encoded files out, decoded with another decoder.
 
 mod alpha;
+mod avif;
 mod bombs;
 mod colour_profiles;
 mod containers;

@@ -46,6 +46,9 @@ settings! {
         // kept with at most 2048 pixels.
         /// Keep the originals of uploads
         keep_originals: bool as Switch = Is("on");
+        // They are encoded while the image threads are idle, and need the disk cache.
+        /// Serve images as AVIF, too
+        avif: bool as Switch = Is("on");
         // JSON with the SHA-256 and a perceptual hash of each upload: a POST to the URL, or the standard
         // input of the program. 403 or exit code 1 refuses the upload.
         /// URL or program that checks uploads

@@ -12,11 +12,16 @@ pub(crate) fn tag_of(body: &[u8]) -> String {
     format!("\"{:016x}\"", hasher.finish())
 }
 
-/// Whether the client has this version already.
+/// Whether the client has this version already: `If-None-Match` names it, or contains `*`.
 pub(crate) fn if_none_match_contains(headers: &HeaderMap, etag: &str) -> bool {
+    if_none_match_names(headers, "*") || if_none_match_names(headers, etag)
+}
+
+/// A weak comparison (RFC 9110, 13.1.2).
+pub(crate) fn if_none_match_names(headers: &HeaderMap, etag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     values
         .flat_map(|value| value.split(','))
         .map(str::trim)
-        .any(|candidate| candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
+        .any(|candidate| candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
 }

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use app::{App, Client, Image, OutputFormat, PhotoHandle};
+use app::{App, Avif, Client, Image, OutputFormat, PhotoHandle};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use model::{ImageSize, PhotoId};
 
 use crate::http::error::ApiError;
-use crate::http::etag::if_none_match_contains;
+use crate::http::etag::{if_none_match_contains, if_none_match_names};
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::path::{FitPath, ImagePath, PathId};
 use crate::http::extract::session::OptionalSession;
@@ -22,6 +22,9 @@ use crate::http::state::Http;
 
 /// An image never changes: its URL contains the id of an immutable photo.
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
+
+/// The image of a client that would take an AVIF, which is not encoded yet: it asks again soon.
+const UNTIL_AVIF: HeaderValue = HeaderValue::from_static("public, max-age=60");
 
 /// An original, which only its author reads unless it is shared.
 const REVALIDATED: HeaderValue = HeaderValue::from_static("private, no-cache");
@@ -151,51 +154,97 @@ pub(crate) async fn image_response(
     request_headers: &HeaderMap,
 ) -> Result<ImageResponse, ApiError> {
     let FoundPhoto { photo, is_hidden } = found;
-    let format = negotiate_format(request_headers);
-
-    let caching_headers = |etag: Bytes| {
-        let etag = HeaderValue::from_maybe_shared(etag).map_err(|_| ApiError::internal())?;
-        // With capacity for the headers that the middleware adds, since growing rehashes. Not more, since the
-        // next capacity is beyond the allocator's small size classes.
-        let mut headers = HeaderMap::with_capacity(6);
-        headers.insert(ETAG, etag);
-        headers.insert(CACHE_CONTROL, if *is_hidden { PRIVATE } else { IMMUTABLE });
-        headers.insert(VARY, HeaderValue::from_static("Accept"));
-        Ok::<_, ApiError>(headers)
-    };
-    // Conditional request: the ETag follows from the parameters, so a match needs no render.
-    if request_headers.contains_key(IF_NONE_MATCH) {
-        let etag = App::image_etag(photo, size, format);
-        if if_none_match_contains(request_headers, &etag) {
-            return Ok(ImageResponse { headers: caching_headers(etag.into())?, image: None });
+    let AcceptedFormats { avif, other: format } = AcceptedFormats::of(request_headers);
+    let mut cache_control = if *is_hidden { PRIVATE } else { IMMUTABLE };
+    // Few users see a hidden photo, which is not worth an AVIF.
+    let is_avif_wanted = avif && !is_hidden;
+    if is_avif_wanted {
+        // Also if it has left the caches since, or was encoded by another node.
+        let etag =
+            || http.app.avif_etag(photo, size).filter(|etag| if_none_match_names(request_headers, etag));
+        if request_headers.contains_key(IF_NONE_MATCH)
+            && let Some(etag) = etag()
+        {
+            return not_modified(etag.into(), cache_control);
+        }
+        match http.app.avif(photo, size).await? {
+            Avif::Ready(image) if if_none_match_names(request_headers, "*") => {
+                return not_modified(image.etag, cache_control);
+            }
+            Avif::Ready(image) => return image_ok(image, OutputFormat::Avif, cache_control),
+            Avif::NotYet => cache_control = UNTIL_AVIF,
+            Avif::Never => {}
         }
     }
-    // Single-flight: concurrent requests for the same image share one render.
-    let image = http.app.image(client, photo, size, format).await?;
-    let mut headers = caching_headers(image.etag.clone())?;
+    // Conditional request: the ETag follows from the parameters, so a match needs no render.
+    let known = request_headers.contains_key(IF_NONE_MATCH).then(|| App::image_etag(photo, size, format));
+    let response = match known.filter(|etag| if_none_match_contains(request_headers, etag)) {
+        Some(etag) => not_modified(etag.into(), cache_control),
+        // Single-flight: concurrent requests for the same image share one render.
+        None => image_ok(http.app.image(client, photo, size, format).await?, format, cache_control),
+    };
+    if is_avif_wanted {
+        http.app.request_avif(client, photo, size);
+    }
+    response
+}
+
+fn image_ok(
+    image: Image,
+    format: OutputFormat,
+    cache_control: HeaderValue,
+) -> Result<ImageResponse, ApiError> {
+    let mut headers = caching_headers(image.etag.clone(), cache_control)?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     Ok(ImageResponse { headers, image: Some(image) })
 }
 
-/// The format of the response: WebP if `Accept` names it with at least the quality of JPEG. A wildcard does
-/// not count, since clients that cannot decode WebP send it, too.
-fn negotiate_format(headers: &HeaderMap) -> OutputFormat {
-    let accepted =
-        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
-    let (mut webp, mut jpeg) = (None, None);
-    for range in accepted {
-        let mut parameters = range.split(';').map(str::trim);
-        let media_type = parameters.next().unwrap_or_default();
-        let quality = parameters.find_map(|parameter| parameter.strip_prefix("q="));
-        let quality = quality.map_or(1.0, |q| q.parse().unwrap_or(0.0));
-        if media_type.eq_ignore_ascii_case("image/webp") {
-            webp = Some(quality);
-        } else if media_type.eq_ignore_ascii_case("image/jpeg") {
-            jpeg = Some(quality);
+fn not_modified(etag: Bytes, cache_control: HeaderValue) -> Result<ImageResponse, ApiError> {
+    Ok(ImageResponse { headers: caching_headers(etag, cache_control)?, image: None })
+}
+
+fn caching_headers(etag: Bytes, cache_control: HeaderValue) -> Result<HeaderMap, ApiError> {
+    let etag = HeaderValue::from_maybe_shared(etag).map_err(|_| ApiError::internal())?;
+    // With capacity for the headers that the middleware adds, since growing rehashes. Not more, since the
+    // next capacity is beyond the allocator's small size classes.
+    let mut headers = HeaderMap::with_capacity(6);
+    headers.insert(ETAG, etag);
+    headers.insert(CACHE_CONTROL, cache_control);
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(headers)
+}
+
+/// The formats that a client takes. A wildcard does not count, since clients that cannot decode WebP or AVIF
+/// send it, too.
+#[derive(Debug, PartialEq, Eq)]
+struct AcceptedFormats {
+    /// Whether `Accept` names AVIF with at least the quality of WebP and JPEG.
+    avif: bool,
+    /// WebP if `Accept` names it with at least the quality of JPEG.
+    other: OutputFormat,
+}
+
+impl AcceptedFormats {
+    fn of(headers: &HeaderMap) -> Self {
+        let accepted =
+            headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+        let (mut avif, mut webp, mut jpeg) = (0.0_f32, 0.0_f32, 0.0_f32);
+        for range in accepted {
+            let mut parameters = range.split(';').map(str::trim);
+            let media_type = parameters.next().unwrap_or_default();
+            let quality = parameters.find_map(|parameter| parameter.strip_prefix("q="));
+            let quality = quality.map_or(1.0, |q| q.parse().unwrap_or(0.0));
+            for (name, found) in
+                [("image/avif", &mut avif), ("image/webp", &mut webp), ("image/jpeg", &mut jpeg)]
+            {
+                if media_type.eq_ignore_ascii_case(name) {
+                    *found = quality;
+                }
+            }
         }
+        let other = if webp > 0.0 && webp >= jpeg { OutputFormat::WebP } else { OutputFormat::Jpeg };
+        Self { avif: avif > 0.0 && avif >= webp && avif >= jpeg, other }
     }
-    let webp: f32 = webp.unwrap_or(0.0);
-    if webp > 0.0 && webp >= jpeg.unwrap_or(0.0) { OutputFormat::WebP } else { OutputFormat::Jpeg }
 }
 
 #[cfg(test)]
@@ -203,22 +252,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn webp_is_sent_only_if_accept_names_it() {
-        for (accept, format) in [
-            ("", OutputFormat::Jpeg),
-            ("*/*", OutputFormat::Jpeg),
-            ("image/*", OutputFormat::Jpeg),
-            ("image/webp", OutputFormat::WebP),
-            ("image/avif,image/webp,image/apng,*/*;q=0.8", OutputFormat::WebP),
-            ("IMAGE/WEBP ; q=0.3", OutputFormat::WebP),
-            ("image/webp;q=0", OutputFormat::Jpeg),
-            ("image/jpeg, image/webp;q=0.5", OutputFormat::Jpeg),
-            ("image/jpeg;q=0.5, image/webp", OutputFormat::WebP),
-            ("image/webp;q=x", OutputFormat::Jpeg),
+    fn webp_and_avif_are_sent_only_if_accept_names_them() {
+        for (accept, avif, other) in [
+            ("", false, OutputFormat::Jpeg),
+            ("*/*", false, OutputFormat::Jpeg),
+            ("image/*", false, OutputFormat::Jpeg),
+            ("image/webp", false, OutputFormat::WebP),
+            ("image/avif,image/webp,image/apng,*/*;q=0.8", true, OutputFormat::WebP),
+            ("IMAGE/WEBP ; q=0.3", false, OutputFormat::WebP),
+            ("image/webp;q=0", false, OutputFormat::Jpeg),
+            ("image/jpeg, image/webp;q=0.5", false, OutputFormat::Jpeg),
+            ("image/jpeg;q=0.5, image/webp", false, OutputFormat::WebP),
+            ("image/webp;q=x", false, OutputFormat::Jpeg),
+            ("Image/AVIF", true, OutputFormat::Jpeg),
+            ("image/avif;q=0, image/webp", false, OutputFormat::WebP),
+            ("image/avif;q=0.5, image/webp;q=0.9", false, OutputFormat::WebP),
+            ("image/avif;q=0.5, image/webp;q=0.5", true, OutputFormat::WebP),
+            ("image/avif;q=0.5, image/jpeg", false, OutputFormat::Jpeg),
+            ("image/avif;q=x", false, OutputFormat::Jpeg),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(negotiate_format(&headers), format, "{accept}");
+            assert_eq!(AcceptedFormats::of(&headers), AcceptedFormats { avif, other }, "{accept}");
         }
     }
 }

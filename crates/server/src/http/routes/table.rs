@@ -343,13 +343,18 @@ fn operations() -> Vec<Route> {
                 "image",
                 "photos",
                 "Read an image",
-                "The photo, cropped around its focus to a square of exactly the requested size: JPEG, or WebP if \
-                 `Accept` names it. Supports conditional requests.",
+                "The photo, cropped around its focus to a square of exactly the requested size: JPEG, or WebP or \
+                 AVIF if `Accept` names it; AVIF once it is encoded, WebP or JPEG until then. Supports conditional \
+                 requests.",
             )
             .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
-            .binary(200, "The image", &["image/jpeg", "image/webp"])
+            .binary(200, "The image", &["image/jpeg", "image/webp", "image/avif"])
             .empty(304, "The image that the client has cached is current")
-            .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
+            .header(
+                "Cache-Control",
+                "Images never change: `public, max-age=31536000, immutable`. Until the AVIF of a client that accepts \
+                 it is encoded: `public, max-age=60`",
+            )
             .header("Vary", "Always `Accept`")
             .header("ETag", "Identifies the bytes of the image"),
         api(Method::GET, "/photos/{photo_id}/fit/{longest}", photos::fit)
@@ -359,12 +364,17 @@ fn operations() -> Vec<Route> {
                 "photos",
                 "Read an image of the whole photo",
                 "The whole photo with its aspect, its longest side reduced to at most this many pixels and never \
-                 enlarged: JPEG, or WebP if `Accept` names it. Supports conditional requests.",
+                 enlarged: JPEG, or WebP or AVIF if `Accept` names it; AVIF once it is encoded, WebP or JPEG until \
+                 then. Supports conditional requests.",
             )
             .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
-            .binary(200, "The image", &["image/jpeg", "image/webp"])
+            .binary(200, "The image", &["image/jpeg", "image/webp", "image/avif"])
             .empty(304, "The image that the client has cached is current")
-            .header("Cache-Control", "Images never change: `public, max-age=31536000, immutable`")
+            .header(
+                "Cache-Control",
+                "Images never change: `public, max-age=31536000, immutable`. Until the AVIF of a client that accepts \
+                 it is encoded: `public, max-age=60`",
+            )
             .header("Vary", "Always `Accept`")
             .header("ETag", "Identifies the bytes of the image"),
         api(Method::GET, "/photos/{photo_id}/original", photos::original)
