@@ -1,7 +1,7 @@
 //! Tone mapping: HDR (PQ and HLG) to sRGB.
 //!
-//! Reference white of 203 cd/m² (ITU-R BT.2408) becomes the white of sRGB. Brighter light is compressed by the
-//! curve of ITU-R BT.2390, which leaves the lower half as it is.
+//! Reference white of 203 cd/m² (ITU-R BT.2408) becomes the white of sRGB. Brighter light is compressed by
+//! the curve of ITU-R BT.2390, which leaves the lower half as it is.
 
 /// Code points of ITU-T H.273.
 const PQ: u16 = 16;

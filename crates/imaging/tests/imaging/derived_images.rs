@@ -1,5 +1,5 @@
-//! Hostile crops, overlays, derivations, grids and layers of HEIF are rejected by their header, before anything
-//! is decoded.
+//! Hostile crops, overlays, derivations, grids and layers of HEIF are rejected by their header, before
+//! anything is decoded.
 
 use imaging::{Error, FitMasters, Limits, ingest, probe};
 use model::Focus;
