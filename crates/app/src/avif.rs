@@ -1,6 +1,8 @@
 //! AVIF images. They take ten times as long as WebP, so no request waits for one: an image that a client
 //! would take as AVIF is encoded when the image threads are idle, and served once it is cached.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -16,6 +18,10 @@ use crate::{App, Client, Error, Image, PhotoHandle};
 /// Smaller images save less than a tenth of WebP's bytes. Larger ones would take half of the memory of all
 /// image jobs, for seconds.
 const PIXELS: std::ops::RangeInclusive<u32> = 200 * 200..=1280 * 1280;
+
+/// The image threads must have been idle for this long: an encode cannot be paused, and a client that loads a
+/// page has further images to render.
+const MIN_IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// The AVIF of an image.
 #[derive(Debug)]
@@ -88,7 +94,12 @@ impl App {
         // The file is read when its turn comes, so its length is an upper bound: that of raw pixels.
         let length = 4 * u64::from(master_size.0) * u64::from(master_size.1);
         let needed = imaging::render_memory(master_size, size, OutputFormat::Avif) + length;
-        let permit = pool.acquire(client, needed).await?;
+        let permit = loop {
+            let permit = pool.acquire(client, needed).await?;
+            let Some(rest) = MIN_IDLE_TIME.checked_sub(pool.queue().idle_time()) else { break permit };
+            drop(permit);
+            tokio::time::sleep(rest).await;
+        };
         self.check_photo(variant.photo).await?;
         let file = self.0.blobs.file(variant.photo, master).await?;
         let bytes = file.ok_or(Error::internal(NoMaster))?.read().await?;

@@ -95,6 +95,11 @@ impl AvifEncodes {
         }
     }
 
+    /// The images that are queued or being encoded.
+    pub(crate) fn depth(&self) -> usize {
+        self.state.lock().in_progress.len()
+    }
+
     pub(crate) fn is_on(&self) -> bool {
         self.queue.is_some()
     }

@@ -5,8 +5,9 @@
 //! its memory.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use model::Clock;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
@@ -50,6 +51,8 @@ struct State {
     queues: Vec<Queue>,
     /// Numbers the grants and the waiting jobs.
     sequence: u64,
+    /// When the last job that is not a background job ended.
+    last_requested: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -271,6 +274,12 @@ impl FairQueue {
         }
     }
 
+    /// How long ago the last job ended that a client waited for.
+    pub(crate) fn idle_time(&self) -> Duration {
+        let last = self.scheduler.state.lock().last_requested;
+        last.map_or(Duration::MAX, |last| last.elapsed())
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.limits.name
     }
@@ -335,6 +344,9 @@ impl SlotPermit {
             }
             queue.memory -= memory;
             if slot {
+                if !queue.limits.is_background {
+                    state.last_requested = Some(Clock::monotonic());
+                }
                 queue.running -= 1;
                 queue.shares.update(client, |share| {
                     share.running -= 1;

@@ -55,11 +55,12 @@ impl App {
         let inner = &self.0;
         let pools = [inner.passwords.pool(), &inner.ingest, &inner.render];
         let mut queues: Vec<QueueStats> = pools
+            .map(|pool| (pool, pool.queue().depth()))
             .into_iter()
-            .chain(inner.avif.pool())
-            .map(|pool| QueueStats {
+            .chain(inner.avif.pool().map(|pool| (pool, inner.avif.depth())))
+            .map(|(pool, depth)| QueueStats {
                 name: pool.queue().name(),
-                depth: pool.queue().depth(),
+                depth,
                 rejected: pool.queue().rejected(),
                 timed_out: pool.timed_out(),
             })
