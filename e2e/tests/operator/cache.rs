@@ -139,8 +139,11 @@ fn an_avif_is_encoded_once_and_survives_a_restart() {
     let before = wait_for_avif(&ada, &photo, 300);
     assert_eq!((metric(&admin, AVIF_ENCODES), metric(&admin, AVIF_QUEUE)), (1.0, 0.0));
     assert!(metric(&admin, "pinhole_avif_encode_seconds_total") > 0.0);
-    // JPEG and AVIF.
-    wait_for_disk_entries(&admin, 2);
+    // Encoded after all that were queued before it.
+    wait_for_avif(&ada, &photo, 302);
+    assert_eq!(metric(&admin, AVIF_ENCODES), 2.0);
+    // Both as JPEG and AVIF.
+    wait_for_disk_entries(&admin, 4);
     service.terminate();
     service.assert_clean_exit();
 
@@ -155,6 +158,22 @@ fn an_avif_is_encoded_once_and_survives_a_restart() {
 fn deleting_a_post_removes_its_avif() {
     let (service, admin) = with_metrics(&[]);
     let ada = service.new_user("ada");
+    // Deleted while it is being encoded, which takes a second.
+    let (id, photo) = share(&ada, &picture::photograph(1200, 1200));
+    get_avif(&ada, &photo, 1200).expect(200);
+    eventually("the first thread for AVIF has started", TIMEOUT, || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", service.pid())).unwrap();
+        let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        names.into_iter().any(|name| name.trim() == "avif").then_some(())
+    });
+    ada.delete(&format!("/posts/{id}")).expect(200);
+    eventually("no AVIF is queued", TIMEOUT, || (metric(&admin, AVIF_QUEUE) == 0.0).then_some(()));
+    assert_eq!(metric(&admin, AVIF_ENCODES), 1.0, "the delete came before the end of the encode");
+    // The cache writes after the encode.
+    get(&ada, &share(&ada, &picture::photograph(300, 300)).1, 64);
+    wait_for_disk_entries(&admin, 1);
+    assert_eq!(files_of(&service, &photo), Vec::<PathBuf>::new());
+
     let photograph = picture::photograph(500, 500);
     let (id, photo) = share(&ada, &photograph);
     wait_for_avif(&ada, &photo, 300);
