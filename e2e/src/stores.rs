@@ -107,8 +107,11 @@ fn objects(prefix: &str) -> Vec<(String, Vec<u8>)> {
             if is_folder(entry) {
                 folders.push(format!("{path}/"));
             } else {
-                let bytes = store.get(&path).expect(200).bytes;
-                found.push((path.strip_prefix(&root).unwrap().to_owned(), bytes));
+                let object = store.get(&path);
+                // Deleted since it was listed.
+                if object.status != 404 {
+                    found.push((path.strip_prefix(&root).unwrap().to_owned(), object.expect(200).bytes));
+                }
             }
         }
     }

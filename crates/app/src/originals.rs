@@ -53,9 +53,10 @@ impl App {
         OriginalAccess(id): OriginalAccess,
     ) -> Result<OriginalFile, Error> {
         let row = self.0.store.photo_row(id).await?.ok_or(Error::NO_SUCH_PHOTO)?;
-        let has_original = row.original.is_some();
-        let file = if has_original { self.0.blobs.file(id, PhotoFile::Original).await? } else { None };
-        let reader = file.ok_or(NOT_KEPT)?;
+        if row.original.is_none() {
+            return Err(NOT_KEPT);
+        }
+        let reader = self.0.blobs.file(id, PhotoFile::Original).await?.ok_or(NOT_KEPT)?;
         let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
         let bytes = reader.read().await?;
         let work = move || {
@@ -125,12 +126,13 @@ impl App {
         extra: u64,
         work: impl FnOnce(&[u8], &PhotoRow) -> T + Send + 'static,
     ) -> Result<Option<T>, Error> {
+        if row.original.is_none() {
+            return Ok(None);
+        }
         let Limits { max_pixels } = limits(row);
         let mut needed = BYTES_PER_PIXEL * max_pixels + FIXED_BYTES + extra;
         loop {
-            let original = row.original.as_ref().map(|_| PhotoFile::Original);
-            let Some(original) = original else { return Ok(None) };
-            let Some(reader) = self.0.blobs.file(row.id, original).await? else { return Ok(None) };
+            let Some(reader) = self.0.blobs.file(row.id, PhotoFile::Original).await? else { return Ok(None) };
             let permit = self.0.ingest.acquire(client, needed + reader.length()).await?;
             let bytes = match reader.read().await {
                 Ok(bytes) => bytes,

@@ -55,6 +55,19 @@ fn operations() -> Vec<Route> {
             .header("X-Auth-Token", "The session token, to send as `Authorization: Bearer <token>`")
             .header("Set-Cookie", "The session cookie, for browsers")
     };
+    let image = |route: Route| {
+        route
+            .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
+            .binary(200, "The image", &["image/jpeg", "image/webp", "image/avif"])
+            .empty(304, "The image that the client has cached is current")
+            .header(
+                "Cache-Control",
+                "Images never change: `public, max-age=31536000, immutable`. Until the AVIF of a client that accepts \
+                 it is encoded: `public, max-age=60`",
+            )
+            .header("Vary", "Always `Accept`")
+            .header("ETag", "Identifies the bytes of the image")
+    };
     let edit = |method: Method, id: &str| {
         let about = "Changes texts, the focus, and whether the original is shared. PUT and PATCH do the same: a \
             parameter that is not sent changes nothing, an empty text is removed.";
@@ -336,47 +349,31 @@ fn operations() -> Vec<Route> {
             .about("unlike", "likes", "Unlike a post", "Removes the caller's like.")
             .json::<Empty>(200, "The caller does not like the post")
             .error(409, "The caller has not liked the post"),
-        api(Method::GET, "/photos/{photo_id}/{size}", photos::image)
-            .fast(FastRoute::image)
-            .documented_as("/photos/{photo_id}/{width}x{height}")
-            .about(
-                "image",
-                "photos",
-                "Read an image",
-                "The photo, cropped around its focus to a square of exactly the requested size: JPEG, or WebP or \
-                 AVIF if `Accept` names it; AVIF once it is encoded, WebP or JPEG until then. Supports conditional \
-                 requests.",
-            )
-            .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
-            .binary(200, "The image", &["image/jpeg", "image/webp", "image/avif"])
-            .empty(304, "The image that the client has cached is current")
-            .header(
-                "Cache-Control",
-                "Images never change: `public, max-age=31536000, immutable`. Until the AVIF of a client that accepts \
-                 it is encoded: `public, max-age=60`",
-            )
-            .header("Vary", "Always `Accept`")
-            .header("ETag", "Identifies the bytes of the image"),
-        api(Method::GET, "/photos/{photo_id}/fit/{longest}", photos::fit)
-            .fast(FastRoute::fit)
-            .about(
-                "fit_image",
-                "photos",
-                "Read an image of the whole photo",
-                "The whole photo with its aspect, its longest side reduced to at most this many pixels and never \
-                 enlarged: JPEG, or WebP or AVIF if `Accept` names it; AVIF once it is encoded, WebP or JPEG until \
-                 then. Supports conditional requests.",
-            )
-            .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
-            .binary(200, "The image", &["image/jpeg", "image/webp", "image/avif"])
-            .empty(304, "The image that the client has cached is current")
-            .header(
-                "Cache-Control",
-                "Images never change: `public, max-age=31536000, immutable`. Until the AVIF of a client that accepts \
-                 it is encoded: `public, max-age=60`",
-            )
-            .header("Vary", "Always `Accept`")
-            .header("ETag", "Identifies the bytes of the image"),
+        image(
+            api(Method::GET, "/photos/{photo_id}/{size}", photos::image)
+                .fast(FastRoute::image)
+                .documented_as("/photos/{photo_id}/{width}x{height}")
+                .about(
+                    "image",
+                    "photos",
+                    "Read an image",
+                    "The photo, cropped around its focus to a square of exactly the requested size: JPEG, or WebP or \
+                     AVIF if `Accept` names it; AVIF once it is encoded, WebP or JPEG until then. Supports conditional \
+                     requests.",
+                )
+        ),
+        image(
+            api(Method::GET, "/photos/{photo_id}/fit/{longest}", photos::fit)
+                .fast(FastRoute::fit)
+                .about(
+                    "fit_image",
+                    "photos",
+                    "Read an image of the whole photo",
+                    "The whole photo with its aspect, its longest side reduced to at most this many pixels and never \
+                     enlarged: JPEG, or WebP or AVIF if `Accept` names it; AVIF once it is encoded, WebP or JPEG until \
+                     then. Supports conditional requests.",
+                )
+        ),
         api(Method::GET, "/photos/{photo_id}/original", photos::original)
             .about(
                 "original",
