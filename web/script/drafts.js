@@ -22,7 +22,8 @@
 
 /** Larger files are sent in pieces. */
 const MAX_WHOLE = 1 << 20;
-const PIECE = 4 << 20;
+/** Small: a browser whose connection was cut may send a piece twice. */
+const PIECE = 1 << 20;
 
 /** Failures without progress in between, after which an upload is given up for now. */
 const MAX_FAILURES = 4;

@@ -4,6 +4,11 @@ import { ApiError, responseError } from "./api.js";
 import { postDraft } from "./drafts.js";
 import { t } from "./i18n.js";
 
+/** A request without progress for so long has lost its network: a change of it need not close the connection. */
+const STALLED_MS = 30_000;
+/** The same once all is sent, while the server waits for its turn and reads the photo. */
+const PROCESSING_MS = 180_000;
+
 /**
  * @param {"POST" | "PUT"} method
  * @param {string} path
@@ -34,10 +39,27 @@ function exchange(signal, ...[method, path, headers, body, progress]) {
     request.open(method, path);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.responseType = "json";
-    request.upload.onprogress = (event) => progress?.((100 * event.loaded) / event.total);
+    /** @type {number | undefined} */
+    let stall;
+    let isStalled = false;
+    const watch = (/** @type {number} */ patience) => {
+      clearTimeout(stall);
+      stall = setTimeout(() => {
+        isStalled = true;
+        request.abort();
+      }, patience);
+    };
+    watch(STALLED_MS);
+    request.upload.onprogress = (event) => {
+      watch(STALLED_MS);
+      progress?.((100 * event.loaded) / event.total);
+    };
+    request.upload.onload = () => watch(PROCESSING_MS);
+    const noNetwork = () => reject(new ApiError(t("no_network"), 0));
     request.onload = () => resolve(request);
-    request.onerror = () => reject(new ApiError(t("no_network"), 0));
-    request.onabort = () => reject(new DOMException("", "AbortError"));
+    request.onerror = noNetwork;
+    request.onabort = () => (isStalled ? noNetwork() : reject(new DOMException("", "AbortError")));
+    request.onloadend = () => clearTimeout(stall);
     signal?.addEventListener("abort", () => request.abort());
     request.send(body);
   });
