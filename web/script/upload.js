@@ -42,12 +42,12 @@ function exchange(signal, ...[method, path, headers, body, progress]) {
     /** @type {number | undefined} */
     let stall;
     let isStalled = false;
-    const watch = (/** @type {number} */ patience) => {
+    const watch = (/** @type {number} */ milliseconds) => {
       clearTimeout(stall);
       stall = setTimeout(() => {
         isStalled = true;
         request.abort();
-      }, patience);
+      }, milliseconds);
     };
     watch(STALLED_MS);
     request.upload.onprogress = (event) => {
