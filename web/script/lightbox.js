@@ -51,7 +51,7 @@ function zoomTo(to, atX = 0, atY = 0) {
 
 /** @param {number} dx @param {number} dy */
 function move(dx, dy) {
-  // At least half of the window stays covered.
+  // The window stays within the area that the photo took before, enlarged.
   const limit = (/** @type {number} */ side) => (side * (zoom - 1)) / 2;
   const clamp = (/** @type {number} */ value, /** @type {number} */ most) => Math.min(most, Math.max(-most, value));
   x = clamp(x + dx, limit(stage.clientWidth));
