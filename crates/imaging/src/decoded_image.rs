@@ -36,6 +36,8 @@ pub(crate) enum ColourSpace {
 }
 
 impl ColourSpace {
+    pub(crate) const DISPLAY_P3: Self = Self::Cicp { primaries: 12, transfer: 13 };
+
     pub(crate) fn from_icc(profile: Option<Vec<u8>>) -> Self {
         profile.map_or(Self::Srgb, Self::Icc)
     }

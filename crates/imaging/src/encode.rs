@@ -9,9 +9,11 @@ use libjpeg_turbo_rs::{self as turbojpeg, PixelFormat, Subsampling};
 use webpx::{EncoderConfig, Unstoppable, YuvPlanesRef};
 
 use crate::error::Error;
+use crate::formats::add_jpeg_profile;
+use crate::gamut::Gamut;
 use crate::pixels::{Channels, Pixels};
 use crate::planes::Planes;
-use crate::srgb_image::SrgbImage;
+use crate::upright_image::{Samples, UprightImage, flatten};
 
 /// An output format of rendered images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,31 +57,36 @@ const WEBP_METHOD: u8 = 3;
 const WEBP_FILTER: (u8, u8) = (20, 5);
 
 /// Encodes a master: JPEG, or lossless WebP if the image has alpha.
-pub(crate) fn master(image: &SrgbImage) -> Result<Vec<u8>, Error> {
-    match image {
-        SrgbImage::Planes(planes) => jpeg_planes(planes, MASTER_QUALITY),
-        SrgbImage::Pixels(pixels) if pixels.channels.has_alpha() => webp_lossless(pixels),
-        SrgbImage::Pixels(pixels) => jpeg_pixels(pixels, MASTER_QUANT_SCALE),
-    }
-}
-
-/// Encodes a rendered image. JPEG has no alpha, so transparent pixels are flattened onto white.
-pub(crate) fn output(image: SrgbImage, format: OutputFormat) -> Result<Vec<u8>, Error> {
-    match (format, image.flatten_for(format)) {
-        (OutputFormat::Jpeg, SrgbImage::Planes(planes)) => jpeg_pixels(&planes.pixels(), JPEG_QUANT_SCALE),
-        (OutputFormat::Jpeg, SrgbImage::Pixels(pixels)) => jpeg_pixels(&pixels, JPEG_QUANT_SCALE),
-        (OutputFormat::WebP, SrgbImage::Planes(planes)) => webp_planes(&planes),
-        (OutputFormat::WebP, SrgbImage::Pixels(pixels)) => webp_pixels(&pixels),
-        (OutputFormat::Avif, image) => avif::encode(&image),
-    }
-}
-
-impl SrgbImage {
-    fn flatten_for(self, format: OutputFormat) -> Self {
-        match format {
-            OutputFormat::Jpeg => self.flatten(),
-            OutputFormat::WebP | OutputFormat::Avif => self,
+pub(crate) fn master(image: &UprightImage) -> Result<Vec<u8>, Error> {
+    match &image.samples {
+        Samples::Pixels(pixels) if pixels.channels.has_alpha() => webp_lossless(pixels, image.gamut),
+        samples => {
+            let file = match samples {
+                Samples::Planes(planes) => jpeg_planes(planes, MASTER_QUALITY)?,
+                Samples::Pixels(pixels) => jpeg_pixels(pixels, MASTER_QUANT_SCALE)?,
+            };
+            match image.gamut.icc_profile() {
+                Some(profile) => add_jpeg_profile(&file, profile).ok_or_else(|| Error::internal("no JPEG")),
+                None => Ok(file),
+            }
         }
+    }
+}
+
+/// Encodes a rendered image. JPEG is in sRGB and has no alpha: transparent pixels are flattened onto white.
+pub(crate) fn output(image: UprightImage, format: OutputFormat) -> Result<Vec<u8>, Error> {
+    let UprightImage { samples, gamut } = image;
+    match (format, samples) {
+        (OutputFormat::Jpeg, samples) => {
+            let pixels = match samples {
+                Samples::Planes(planes) => planes.pixels(),
+                Samples::Pixels(pixels) => flatten(pixels),
+            };
+            jpeg_pixels(&gamut.convert_to_srgb(pixels), JPEG_QUANT_SCALE)
+        }
+        (OutputFormat::WebP, Samples::Planes(planes)) => webp_planes(&planes, gamut),
+        (OutputFormat::WebP, Samples::Pixels(pixels)) => webp_pixels(&pixels, gamut),
+        (OutputFormat::Avif, samples) => avif::encode(&samples, gamut),
     }
 }
 
@@ -115,9 +122,10 @@ fn jpeg_pixels(pixels: &Pixels, quant_scale: u32) -> Result<Vec<u8>, Error> {
         .map_err(Error::internal)
 }
 
-fn webp_lossless(pixels: &Pixels) -> Result<Vec<u8>, Error> {
+fn webp_lossless(pixels: &Pixels, gamut: Gamut) -> Result<Vec<u8>, Error> {
     let mut file = Vec::new();
-    let encoder = WebPEncoder::new(&mut file);
+    let mut encoder = WebPEncoder::new(&mut file);
+    encoder.set_icc_profile(gamut.icc_profile().unwrap_or_default().to_vec());
     let encoded = encoder.encode(&pixels.bytes, pixels.width, pixels.height, ColorType::Rgba8);
     encoded.map_err(Error::internal)?;
     Ok(file)
@@ -140,7 +148,7 @@ fn webp_config(width: u32, height: u32) -> EncoderConfig {
     config.filter_strength(strength).filter_sharpness(sharpness)
 }
 
-fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
+fn webp_planes(planes: &Planes, gamut: Gamut) -> Result<Vec<u8>, Error> {
     let (width, half) = (planes.width as usize, planes.width.div_ceil(2) as usize);
     let limited: Vec<Vec<u8>> = planes.samples().zip([219, 224, 224]).map(to_limited_range).collect();
     let neutral = || Cow::from(vec![128; half * planes.height.div_ceil(2) as usize]);
@@ -161,7 +169,7 @@ fn webp_planes(planes: &Planes) -> Result<Vec<u8>, Error> {
         width: planes.width,
         height: planes.height,
     };
-    webpx::Encoder::new_yuv(planes).config(config).encode(Unstoppable).map_err(Error::internal)
+    webp(webpx::Encoder::new_yuv(planes).config(config), gamut)
 }
 
 /// Converts full-range samples (JPEG) to limited range (WebP): `steps` values from 16 on.
@@ -171,10 +179,18 @@ fn to_limited_range((samples, steps): (&[u8], usize)) -> Vec<u8> {
     samples.iter().map(|value| table[usize::from(*value)]).collect()
 }
 
-fn webp_pixels(pixels: &Pixels) -> Result<Vec<u8>, Error> {
+fn webp_pixels(pixels: &Pixels, gamut: Gamut) -> Result<Vec<u8>, Error> {
     let encoder = match pixels.channels {
         Channels::Rgba => webpx::Encoder::new_rgba(&pixels.bytes, pixels.width, pixels.height),
         _ => webpx::Encoder::new_rgb(&pixels.bytes, pixels.width, pixels.height),
     };
-    encoder.config(webp_config(pixels.width, pixels.height)).encode(Unstoppable).map_err(Error::internal)
+    webp(encoder.config(webp_config(pixels.width, pixels.height)), gamut)
+}
+
+fn webp(encoder: webpx::Encoder, gamut: Gamut) -> Result<Vec<u8>, Error> {
+    let encoder = match gamut.icc_profile() {
+        Some(profile) => encoder.icc_profile(profile),
+        None => encoder,
+    };
+    encoder.encode(Unstoppable).map_err(Error::internal)
 }

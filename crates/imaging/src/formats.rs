@@ -10,6 +10,7 @@ mod webp;
 
 #[cfg(any(test, fuzzing))]
 pub use self::heif::fuzzing::check_isobmff;
+pub(crate) use self::jpeg::strip::add_profile as add_jpeg_profile;
 use crate::decoded_image::{DecodedImage, Header};
 use crate::error::Error;
 use crate::input_format::InputFormat;

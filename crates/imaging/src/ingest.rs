@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 
 use model::{Focus, Size, fit_dimensions, fit_master_sides, initial_fit_master_sides, master_sides};
 
-use crate::colour::SrgbTransform;
+use crate::colour::ColourTransform;
 use crate::decoded_image::{DecodedImage, Header, Raster};
 use crate::encode::{self, OutputFormat};
 use crate::error::{Error, panic_message};
@@ -17,7 +17,7 @@ use crate::orient::Orientation;
 use crate::pixels::Channels;
 use crate::probe;
 use crate::region::Output;
-use crate::srgb_image::{ResizeSource, SrgbImage};
+use crate::upright_image::{ResizeSource, UprightImage};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
@@ -138,7 +138,7 @@ pub(crate) fn encode_masters(
     header: &Header,
     focus: Focus,
     fits: FitMasters,
-) -> Result<(Masters, SrgbImage), Error> {
+) -> Result<(Masters, UprightImage), Error> {
     let (width, height) = probe::oriented_size(header);
     let short_side = width.min(height);
     let side = short_side.min(Size::MAX.into());
@@ -165,9 +165,9 @@ pub(crate) fn encode_masters(
 
 /// Encodes an image at each size, largest first, and returns it at the smallest.
 fn encode_pyramid(
-    mut image: SrgbImage,
+    mut image: UprightImage,
     sizes: impl Iterator<Item = (u32, u32)>,
-) -> Result<(Vec<Master>, SrgbImage), Error> {
+) -> Result<(Vec<Master>, UprightImage), Error> {
     let mut masters = Vec::new();
     for size in sizes {
         image = image.resized(size)?;
@@ -183,34 +183,35 @@ pub(crate) fn upright(
     header: &Header,
     side: u32,
     outputs: &[Output],
-) -> Result<Vec<SrgbImage>, Error> {
+) -> Result<Vec<UprightImage>, Error> {
     let DecodedImage { raster, colour_space } = formats::decode(file, header, side)?;
     let orientation = header.orientation;
-    let images: Vec<SrgbImage> = match raster {
+    let images: Vec<UprightImage> = match raster {
         Raster::Planes(planes) => {
             let channels = if planes.is_grey() { Channels::Grey } else { Channels::Rgb };
-            let transform = SrgbTransform::new(&colour_space, channels);
+            let ColourTransform { gamut, conversion } = ColourTransform::new(&colour_space, channels);
             let images = outputs.iter().map(|output| {
                 let view = output.view((planes.width, planes.height), orientation);
-                match &transform {
-                    Some(transform) => {
+                match &conversion {
+                    Some(conversion) => {
                         let pixels = planes.resized_pixels(view.region, view.size)?;
-                        Ok(SrgbImage::from_pixels(transform.apply(pixels)))
+                        Ok(UprightImage::from_pixels(conversion.apply(pixels), gamut))
                     }
-                    None => SrgbImage::from_planes(&planes, view),
+                    None => UprightImage::from_planes(&planes, view, gamut),
                 }
             });
             images.collect::<Result<_, Error>>()?
         }
         Raster::Pixels(pixels) => {
-            let transform = SrgbTransform::new(&colour_space, pixels.channels);
+            let ColourTransform { gamut, conversion } = ColourTransform::new(&colour_space, pixels.channels);
             let mut source = ResizeSource::new(pixels);
             let images = outputs.iter().map(|output| {
                 let pixels = source.resized(output.view(source.size(), orientation))?;
-                Ok(SrgbImage::from_pixels(match &transform {
-                    Some(transform) => transform.apply(pixels),
+                let pixels = match &conversion {
+                    Some(conversion) => conversion.apply(pixels),
                     None => pixels.into_rgb(),
-                }))
+                };
+                Ok(UprightImage::from_pixels(pixels, gamut))
             });
             images.collect::<Result<_, Error>>()?
         }
@@ -224,11 +225,11 @@ pub(crate) fn upright_image(
     header: &Header,
     side: u32,
     output: Output,
-) -> Result<SrgbImage, Error> {
+) -> Result<UprightImage, Error> {
     upright(file, header, side, &[output])?.pop().ok_or_else(|| Error::internal("no image"))
 }
 
-pub(crate) fn encode_master(image: &SrgbImage) -> Result<Master, Error> {
+pub(crate) fn encode_master(image: &UprightImage) -> Result<Master, Error> {
     let (width, height) = image.size();
     Ok(Master { side: width.max(height), bytes: encode::master(image)? })
 }
@@ -237,9 +238,9 @@ pub(crate) fn encode_master(image: &SrgbImage) -> Result<Master, Error> {
 const PLACEHOLDER_SIDE: u32 = 32;
 
 /// The thumbhash and the difference hash of a square.
-fn encode_placeholder(square: SrgbImage) -> Result<(Vec<u8>, u64), Error> {
+fn encode_placeholder(square: UprightImage) -> Result<(Vec<u8>, u64), Error> {
     let side = square.size().0.min(PLACEHOLDER_SIDE);
-    let pixels = square.resized((side, side))?.into_pixels()?;
+    let pixels = square.resized((side, side))?.into_srgb_pixels()?;
     let rgba = match pixels.channels {
         Channels::Rgba => pixels.bytes,
         _ => {

@@ -9,6 +9,7 @@ mod decoded_image;
 mod encode;
 mod error;
 mod formats;
+mod gamut;
 mod ingest;
 mod input_format;
 mod isobmff;
@@ -22,8 +23,8 @@ mod rebuild;
 mod region;
 mod render;
 mod resize;
-mod srgb_image;
 mod tone_map;
+mod upright_image;
 mod ycbcr;
 
 pub use encode::OutputFormat;

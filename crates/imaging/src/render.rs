@@ -4,17 +4,18 @@ use std::panic::catch_unwind;
 
 use model::Size;
 
-use crate::decoded_image::Raster;
+use crate::decoded_image::{ColourSpace, DecodedImage, Raster};
 use crate::encode::{self, OutputFormat};
 use crate::error::{Error, panic_message};
 use crate::formats;
+use crate::gamut::Gamut;
 use crate::limits::Limits;
 use crate::region::{Region, View};
-use crate::srgb_image::{ResizeSource, SrgbImage};
+use crate::upright_image::{ResizeSource, Samples, UprightImage};
 
-/// Returns an image of exactly this width and height, upscaled if the master is smaller. JPEG flattens alpha
-/// onto white, WebP and AVIF keep it. Every error is [`Error::Internal`]: a master is our own file, so the
-/// client is not at fault.
+/// Returns an image of exactly this width and height, upscaled if the master is smaller. JPEG is converted to
+/// sRGB and its alpha flattened onto white, WebP and AVIF keep both. Every error is [`Error::Internal`]: a
+/// master is our own file, so the client is not at fault.
 pub fn render(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result<Vec<u8>, Error> {
     match catch_unwind(|| render_inner(master, size, format)) {
         Ok(Ok(file)) => Ok(file),
@@ -45,15 +46,23 @@ fn render_inner(master: &[u8], size: (u32, u32), format: OutputFormat) -> Result
 }
 
 /// Decodes a master and resizes it to this width and height.
-pub(crate) fn decode_master(master: &[u8], size: (u32, u32)) -> Result<SrgbImage, Error> {
+pub(crate) fn decode_master(master: &[u8], size: (u32, u32)) -> Result<UprightImage, Error> {
     let header = formats::header(master, &LIMITS)?;
     let whole = |(width, height)| View { region: Region::whole(width, height), size };
-    match formats::decode(master, &header, size.0.min(size.1))?.raster {
-        Raster::Planes(planes) => SrgbImage::from_planes(&planes, whole((planes.width, planes.height))),
+    let DecodedImage { raster, colour_space } = formats::decode(master, &header, size.0.min(size.1))?;
+    // Masters are our own files: no other profile is in them.
+    let gamut = match colour_space {
+        ColourSpace::Srgb => Gamut::Srgb,
+        ColourSpace::Icc(_) | ColourSpace::Cicp { .. } => Gamut::DisplayP3,
+    };
+    match raster {
+        Raster::Planes(planes) => {
+            UprightImage::from_planes(&planes, whole((planes.width, planes.height)), gamut)
+        }
         Raster::Pixels(pixels) => {
             let mut source = ResizeSource::new(pixels);
             let pixels = source.resized(whole(source.size()))?;
-            Ok(SrgbImage::Pixels(pixels.into_rgb()))
+            Ok(UprightImage { samples: Samples::Pixels(pixels.into_rgb()), gamut })
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Tone mapping: HDR (PQ and HLG) to sRGB.
+//! Tone mapping: HDR (PQ and HLG) to sRGB, or to Display P3 if the primaries are wider.
 //!
-//! Reference white of 203 cd/m² (ITU-R BT.2408) becomes the white of sRGB. Brighter light is compressed by
-//! the curve of ITU-R BT.2390, which leaves the lower half as it is.
+//! Reference white of 203 cd/m² (ITU-R BT.2408) becomes the white of sRGB and Display P3. Brighter light is
+//! compressed by the curve of ITU-R BT.2390, which leaves the lower half as it is.
+
+use crate::gamut::Gamut;
 
 /// Code points of ITU-T H.273.
 const PQ: u16 = 16;
@@ -26,7 +28,7 @@ pub(crate) fn is_hdr(transfer: u16) -> bool {
     matches!(transfer, PQ | HLG)
 }
 
-/// The transform from the non-linear values of an HDR image to sRGB.
+/// The transform from the non-linear values of an HDR image to those of its gamut.
 pub(crate) struct ToneMap {
     /// Linear light of each sample value; reference white is 1. Scene light for HLG.
     linear: Vec<f32>,
@@ -36,8 +38,9 @@ pub(crate) struct ToneMap {
     /// The factor for a pixel by the square root of its brightest component, from 0 to the peak.
     factors: Vec<f32>,
     peak: f32,
-    to_bt_709: [[f32; 3]; 3],
-    /// The sRGB value of linear light from 0 to 1.
+    gamut: Gamut,
+    to_gamut: [[f32; 3]; 3],
+    /// The encoded value of linear light from 0 to 1.
     encoded: Vec<u8>,
 }
 
@@ -67,9 +70,15 @@ impl ToneMap {
                 _ => 1.0,
             }),
             peak: peak / WHITE,
-            to_bt_709: to_bt_709(primaries),
+            gamut: gamut(primaries),
+            to_gamut: to_gamut(primaries),
             encoded: (0..STEPS).map(|step| (255.0 * srgb_encoded(value(step)) + 0.5) as u8).collect(),
         })
+    }
+
+    /// The gamut of the mapped pixels.
+    pub(crate) fn gamut(&self) -> Gamut {
+        self.gamut
     }
 
     /// Maps a pixel whose components are from 0 to 1.
@@ -81,8 +90,8 @@ impl ToneMap {
             let factor = luminance.powf(HLG_GAMMA - 1.0) * HLG_PEAK / WHITE;
             light = light.map(|component| component * factor);
         }
-        // Colours outside of BT.709 are clipped, as by an ICC profile.
-        let light = self.to_bt_709.map(|row| dot(&row, &light).max(0.0));
+        // Colours outside of the gamut are clipped, as by an ICC profile.
+        let light = self.to_gamut.map(|row| dot(&row, &light).max(0.0));
         // The same factor for all components keeps the hue.
         let brightest = light.iter().copied().fold(0.0, f32::max);
         let factor = match brightest <= self.peak {
@@ -163,11 +172,18 @@ fn luminance(primaries: u16) -> [f32; 3] {
     }
 }
 
-/// From linear light with these primaries to those of BT.709, which sRGB shares.
-fn to_bt_709(primaries: u16) -> [[f32; 3]; 3] {
+/// The gamut to which light with these primaries is mapped.
+pub(crate) fn gamut(primaries: u16) -> Gamut {
     match primaries {
-        BT_2020 => [[1.6605, -0.5876, -0.0728], [-0.1246, 1.1329, -0.0083], [-0.0182, -0.1006, 1.1187]],
-        DISPLAY_P3 => [[1.2249, -0.2247, 0.0], [-0.0420, 1.0419, 0.0], [-0.0197, -0.0786, 1.0979]],
+        BT_2020 | DISPLAY_P3 => Gamut::DisplayP3,
+        _ => Gamut::Srgb,
+    }
+}
+
+/// From linear light with these primaries to those of their gamut.
+fn to_gamut(primaries: u16) -> [[f32; 3]; 3] {
+    match primaries {
+        BT_2020 => [[1.3436, -0.2822, -0.0614], [-0.0653, 1.0758, -0.0105], [0.0028, -0.0196, 1.0168]],
         _ => [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
     }
 }

@@ -161,16 +161,19 @@ fn transparency_is_preserved_in_webp_and_white_in_jpeg() {
 }
 
 #[test]
-fn display_p3_is_converted_to_srgb() {
+fn display_p3_is_kept_in_webp_and_converted_to_srgb_in_jpeg() {
     let ada = Service::shared().new_user("ada");
     // A red in Display P3, and the same colour in sRGB.
     let (display_p3, srgb) = ([200, 60, 50], [217, 41, 38]);
     for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
         let plain = picture::plain(64, 64, display_p3);
         let photo = share(&ada, &picture::with_metadata(&plain, format, None, Some(picture::DISPLAY_P3)));
-        for accept in ["image/jpeg", "image/webp"] {
-            let image = get(&ada, &photo, 64, Some(accept)).expect(200).picture();
-            assert_colour(&image, (50, 50), srgb, &format!("{format:?} served as {accept}"));
+        for (accept, colour) in [("image/jpeg", srgb), ("image/webp", display_p3)] {
+            let response = get(&ada, &photo, 64, Some(accept)).expect(200);
+            // The chunk of a profile.
+            let is_tagged = response.bytes.windows(4).any(|window| window == b"ICCP");
+            assert_eq!(is_tagged, accept == "image/webp", "{format:?} served as {accept}");
+            assert_colour(&response.picture(), (50, 50), colour, &format!("{format:?} served as {accept}"));
         }
     }
 }

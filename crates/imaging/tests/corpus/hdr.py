@@ -1,4 +1,7 @@
-"""HDR drawings, and how they look in sRGB: the curve of ITU-R BT.2390 from the peak of the drawing to reference white."""
+"""HDR drawings, and how they look in sRGB: the curve of ITU-R BT.2390 from the peak of the drawing to reference white.
+
+The brightest component of Display P3 decides how much a pixel is compressed.
+"""
 
 import numpy as np
 
@@ -6,6 +9,7 @@ import scene
 
 WHITE, PEAK = 203.0, 1000.0
 TO_BT_2020 = np.array([[0.6274, 0.3293, 0.0433], [0.0691, 0.9195, 0.0114], [0.0164, 0.0880, 0.8956]])
+TO_DISPLAY_P3 = np.array([[0.8225, 0.1774, 0.0], [0.0332, 0.9669, 0.0], [0.0171, 0.0724, 0.9108]])
 LUMINANCE = np.array([0.2627, 0.6780, 0.0593])
 
 
@@ -47,7 +51,7 @@ def signal(transfer):
 def sdr():
     """The drawing in sRGB."""
     linear = light()
-    brightest = linear.max(-1, keepdims=True)
+    brightest = (linear @ TO_DISPLAY_P3.T).max(-1, keepdims=True)
     value, top = pq(brightest) / pq(PEAK), pq(WHITE) / pq(PEAK)
     knee = 1.5 * top - 0.5
     t = np.maximum(value - knee, 0) / (1 - knee)

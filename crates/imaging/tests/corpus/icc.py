@@ -1,5 +1,9 @@
-"""Generates ICC profiles from published primaries and transfer curves."""
+"""Generates ICC profiles from published primaries and transfer curves.
 
+`python3 icc.py` writes the profile that tags the images of the engine.
+"""
+
+import pathlib
 import struct
 
 import numpy as np
@@ -7,6 +11,7 @@ import numpy as np
 D50 = np.array([0.9642, 1.0, 0.8249])
 D65_XY = (0.3127, 0.3290)
 D50_XY = (0.34567, 0.35850)
+DISPLAY_P3 = [(0.68, 0.32), (0.265, 0.69), (0.15, 0.06)]
 SRGB = [(0.64, 0.33), (0.30, 0.60), (0.15, 0.06)]
 ADOBE_RGB = [(0.64, 0.33), (0.21, 0.71), (0.15, 0.06)]
 PROPHOTO = [(0.7347, 0.2653), (0.1596, 0.8404), (0.0366, 0.0001)]
@@ -17,12 +22,16 @@ def xyz(x, y):
     return np.array([x / y, 1, (1 - x - y) / y])
 
 
+def adaptation(white):
+    """The matrix from XYZ under a white point to XYZ under D50."""
+    scale = np.diag((BRADFORD @ D50) / (BRADFORD @ xyz(*white)))
+    return np.linalg.inv(BRADFORD) @ scale @ BRADFORD
+
+
 def colorants(primaries, white):
     """The columns of the matrix from linear RGB to XYZ under D50."""
     columns = np.array([xyz(*point) for point in primaries]).T
-    columns = columns * np.linalg.solve(columns, xyz(*white))
-    scale = np.diag((BRADFORD @ D50) / (BRADFORD @ xyz(*white)))
-    return np.linalg.inv(BRADFORD) @ scale @ BRADFORD @ columns
+    return adaptation(white) @ (columns * np.linalg.solve(columns, xyz(*white)))
 
 
 def fixed(values):
@@ -32,13 +41,20 @@ def fixed(values):
 def profile(space, tags, kind=b"mntr", pcs=b"XYZ "):
     tags = {b"desc": description("corpus"), b"cprt": b"text\0\0\0\0MIT OR Apache-2.0\0", **tags}
     tags[b"wtpt"] = b"XYZ \0\0\0\0" + fixed(D50)
-    table, body = b"", b""
+    return assemble(tags, b"\x02\x40\0\0", space, kind, pcs)
+
+
+def assemble(tags, version, space, kind=b"mntr", pcs=b"XYZ ", share=False):
+    """Writes equal tags once if they may share their bytes."""
+    table, body, offsets = b"", b"", {}
     start = 128 + 4 + 12 * len(tags)
     for name, tag in tags.items():
-        table += name + struct.pack(">II", start + len(body), len(tag))
-        body += tag + bytes(-len(tag) % 4)
+        if not share or tag not in offsets:
+            offsets[tag] = start + len(body)
+            body += tag + bytes(-len(tag) % 4)
+        table += name + struct.pack(">II", offsets[tag], len(tag))
     size = start + len(body)
-    header = struct.pack(">I4s4s4s4s4s", size, b"\0" * 4, b"\x02\x40\0\0", kind, space, pcs)
+    header = struct.pack(">I4s4s4s4s4s", size, b"\0" * 4, version, kind, space, pcs)
     header += struct.pack(">6H", 2024, 1, 1, 0, 0, 0) + b"acsp" + bytes(28) + fixed(D50)
     return header + bytes(128 - len(header)) + struct.pack(">I", len(tags)) + table + body
 
@@ -126,3 +142,26 @@ def rgb_table():
         return values**2.6 * np.array([0.95, 0.7, 0.9])
 
     return profile(b"RGB ", {b"A2B0": table(3, 9, scanned)}, kind=b"scnr", pcs=b"Lab ")
+
+
+def unicode_text(text):
+    return b"mluc\0\0\0\0" + struct.pack(">II4sII", 1, 12, b"enUS", 2 * len(text), 28) + text.encode("utf-16-be")
+
+
+def display_p3():
+    """Display P3 as a small profile of version 4: the curve is a function, and all channels share it."""
+    curve = b"para\0\0\0\0\0\3\0\0" + fixed([2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
+    columns = colorants(DISPLAY_P3, D65_XY).T
+    tags = {
+        b"desc": unicode_text("Display P3"),
+        b"cprt": unicode_text("MIT OR Apache-2.0"),
+        b"wtpt": b"XYZ \0\0\0\0" + fixed(D50),
+        b"chad": b"sf32\0\0\0\0" + fixed(adaptation(D65_XY).flatten()),
+        **{name: b"XYZ \0\0\0\0" + fixed(column) for name, column in zip((b"rXYZ", b"gXYZ", b"bXYZ"), columns)},
+        **{name: curve for name in (b"rTRC", b"gTRC", b"bTRC")},
+    }
+    return assemble(tags, b"\x04\x30\0\0", b"RGB ", share=True)
+
+
+if __name__ == "__main__":
+    (pathlib.Path(__file__).parents[2] / "src/gamut/display-p3.icc").write_bytes(display_p3())

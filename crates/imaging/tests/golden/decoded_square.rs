@@ -1,9 +1,11 @@
 //! Reads corpus files, and decodes images for comparison.
 
+#[path = "../imaging/srgb.rs"]
+mod srgb;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use image::RgbaImage;
 use imaging::Limits;
 
 pub(crate) const LIMITS: Limits = Limits { max_pixels: 64_000_000 };
@@ -32,8 +34,7 @@ pub(crate) struct DecodedSquare {
 
 impl DecodedSquare {
     pub(crate) fn read(file: &[u8]) -> Self {
-        let image: RgbaImage =
-            image::load_from_memory(file).expect("an image the reference decoder reads").into();
+        let image = srgb::decode(file);
         assert_eq!(image.width(), image.height(), "not a square");
         let on_white = |[rgb @ .., alpha]: [u8; 4]| {
             let alpha = u32::from(alpha);

@@ -12,4 +12,5 @@ mod forged_webp;
 mod formats;
 mod metadata;
 mod orientation;
+mod srgb;
 mod test_images;

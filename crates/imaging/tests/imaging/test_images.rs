@@ -223,7 +223,7 @@ pub(crate) fn decode_rendered(file: &[u8], side: u32, format: OutputFormat) -> R
     decode_with_image_crate(&render(master, (side, side), format).expect("a valid master"))
 }
 
-/// Decodes a file with the image crate.
+/// Decodes a file with the image crate, as stored: without its profile.
 pub(crate) fn decode_with_image_crate(file: &[u8]) -> RgbaImage {
     image::load_from_memory(file).expect("a decodable image").to_rgba8()
 }

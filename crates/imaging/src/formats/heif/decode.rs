@@ -7,11 +7,12 @@ use super::ycbcr::{Canvas, Nclx, Tile};
 use super::{Heif, Layer};
 use crate::decoded_image::{ColourSpace, DecodedImage, Header, Raster, header_mismatch};
 use crate::error::Error;
+use crate::gamut::Gamut;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
 use crate::orient::{Orientation, orient};
 use crate::pixels::{Channels, Pixels};
-use crate::tone_map::ToneMap;
+use crate::tone_map::{self, ToneMap};
 
 /// The codec of the tiles.
 pub(crate) trait TileDecoder {
@@ -148,10 +149,13 @@ pub(crate) fn decode<D: TileDecoder>(file: &[u8], header: &Header) -> Result<Dec
     Ok(DecodedImage { raster: Raster::Pixels(pixels), colour_space: colour_space(&heif, nclx) })
 }
 
-/// An ICC profile takes precedence over `nclx`. HDR is tone-mapped to sRGB while it is decoded.
+/// An ICC profile takes precedence over `nclx`. HDR is tone-mapped while it is decoded.
 fn colour_space(heif: &Heif, nclx: Nclx) -> ColourSpace {
     match (heif.icc, u8::try_from(nclx.primaries), u8::try_from(nclx.transfer)) {
-        _ if nclx.is_hdr() => ColourSpace::Srgb,
+        _ if nclx.is_hdr() => match tone_map::gamut(nclx.primaries) {
+            Gamut::Srgb => ColourSpace::Srgb,
+            Gamut::DisplayP3 => ColourSpace::DISPLAY_P3,
+        },
         (Some(icc), ..) => ColourSpace::Icc(icc.to_vec()),
         (None, Ok(primaries), Ok(transfer)) => ColourSpace::Cicp { primaries, transfer },
         _ => ColourSpace::Srgb,

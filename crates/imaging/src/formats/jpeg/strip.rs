@@ -90,15 +90,26 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
     Ok(stripped)
 }
 
-/// Adds an EXIF block to a stripped file, after its JFIF header.
+/// Adds an EXIF block to a stripped file.
 pub(crate) fn add_exif(file: &[u8], exif: &[u8]) -> Option<Vec<u8>> {
+    add_segment(file, APP1, &[b"Exif\0\0", exif].concat())
+}
+
+/// Adds an ICC profile of one segment, which is at most 64 kB, to a file without one.
+pub(crate) fn add_profile(file: &[u8], profile: &[u8]) -> Option<Vec<u8>> {
+    // The first segment of one.
+    add_segment(file, APP2, &[b"ICC_PROFILE\0\x01\x01", profile].concat())
+}
+
+/// Adds a segment after the JFIF header.
+fn add_segment(file: &[u8], marker: u8, body: &[u8]) -> Option<Vec<u8>> {
     let jfif = JFIF_BODY.len() + 4;
     let has_jfif = file.get(2..)?.starts_with(&[0xFF, APP0]);
     let (before, after) = file.split_at_checked(if has_jfif { 2 + jfif } else { 2 })?;
-    let mut oriented = before.to_vec();
-    push_segment(&mut oriented, APP1, &[b"Exif\0\0", exif].concat());
-    oriented.extend_from_slice(after);
-    Some(oriented)
+    let mut extended = before.to_vec();
+    push_segment(&mut extended, marker, body);
+    extended.extend_from_slice(after);
+    Some(extended)
 }
 
 fn push_segment(stripped: &mut Vec<u8>, marker: u8, body: &[u8]) {
