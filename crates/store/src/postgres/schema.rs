@@ -191,12 +191,18 @@ mod tests {
         upgrade(&url, connector(&url)).await.unwrap();
         let (mut writer, mut migrating) =
             (connector(&url).connect().await.unwrap(), connector(&url).connect().await.unwrap());
+        // A session looks for a deadlock once, this long after it began to wait, and is the one that is
+        // ended: the migration looks when both wait, the writer never.
+        for (session, deadlock_timeout) in [(&mut writer, "10min"), (&mut migrating, "5s")] {
+            let settings = format!("SET deadlock_timeout = '{deadlock_timeout}'; SET lock_timeout = 0");
+            session.client().batch_execute(&settings).await.unwrap();
+        }
         writer.client().batch_execute("BEGIN; LOCK TABLE posts").await.unwrap();
         let migration = "LOCK TABLE users; LOCK TABLE posts; CREATE TABLE later (x BIGINT)";
         let migration = tokio::spawn(async move { apply(migrating.client(), migration, 9).await });
         let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'posts'::regclass";
         while writer.client().query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
-        // Now each waits for the other, until the server ends the transaction that waits longer.
+        // Now each waits for the other, until the server ends the migration.
         writer.client().batch_execute("LOCK TABLE users; COMMIT").await.unwrap();
         migration.await.unwrap().unwrap();
         assert_eq!(version(writer.client()).await.unwrap(), Some(9));
