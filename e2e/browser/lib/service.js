@@ -41,14 +41,23 @@ export class Service {
     return service;
   }
 
+  /** The people and photos of `pinhole demo`. */
+  static async demo() {
+    const service = new Service();
+    running.add(service);
+    await service.run(["demo"], { PINHOLE_LISTEN: "127.0.0.1:0", PINHOLE_RATE_LIMITS: "off", PINHOLE_LOG_FORMAT: "json" });
+    return service;
+  }
+
   /** Starts the binary; a restart uses the same folder and port. @param {string[]} [flags] */
   async launch(flags = []) {
     const listen = this.base ? new URL(this.base).host : "127.0.0.1:0";
-    const child = spawn(
-      binary(),
-      ["serve", "--listen", listen, "--data-dir", path.join(this.folder, "data"), "--rate-limits", "off", "--log-format", "json", ...flags],
-      { env: environment(), stdio: ["ignore", "ignore", "pipe"] },
-    );
+    await this.run(["serve", "--listen", listen, "--data-dir", path.join(this.folder, "data"), "--rate-limits", "off", "--log-format", "json", ...flags]);
+  }
+
+  /** Until it is ready. @param {string[]} args @param {Record<string, string>} [settings] */
+  async run(args, settings = {}) {
+    const child = spawn(binary(), args, { env: { ...environment(), ...settings }, stdio: ["ignore", "ignore", "pipe"] });
     this.process = child;
     this.base = await new Promise((resolve, reject) => {
       const fail = (/** @type {string} */ reason) => reject(new Error(`${reason}:\n${this.tail()}`));
