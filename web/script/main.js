@@ -138,4 +138,6 @@ formatTimes(document);
 showDeferredToast();
 postQueuedDrafts();
 setInterval(postQueuedDrafts, QUEUE_RETRY_MS);
-registerServiceWorker();
+// After the page's own requests: the worker downloads the scripts of all pages.
+if (document.readyState === "complete") registerServiceWorker();
+else addEventListener("load", registerServiceWorker);

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { assertAccessible } from "../lib/axe.js";
 import { browserTest } from "../lib/browser-test.js";
 import { DEVICES } from "../lib/browser.js";
+import { eventually } from "../lib/eventually.js";
 import { assertFits } from "../lib/layout.js";
 import { message, posts } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
@@ -61,12 +62,34 @@ browserTest("messages of scripts are German for a German browser", async ({ open
   await page.route("**/likes", (route) => route.fulfill({ status: 500, json: {} }));
   expectError(page, /status of 500/);
   await page.goto("/");
-  assert.match(await posts(page).locator("time").innerText(), /^(vor \d+ \S+|jetzt)$/);
+  assert.match(await posts(page).locator("time").innerText(), /^(vor \d+ \S+|gerade eben)$/);
   await page.getByRole("button", { name: "Gefällt mir" }).click();
   await page.getByRole("status").filter({ hasText: "wurde nicht gespeichert" }).waitFor();
   await page.getByRole("button", { name: "Mehr" }).click();
   await page.getByRole("button", { name: "Bearbeiten" }).click();
   await page.getByRole("heading", { name: "Beitrag bearbeiten" }).waitFor();
+});
+
+browserTest("times are relative for a week, then days, and exact on hover", async ({ open, join }) => {
+  const ada = await join("ada");
+  await ada.post(await photo(0), { message: "Then" });
+  const page = await open({ device: "desktop" });
+  const time = posts(page).locator("time");
+  const hour = 3600_000;
+  const shown = /** @type {[number, RegExp][]} */ ([
+    [2 * hour, /^2 h ago$/],
+    [30 * hour, /^yesterday$/],
+    [73 * hour, /^3 days ago$/],
+    [400 * hour, /^[A-Z][a-z]{2} \d{1,2}, 20\d\d$/],
+  ]);
+  for (const [later, text] of shown) {
+    await page.clock.setFixedTime(Date.now() + later);
+    await page.goto("/");
+    await eventually(`${text}`, async () => text.test(await time.innerText()));
+  }
+  assert.equal(await time.getAttribute("title"), null);
+  await time.hover();
+  assert.match((await time.getAttribute("title")) ?? "", /day, .* 20\d\d at \d/);
 });
 
 browserTest("an unsupported language falls back to English", async ({ open }) => {

@@ -7,7 +7,7 @@ use super::message::{self, Segment};
 use super::placeholder;
 
 /// The widths in `srcset`. A short list limits how many variants are rendered and lets caches share them.
-const SRCSET_WIDTHS: [u32; 8] = [160, 320, 480, 640, 768, 1080, 1280, 2048];
+const SRCSET_WIDTHS: [u32; 8] = [160, 320, 480, 640, 800, 1080, 1280, 2048];
 
 /// The longest sides in the `srcset` of the whole photo.
 const FIT_SIDES: [u32; 5] = [480, 800, 1280, 2048, 3072];

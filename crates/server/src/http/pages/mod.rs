@@ -40,7 +40,8 @@ use templates::{
 
 pub(super) use error_page::offline;
 
-/// Posts per page of the feed, and per page of a profile or a tag: a multiple of their three columns.
+/// Posts that scripts load at the end of the feed, and per page of a profile or a tag: a multiple of their
+/// three columns.
 const FEED_PAGE_SIZE: &str = "20";
 const PROFILE_PAGE_SIZE: &str = "30";
 
@@ -52,10 +53,10 @@ const MORE_BY_AUTHOR: &str = "7";
 const AUDIT_ENTRIES: usize = 30;
 
 pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
-    let (after, limit) = (after(&request)?, limit(FEED_PAGE_SIZE));
-    let page = http.app.feed(request.caller.as_ref(), PostFilter::Any, start(after), limit).await?;
     let chosen = parameter(&request.query, "view").and_then(|name| View::by_name(&name));
     let view = chosen.unwrap_or(request.preferences.view);
+    let (after, limit) = (after(&request)?, limit(view.page_size()));
+    let page = http.app.feed(request.caller.as_ref(), PostFilter::Any, start(after), limit).await?;
     let intro = request.caller.is_none() && after.is_none() && !request.preferences.is_introduced;
     let next_json = link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("/?after={cursor}"));
