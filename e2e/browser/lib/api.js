@@ -10,7 +10,7 @@ export const PASSWORD = "correct horse battery";
  * @property {string} [message]
  * @property {number} like_count
  * @property {boolean} is_liked
- * @property {{ id: string }} photo
+ * @property {{ id: string, width: number, height: number }} photo
  * @property {{ username: string }} user
  */
 

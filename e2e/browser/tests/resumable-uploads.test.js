@@ -131,3 +131,34 @@ browserTest("an upload continues after the page was reloaded", async ({ service,
     network.stop();
   }
 });
+
+browserTest("the service worker posts a large photo that was queued, while no page is open", async ({ service, open, join }) => {
+  const page = await open({ as: await join("ada") });
+  allowError(page, /ERR_INTERNET_DISCONNECTED|Failed to fetch/);
+  await page.goto("/new");
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  const devtools = await page.context().newCDPSession(page);
+  /** @type {Promise<string>} */
+  const registered = new Promise((resolve) => {
+    devtools.on("ServiceWorker.workerRegistrationUpdated", ({ registrations: [registration] }) => {
+      if (registration) resolve(registration.registrationId);
+    });
+  });
+  await devtools.send("ServiceWorker.enable");
+  const registrationId = await registered;
+
+  const { files, messages, retry, post: send } = composer(page);
+  await files.setInputFiles(await file(4, { type: "png", size: [1600, 1500], noise: 900 }));
+  await messages.fill("from the tunnel");
+  await page.context().setOffline(true);
+  await send.click();
+  await retry.waitFor();
+  await page.goto("about:blank");
+  assert.deepEqual(await feed(service.base), []);
+  await page.context().setOffline(false);
+  // Background Sync, without its delay.
+  await devtools.send("ServiceWorker.dispatchSyncEvent", { origin: service.base, registrationId, tag: "drafts", lastChance: false });
+  await eventually("it is posted", async () => (await feed(service.base)).length === 1, 60_000);
+  const [{ message, photo }] = await feed(service.base);
+  assert.deepEqual([message, photo.width, photo.height], ["from the tunnel", 1600, 1500]);
+});
