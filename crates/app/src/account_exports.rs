@@ -8,7 +8,7 @@ use imaging::InputFormat;
 use model::{PhotoId, PostId, Timestamp, UserId, master_sides};
 use store::{ExportedLike, ExportedPost, PhotoRow};
 
-use crate::rebuild::{limits, orientation};
+use crate::rebuild::{ORIGINAL_LIMITS, orientation};
 use crate::{App, Caller, Client, Error, FairPermit};
 
 /// How long an export can be downloaded after its start.
@@ -85,9 +85,8 @@ impl App {
         if row.original.is_some()
             && let Some(original) = self.read_intact(id, PhotoFile::Original).await?
         {
-            let (limits, orientation) = (limits(&row), orientation(&row));
-            let format = imaging::probe(&original, &limits).map(|probe| probe.format);
-            let oriented = imaging::with_orientation(&original, orientation, &limits);
+            let format = imaging::probe(&original, &ORIGINAL_LIMITS).map(|probe| probe.format);
+            let oriented = imaging::with_orientation(&original, orientation(&row), &ORIGINAL_LIMITS);
             if let (Ok(format), Ok(oriented)) = (format, oriented) {
                 let bytes = oriented.map_or(original, Bytes::from);
                 return Ok(Some(ExportedPhoto { bytes, format, is_original: true }));

@@ -2,11 +2,11 @@
 
 use blobs::PhotoFile;
 use bytes::Bytes;
-use imaging::{InputFormat, Limits, OutputFormat};
+use imaging::{InputFormat, OutputFormat};
 use model::PhotoId;
 use store::PhotoRow;
 
-use crate::rebuild::{limits, masters_of_original, orientation};
+use crate::rebuild::{ORIGINAL_LIMITS, masters_of_original, orientation};
 use crate::{App, Caller, Client, Error};
 
 /// Memory of a decode that is reserved before the original is read, which is enough for most photos.
@@ -60,9 +60,8 @@ impl App {
         let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
         let bytes = reader.read().await?;
         let work = move || {
-            let limits = limits(&row);
-            let format = imaging::probe(&bytes, &limits)?.format;
-            let oriented = imaging::with_orientation(&bytes, orientation(&row), &limits)?;
+            let format = imaging::probe(&bytes, &ORIGINAL_LIMITS)?.format;
+            let oriented = imaging::with_orientation(&bytes, orientation(&row), &ORIGINAL_LIMITS)?;
             Ok(OriginalFile { bytes: oriented.map_or(bytes, Bytes::from), format })
         };
         let (_, file) = self.0.ingest.run_admitted(permit, work).await?;
@@ -112,7 +111,7 @@ impl App {
         let row = self.0.store.photo_row(photo).await?.ok_or(Error::NO_SUCH_PHOTO)?;
         let extra = imaging::render_memory((1, 1), size, format);
         let work = move |original: &[u8], row: &PhotoRow| {
-            imaging::render_original(original, orientation(row), size, format, &limits(row)).ok()
+            imaging::render_original(original, orientation(row), size, format, &ORIGINAL_LIMITS).ok()
         };
         Ok(self.with_original(client, &row, extra, work).await?.flatten().map(Bytes::from))
     }
@@ -129,8 +128,8 @@ impl App {
         if row.original.is_none() {
             return Ok(None);
         }
-        let Limits { max_pixels } = limits(row);
-        let mut needed = BYTES_PER_PIXEL * max_pixels + FIXED_BYTES + extra;
+        let pixels = u64::from(row.width) * u64::from(row.height);
+        let mut needed = BYTES_PER_PIXEL * pixels + FIXED_BYTES + extra;
         loop {
             let Some(reader) = self.0.blobs.file(row.id, PhotoFile::Original).await? else { return Ok(None) };
             let permit = self.0.ingest.acquire(client, needed + reader.length()).await?;
@@ -139,7 +138,7 @@ impl App {
                 Err(blobs::Error::Damaged { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),
             };
-            let Ok(probe) = imaging::probe(&bytes, &limits(row)) else { return Ok(None) };
+            let Ok(probe) = imaging::probe(&bytes, &ORIGINAL_LIMITS) else { return Ok(None) };
             if probe.memory + extra > needed {
                 // A job that waits for memory must hold none, so the original is read again.
                 needed = probe.memory + extra;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use blobs::{PhotoFile, PhotoFiles};
 use bytes::Bytes;
 use imaging::{Limits, OutputFormat};
-use model::{PhotoId, master_sides};
+use model::{MAX_PIXELS, PhotoId, master_sides};
 use store::PhotoRow;
 
 use crate::{App, Client, Error};
@@ -91,7 +91,7 @@ pub fn is_decodable(row: &PhotoRow, file: PhotoFile, bytes: &Bytes) -> bool {
 
 pub(crate) fn masters_of_original(row: &PhotoRow, original: &[u8]) -> Option<imaging::Masters> {
     let focus = row.focus.unwrap_or_default();
-    imaging::masters_of_original(original, orientation(row), focus, &limits(row)).ok()
+    imaging::masters_of_original(original, orientation(row), focus, &ORIGINAL_LIMITS).ok()
 }
 
 /// The EXIF orientation of the original.
@@ -102,16 +102,15 @@ pub(crate) fn orientation(row: &PhotoRow) -> u8 {
 /// The memory of [`rebuild_masters`], without its arguments.
 fn rebuild_memory(row: &PhotoRow, intact: &[(PhotoFile, Bytes)]) -> u64 {
     let original = find(intact, PhotoFile::Original);
-    let probe = original.and_then(|original| imaging::probe(original, &limits(row)).ok());
+    let probe = original.and_then(|original| imaging::probe(original, &ORIGINAL_LIMITS).ok());
     let largest = sides(row).next().unwrap_or(1);
     let masters = imaging::render_memory((largest, largest), (largest, largest), OutputFormat::Jpeg);
     row.bytes + probe.map_or(0, |probe| probe.memory).max(masters)
 }
 
-/// The photo was accepted under the limits of its time.
-pub(crate) fn limits(row: &PhotoRow) -> Limits {
-    Limits { max_pixels: u64::from(row.width) * u64::from(row.height) }
-}
+/// Of originals: they were accepted under the limits of their time, and a file has more pixels than its photo
+/// if it is cropped. The service reserves the memory that `probe` returns.
+pub(crate) const ORIGINAL_LIMITS: Limits = Limits { max_pixels: MAX_PIXELS };
 
 fn sides(row: &PhotoRow) -> impl Iterator<Item = u32> + use<> {
     master_sides(row.width.min(row.height))

@@ -41,5 +41,5 @@ pub use probe::{Probe, probe};
 pub use rebuild::{master_of_master, masters_of_original, render_original};
 pub use render::{render, render_memory};
 
-/// Part of every ETag. Increment it when the same master renders to different bytes.
-pub const REVISION: u32 = 3;
+/// Part of every ETag. Increment it when the same master or original renders to different bytes.
+pub const REVISION: u32 = 4;

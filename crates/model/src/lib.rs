@@ -32,8 +32,8 @@ pub use idempotency_key::IdempotencyKey;
 pub use ids::{PhotoId, validate_id};
 pub use image_size::{FitSize, ImageSize, fit_dimensions};
 pub use photo::{
-    Photo, Placeholder, fit_master_sides, initial_fit_master_sides, master_sides, smallest_sufficient,
-    validate_dimensions, validate_placeholder,
+    MAX_PIXELS, Photo, Placeholder, fit_master_sides, initial_fit_master_sides, master_sides,
+    smallest_sufficient, validate_dimensions, validate_placeholder,
 };
 pub use post::{Post, PostContent, PostEdit, PostId};
 pub use recovery_code::RecoveryCode;

@@ -12,7 +12,7 @@ pub type Placeholder = SmallVec<[u8; 32]>;
 const MAX_PLACEHOLDER: usize = 25;
 
 /// The most pixels that `max_megapixels` can allow.
-const MAX_PIXELS: u64 = 1_000_000_000;
+pub const MAX_PIXELS: u64 = 1_000_000_000;
 
 /// For the placeholder of a foreign row.
 pub fn validate_placeholder(placeholder: &[u8]) -> Result<(), ValidationError> {

@@ -6,6 +6,10 @@ use e2e::{Client, Encoding, FormData, Service};
 use image::ImageFormat;
 use serde_json::{Value, json};
 
+/// The pixels of these files are more than those of the photos: a clean aperture crops them.
+const CROPPED_AVIF: &[u8] = include_bytes!("../../../crates/imaging/tests/corpus/avif/crop.avif");
+const CROPPED_HEIC: &[u8] = include_bytes!("../../../crates/imaging/tests/corpus/heic/crop.heic");
+
 fn photo_id(post: &Value) -> &str {
     post["photo"]["id"].as_str().unwrap()
 }
@@ -192,6 +196,21 @@ fn an_original_is_for_its_author_unless_it_is_shared() {
     let user = ada.put("/me/photo", FormData::photo(&upload)).expect(200).json();
     ada.get(&original(&user)).expect(200);
     bob.get(&original(&user)).expect_error_for(403, None);
+}
+
+#[test]
+fn the_original_of_a_cropped_photo_is_used_and_served() {
+    let service = Service::shared();
+    let ada = service.new_user("ada");
+    for file in [CROPPED_AVIF, CROPPED_HEIC] {
+        let post = ada.share(file, "");
+        let (width, height) = (&post["photo"]["width"], &post["photo"]["height"]);
+        let response = ada.get(&original(&post)).expect(200);
+        let again = ada.share(&response.bytes, "");
+        assert_eq!((&again["photo"]["width"], &again["photo"]["height"]), (width, height));
+        // Cut again from the original.
+        ada.put(&path(&post), FormData::new().text("focus", "0,0")).expect(200);
+    }
 }
 
 #[test]
