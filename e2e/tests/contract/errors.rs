@@ -60,7 +60,7 @@ fn a_405_lists_the_allowed_methods() {
         (format!("/users/{}/posts", ada.username()), "POST", vec!["GET", "HEAD"]),
         ("/tags/sunset/posts".into(), "POST", vec!["GET", "HEAD"]),
         ("/feed".into(), "DELETE", vec!["GET", "HEAD"]),
-        ("/posts".into(), "GET", vec!["POST"]),
+        ("/posts".into(), "GET", vec!["OPTIONS", "POST"]),
         (format!("/posts/{id}"), "POST", vec!["DELETE", "GET", "HEAD", "PATCH", "PUT"]),
         (format!("/uploads/{photo}"), "POST", vec!["DELETE", "GET", "HEAD", "PATCH"]),
         (format!("/posts/{id}/likes"), "PUT", vec!["DELETE", "GET", "HEAD", "POST"]),

@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 72] = [
+const MATRIX: [(&str, &str, [u16; 9]); 73] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -51,6 +51,7 @@ const MATRIX: [(&str, &str, [u16; 9]); 72] = [
     ("POST",   "/invitations",                   [401, 401, 401,  403,  403,  403,  403,  201,  201]),
     ("DELETE", "/invitations/0123456789abcdef",  [401, 401, 401,  404,  404,  404,  403,  404,  404]),
     ("POST",   "/posts",                         [401, 401, 401,  201,  201,  201,  403,  201,  201]),
+    ("OPTIONS", "/posts",                        [204, 204, 204,  204,  204,  204,  204,  204,  204]),
     // There is no such upload.
     ("GET",    "/uploads/{photo}",              [401, 401, 401,  404,  404,  404,  404,  404,  404]),
     ("PATCH",  "/uploads/{photo}",              [401, 401, 401,  404,  404,  404,  404,  404,  404]),

@@ -87,6 +87,13 @@ fn an_upload_in_pieces_creates_the_post_of_a_plain_request() {
 }
 
 #[test]
+fn the_limits_of_an_upload_are_known_before_it_starts() {
+    let limits = Service::shared().anonymous().request("OPTIONS", "/posts").send().expect(204);
+    assert_eq!(limits.header("upload-limit"), Some("max-size=33816576, max-age=86400"));
+    assert_eq!(limits.header("allow"), Some("OPTIONS, POST"));
+}
+
+#[test]
 fn a_complete_body_with_the_header_is_a_plain_request() {
     let ada = Service::shared().new_user("ada");
     let form = FormData::photo(&picture::tiny()).body();
@@ -151,6 +158,7 @@ fn a_repeated_completion_returns_the_same_post() {
 
     let state = ada.request("HEAD", &upload).send().expect(204);
     assert_eq!((offset_of(&state), state.header("upload-complete")), (length, Some("?1")));
+    assert_eq!(state.header("upload-length"), Some(&*length.to_string()), "it is known by now");
     let again = append(&ada, &upload, length, b"", true).expect(201);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!((again.json(), again.header("upload-complete")), (post, Some("?1")));

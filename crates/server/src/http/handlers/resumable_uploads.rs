@@ -3,13 +3,14 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use app::{AppendRequest, Caller, Client, ResumableUpload, UPLOAD_BUSY, UploadStart};
+use app::{AppendRequest, Caller, Client, ResumableUpload, Settings, UPLOAD_BUSY, UploadStart};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use model::PhotoId;
 use parking_lot::Mutex;
@@ -82,6 +83,13 @@ impl UploadFields {
 
 fn inconsistent_length() -> ApiError {
     ApiError::invalid("Upload-Length", "the lengths of this upload contradict each other; start a new one")
+}
+
+/// What an upload may be, for clients that ask before they start one.
+pub(crate) async fn limits(State(http): State<Http>) -> Response {
+    let allow = (ALLOW, HeaderValue::from_static("OPTIONS, POST"));
+    let limit = (UPLOAD_LIMIT, upload_limit(&http, Settings::UPLOAD_TTL));
+    (StatusCode::NO_CONTENT, [allow, limit]).into_response()
 }
 
 /// Starts an upload with the first piece of the body, which may be empty.
@@ -329,12 +337,16 @@ fn state_headers(http: &Http, upload: &ResumableUpload) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(UPLOAD_OFFSET, upload.received.into());
     headers.insert(UPLOAD_COMPLETE, HeaderValue::from_static(if upload.is_complete { "?1" } else { "?0" }));
-    headers.extend(upload.length.map(|length| (UPLOAD_LENGTH, HeaderValue::from(length))));
-    let max_age = http.app.upload_lifetime(upload).as_secs();
-    let limit = format!("max-size={}, max-age={max_age}", http.max_upload_form());
-    headers.extend(HeaderValue::try_from(limit).ok().map(|limit| (UPLOAD_LIMIT, limit)));
+    let length = upload.length.or(upload.is_complete.then_some(upload.received));
+    headers.extend(length.map(|length| (UPLOAD_LENGTH, HeaderValue::from(length))));
+    headers.insert(UPLOAD_LIMIT, upload_limit(http, http.app.upload_lifetime(upload)));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers
+}
+
+fn upload_limit(http: &Http, lifetime: Duration) -> HeaderValue {
+    let limit = format!("max-size={}, max-age={}", http.max_upload_form(), lifetime.as_secs());
+    HeaderValue::try_from(limit).expect("ASCII letters and digits")
 }
 
 /// Completes even if the client disconnects, so that what has arrived is stored.

@@ -76,6 +76,7 @@ fn http_method(method: &Method) -> HttpMethod {
         Method::PUT => HttpMethod::Put,
         Method::PATCH => HttpMethod::Patch,
         Method::DELETE => HttpMethod::Delete,
+        Method::OPTIONS => HttpMethod::Options,
         _ => HttpMethod::Get,
     }
 }

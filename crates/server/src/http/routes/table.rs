@@ -287,6 +287,10 @@ fn operations() -> Vec<Route> {
             )
             .request_header("Upload-Length", "The length of the whole body of a resumable upload, if it is known")
             .error(409, "The post that this Idempotency-Key created has been deleted"),
+        api(Method::OPTIONS, "/posts", resumable_uploads::limits)
+            .about("upload_limits", "posts", "Read the limits of uploads", "Of resumable uploads, before one starts.")
+            .empty(204, "The limits")
+            .header("Upload-Limit", "`max-size` of the form, and `max-age`: the seconds until an upload expires"),
         upload(
             api(Method::GET, "/uploads/{upload_id}", resumable_uploads::get)
                 .about(
