@@ -254,8 +254,27 @@ static void undo_name(const struct change *change) {
     }
 }
 
+static int is_data_of(const struct change *change, const struct stat *file) {
+    return change->kind == DATA && change->device == file->st_dev && change->inode == file->st_ino;
+}
+
+static void drop(struct change **link) {
+    struct change *change = *link;
+    *link = change->older;
+    free(change->bytes);
+    free(change);
+}
+
+// Drops the data of a removed file: a new file or folder may get its inode.
+static void forget_data(const struct stat *removed) {
+    for (struct change **next = &changes; *next;) {
+        if (is_data_of(*next, removed)) drop(next);
+        else next = &(*next)->older;
+    }
+}
+
 static int is_covered(const struct change *change, const char *path, const struct stat *synced) {
-    if (change->kind == DATA) return change->device == synced->st_dev && change->inode == synced->st_ino;
+    if (change->kind == DATA) return is_data_of(change, synced);
     const char *name = strrchr(change->path, '/');
     return S_ISDIR(synced->st_mode) && strlen(path) == (size_t)(name - change->path)
            && !strncmp(change->path, path, name - change->path);
@@ -273,9 +292,7 @@ static void settle(int fd, const char *path, int is_lost) {
         }
         if (is_lost && change->kind == DATA) undo_data(change, fd);
         if (is_lost && change->kind != DATA) undo_name(change);
-        *next = change->older;
-        free(change->bytes);
-        free(change);
+        drop(next);
     }
 }
 
@@ -448,8 +465,11 @@ int rename(const char *from, const char *to) {
     int action;
     if (!is_below_root(to)) return real_rename(from, to);
     if (fails(RENAME, to, &action)) return unlock(-1);
+    struct stat replaced;
+    int is_replacement = !lstat(to, &replaced) && replaced.st_nlink == 1;
     int result = real_rename(from, to);
     if (!result && !lstat(to, &status)) {
+        if (is_replacement && replaced.st_ino != status.st_ino) forget_data(&replaced);
         relabel(from, to);
         struct change *change = remember(MOVED, to, &status);
         snprintf(change->from, sizeof change->from, "%s", from);
@@ -462,7 +482,11 @@ int unlinkat(int folder, const char *name, int flags) {
     int action;
     if (!path_at(folder, name, path)) return real_unlinkat(folder, name, flags);
     if (fails(REMOVE, path, &action)) return unlock(-1);
-    return unlock(real_unlinkat(folder, name, flags));
+    struct stat status;
+    int is_last_link = !lstat(path, &status) && status.st_nlink == 1;
+    int result = real_unlinkat(folder, name, flags);
+    if (!result && is_last_link) forget_data(&status);
+    return unlock(result);
 }
 
 int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
