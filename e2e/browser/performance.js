@@ -25,7 +25,8 @@ const service = await Service.demo();
 const browser = await playwright.launch({ executablePath: chromium(), args: CHROMIUM_FLAGS });
 try {
   const { data } = await (await fetch(`${service.base}/feed?limit=1`)).json();
-  const pages = [["feed", "/"], ["post", `/p/${data[0].id}`], ["profile", "/@ada"]].map(([name, path]) => ({
+  const paths = [["feed", "/"], ["grid", "/?view=grid"], ["post", `/p/${data[0].id}`], ["profile", "/@ada"], ["join", "/join"], ["about", "/about"]];
+  const pages = paths.map(([name, path]) => ({
     name,
     url: service.base + path,
     /** @type {number[]} */ scores: [],
