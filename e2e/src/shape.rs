@@ -148,6 +148,7 @@ impl Response {
             409 => &["conflict", "upload_offset_mismatch"],
             413 => &["payload_too_large"],
             415 => &["unsupported_media_type"],
+            422 => &["idempotency_key_reused"],
             429 => &["rate_limited", "quota_exceeded"],
             500 => &["internal"],
             503 => &["busy", "unavailable"],

@@ -122,12 +122,7 @@ class DraftRow {
       else this.setState("processing", t("processing"));
     };
     try {
-      const { post, removed, replayed } = await upload(this.draft, progress, this.uploading.signal);
-      // A replay returns the post of an earlier attempt, whose text may have been edited since.
-      const { message, alt } = this.draft;
-      if (replayed && ((post.message ?? "") !== message || (post.photo.alt ?? "") !== alt)) {
-        await call("PATCH", `/posts/${post.id}`, { message, alt });
-      }
+      const { removed } = await upload(this.draft, progress, this.uploading.signal);
       rows.delete(this.draft.key);
       await persist(this.draft, false);
       this.root.remove();

@@ -100,13 +100,28 @@ export function toFormData(draft) {
 }
 
 /**
- * Posts a draft, a large one in pieces: an interrupted upload continues where it stopped.
+ * Posts a draft. If an earlier attempt has created the post, it is edited to what the draft is by now.
  * @param {Draft} draft
  * @param {SendRequest} send
  * @param {(percent: number) => void} [progress]
- * @returns {Promise<Reply>} of `POST /posts`
+ * @returns {Promise<Reply>} with the post
  */
 export async function postDraft(draft, send, progress) {
+  const reply = await sendDraft(draft, send, progress);
+  const post = reply.status === 422 && reply.getResponseHeader("location");
+  if (!post) return reply;
+  const { message, alt, focus = "0.5,0.5", share_original } = draft;
+  const form = new FormData();
+  const edit = { message, alt, focus, share_original: `${!!share_original}` };
+  for (const [name, value] of Object.entries(edit)) form.append(name, value);
+  return send("PATCH", post, {}, form);
+}
+
+/**
+ * A large one in pieces: an interrupted upload continues where it stopped.
+ * @type {typeof postDraft}
+ */
+async function sendDraft(draft, send, progress) {
   const { key, file, message, alt, focus, share_original } = draft;
   if (file.size <= MAX_WHOLE) return send("POST", "/posts", { "Idempotency-Key": key }, toFormData(draft), progress);
   const part = (/** @type {string} */ name) => `--${key}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`;
@@ -185,8 +200,6 @@ export async function flushQueue() {
       break;
     }
     if (reply.status < 300) {
-      // A replay returns the post of an earlier attempt, whose text may have been edited since.
-      if (reply.getResponseHeader("idempotency-replayed") === "true") await updateText(reply.response.id, draft);
       await deleteDraft(draft.key);
       posted += 1;
     } else if (reply.status < 500 && reply.status !== 429) {
@@ -194,9 +207,4 @@ export async function flushQueue() {
     } else break;
   }
   return posted;
-}
-
-/** @param {number} id @param {Draft} draft */
-function updateText(id, { message, alt }) {
-  return fetch(`/posts/${id}`, { method: "PATCH", body: new URLSearchParams({ message, alt }) });
 }

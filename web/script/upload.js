@@ -69,11 +69,10 @@ function exchange(signal, ...[method, path, headers, body, progress]) {
  * @param {import("./drafts.js").Draft} draft
  * @param {(percent: number) => void} progress
  * @param {AbortSignal} signal
- * @returns {Promise<{ post: import("./api.js").Post, removed: string, replayed: boolean }>}
+ * @returns {Promise<{ post: import("./api.js").Post, removed: string }>}
  */
 export async function upload(draft, progress, signal) {
   const reply = succeeded(await postDraft(draft, (...request) => exchange(signal, ...request), progress));
   const removed = reply.getResponseHeader("x-removed-metadata") ?? "";
-  const replayed = reply.getResponseHeader("idempotency-replayed") === "true";
-  return { post: reply.response, removed, replayed };
+  return { post: reply.response, removed };
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::Status;
+use model::{PostId, Status};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
@@ -35,6 +35,9 @@ pub enum Error {
     TooMany(String),
     #[error("{message}")]
     Conflict { field: Option<&'static str>, message: &'static str },
+    /// The idempotency key of the request is that of another one, which created this post.
+    #[error("the idempotency key was used for post {0}")]
+    KeyReused(PostId),
     /// A request would append elsewhere than at the end of an upload, or another has appended meanwhile.
     #[error("the upload has received {received} bytes")]
     OffsetMismatch { received: u64 },

@@ -1,11 +1,12 @@
 //! Posts: create, read, edit and delete.
 
 use imaging::RemovedMetadata;
-use model::{Focus, Post, PostContent, PostEdit, PostId, Status, UserId};
-use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay};
+use model::{Alt, Focus, Message, Post, PostContent, PostEdit, PostId, RequestDigest, Status, UserId};
+use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay, RequestKey, ResumableUpload};
 
 use crate::caller::is_seen;
 use crate::detached::detached;
+use crate::resumable_uploads::UPLOAD_COMPLETE;
 use crate::upload::{CLAIM_LOST, PreparedFiles, PreparedPhoto};
 use crate::{Actor, App, Caller, Client, Error, Settings, Upload};
 
@@ -21,6 +22,11 @@ const PHOTO_CHANGED: Error = Error::Conflict {
     message: "the photo of this post was changed at the same time; read the post again and repeat the edit",
 };
 
+const POST_DELETED: Error = Error::Conflict {
+    field: Some("Idempotency-Key"),
+    message: "the post made with this Idempotency-Key has been deleted; use a new key to post again",
+};
+
 /// The parameters of a new post.
 #[derive(Debug)]
 pub struct Draft {
@@ -34,6 +40,19 @@ impl Draft {
     /// Without an idempotency key.
     pub fn new(upload: Upload, content: PostContent) -> Self {
         Self { upload, content, key: None }
+    }
+
+    /// A parameter with its default counts as not sent.
+    fn digest(&self) -> RequestDigest {
+        let Self { upload, content, .. } = self;
+        let focus = Some(upload.focus).filter(|focus| *focus != Focus::CENTRE).map(|focus| focus.to_string());
+        RequestDigest::of([
+            ("photo", Some(&upload.photo.sha256()[..])),
+            ("message", content.message.as_ref().map(Message::as_str).map(str::as_bytes)),
+            ("alt", upload.alt.as_ref().map(Alt::as_str).map(str::as_bytes)),
+            ("focus", focus.as_deref().map(str::as_bytes)),
+            ("share_original", content.share_original.then_some(b"true")),
+        ])
     }
 }
 
@@ -57,13 +76,41 @@ impl App {
         if is_shown && is_seen(caller, &post.user) { Ok(post) } else { Err(Error::NO_SUCH_POST) }
     }
 
-    /// The post that an earlier upload with this key created, so that a retry need not send its body.
-    pub async fn find_replay(&self, caller: &Caller, key: &str) -> Result<Option<Post>, Error> {
-        let since = self.0.clock.now().minus(Settings::IDEMPOTENCY_KEY_TTL);
-        match self.0.store.find_replay(caller.user.id, key.to_owned(), since).await? {
-            Some(replay) => self.with_author(replayed(replay)?).await.map(Some),
-            None => Ok(None),
+    /// Checks what can be checked of a new post before the body of its request is read. Returns the post of
+    /// an earlier request with the key whose digest is not known, so that any further one counts as its
+    /// retry.
+    pub async fn admit_post(&self, caller: &Caller, key: Option<&str>) -> Result<Option<Post>, Error> {
+        match self.find_replay(caller, key).await? {
+            None => self.check_may_post(caller).await.map(|()| None),
+            Some(replay) if replay.digest.is_none() => self.replayed(replay, None).await.map(Some),
+            Some(Replay { post: None, .. }) => Err(POST_DELETED),
+            // The body tells whether it is a retry, which an exhausted quota must not prevent.
+            Some(_) => Ok(None),
         }
+    }
+
+    /// The post of a resumable upload that is complete.
+    pub async fn uploaded_post(&self, caller: &Caller, upload: &ResumableUpload) -> Result<Post, Error> {
+        match self.find_replay(caller, Some(&upload.key)).await? {
+            Some(replay) => self.replayed(replay, None).await,
+            None => Err(UPLOAD_COMPLETE),
+        }
+    }
+
+    async fn find_replay(&self, caller: &Caller, key: Option<&str>) -> Result<Option<Replay>, Error> {
+        let Some(key) = key else { return Ok(None) };
+        let since = self.0.clock.now().minus(Settings::IDEMPOTENCY_KEY_TTL);
+        Ok(self.0.store.find_replay(caller.user.id, key.to_owned(), since).await?)
+    }
+
+    /// The post of an earlier request, unless `digest` tells that this one is no retry of it.
+    async fn replayed(&self, replay: Replay, digest: Option<RequestDigest>) -> Result<Post, Error> {
+        let Replay { id, post, digest: earlier } = replay;
+        let post = post.ok_or(POST_DELETED)?;
+        if digest.zip(earlier).is_some_and(|(digest, earlier)| digest != earlier) {
+            return Err(Error::KeyReused(id));
+        }
+        self.with_author(post).await
     }
 
     /// Fails if the caller may not post now, before the body of the request is read.
@@ -73,14 +120,20 @@ impl App {
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
+        let digest = draft.digest();
         let Draft { upload, content, key } = draft;
+        // Before the photo is decoded.
+        if let Some(replay) = self.find_replay(caller, key.as_deref()).await? {
+            return self.replayed(replay, Some(digest)).await.map(Posted::Replayed);
+        }
+        let key = key.map(|key| RequestKey { key, digest });
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
         let keys_since = at.minus(Settings::IDEMPOTENCY_KEY_TTL);
         let new = NewPost { content, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
         match self.store_post(files, new).await? {
             CreateOutcome::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
             CreateOutcome::Replayed(replay) => {
-                self.with_author(replayed(replay)?).await.map(Posted::Replayed)
+                self.replayed(replay, Some(digest)).await.map(Posted::Replayed)
             }
             CreateOutcome::ClaimLost | CreateOutcome::AlreadyImported => Err(CLAIM_LOST),
             CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
@@ -178,16 +231,6 @@ impl App {
             Ok(())
         })
         .await
-    }
-}
-
-fn replayed(replay: Replay) -> Result<Post<UserId>, Error> {
-    match replay {
-        Replay::Post(post) => Ok(post),
-        Replay::Deleted => Err(Error::Conflict {
-            field: Some("Idempotency-Key"),
-            message: "the post made with this Idempotency-Key has been deleted; use a new key to post again",
-        }),
     }
 }
 

@@ -35,7 +35,7 @@ const NO_SUCH_UPLOAD: Error = Error::NotFound("there is no such upload, or it ha
 /// Also if a repetition of the request has created the post meanwhile.
 const PART_LOST: Error = Error::NotFound("a part of this upload was lost; start a new one");
 
-const COMPLETE: Error =
+pub(crate) const UPLOAD_COMPLETE: Error =
     Error::Conflict { field: None, message: "this upload is complete; its post has been created" };
 
 /// The description of an upload, from the request that starts it.
@@ -136,7 +136,7 @@ impl App {
 
     async fn offset_mismatch(&self, caller: &Caller, id: PhotoId) -> Error {
         match self.resumable_upload(caller, id).await {
-            Ok(upload) if upload.is_complete => COMPLETE,
+            Ok(upload) if upload.is_complete => UPLOAD_COMPLETE,
             Ok(upload) => Error::OffsetMismatch { received: upload.received },
             Err(error) => error,
         }

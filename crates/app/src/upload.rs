@@ -10,7 +10,7 @@ use store::{NewPhoto, Original};
 
 use crate::rng::random;
 use crate::scheduler::MemoryReservation;
-use crate::upload_hook::{UploadFingerprint, sha256};
+use crate::upload_hook::UploadFingerprint;
 use crate::{App, Client, Error, FairPermit};
 
 /// Maintenance removed the claim of an upload that took too long; a retry succeeds.
@@ -63,7 +63,8 @@ impl App {
     /// Decodes the upload, encodes its masters and assigns an id. Stores nothing.
     pub(crate) async fn prepare(&self, upload: Upload) -> Result<PreparedPhoto, Error> {
         let Upload { photo, alt, focus, client } = upload;
-        let (sha256, ingested, mut memory) = self.ingest(client, photo, focus).await?;
+        let sha256 = photo.sha256();
+        let (ingested, mut memory) = self.ingest(client, photo, focus).await?;
         if let Some(hook) = &self.0.upload_hook {
             let Ingested { perceptual_hash, width, height, .. } = ingested;
             hook.check(UploadFingerprint { sha256, perceptual_hash, width, height }).await?;
@@ -156,7 +157,7 @@ impl App {
         client: Client,
         mut file: SpooledFile,
         focus: Focus,
-    ) -> Result<([u8; 32], Ingested, MemoryReservation), Error> {
+    ) -> Result<(Ingested, MemoryReservation), Error> {
         let pool = &self.0.ingest;
         // The largest one takes the place of an original that is not kept.
         let fits = if self.0.settings.keep_originals { FitMasters::Initial } else { FitMasters::All };
@@ -171,11 +172,9 @@ impl App {
         let (read, (mut file, probe)) = pool.run(client, length, probe).await.map_err(too_slow)?;
         drop(read);
         let needed = probe.map_err(Error::internal)?.map_err(unreadable)?.memory + length;
-        let decode =
-            move || file.read().map(|bytes| (sha256(&bytes), imaging::ingest(&bytes, focus, fits, &limits)));
+        let decode = move || file.read().map(|bytes| imaging::ingest(&bytes, focus, fits, &limits));
         let (memory, ingested) = pool.run(client, needed, decode).await.map_err(too_slow)?;
-        let (sha256, ingested) = ingested.map_err(Error::internal)?;
-        Ok((sha256, ingested.map_err(unreadable)?, memory))
+        Ok((ingested.map_err(Error::internal)?.map_err(unreadable)?, memory))
     }
 }
 

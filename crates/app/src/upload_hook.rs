@@ -5,7 +5,6 @@ use std::process::Stdio;
 use std::str::FromStr;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -72,10 +71,6 @@ impl UploadFingerprint {
             r#"{{"sha256":"{sha256}","perceptual_hash":"{perceptual_hash:016x}","width":{width},"height":{height}}}"#
         )
     }
-}
-
-pub(crate) fn sha256(file: &[u8]) -> [u8; 32] {
-    Sha256::digest(file).into()
 }
 
 /// The longest reason of a refusal that is read, in bytes.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
 
 use crate::Error;
@@ -14,17 +15,20 @@ pub struct Spool {
     file: tokio::fs::File,
     folder: PathBuf,
     bytes_written: u64,
+    sha256: Sha256,
 }
 
 impl Spool {
     pub(crate) fn create(folder: &Path) -> Result<Self, Error> {
         let file = tempfile::tempfile_in(folder).map_err(Error::at(folder))?;
-        Ok(Self { file: tokio::fs::File::from_std(file), folder: folder.to_owned(), bytes_written: 0 })
+        let file = tokio::fs::File::from_std(file);
+        Ok(Self { file, folder: folder.to_owned(), bytes_written: 0, sha256: Sha256::new() })
     }
 
     pub async fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
         self.file.write_all(chunk).await.map_err(Error::at(&self.folder))?;
         self.bytes_written += chunk.len() as u64;
+        self.sha256.update(chunk);
         Ok(())
     }
 
@@ -34,7 +38,8 @@ impl Spool {
 
     pub async fn finish(mut self) -> Result<SpooledFile, Error> {
         self.file.flush().await.map_err(Error::at(&self.folder))?;
-        Ok(SpooledFile { file: self.file.into_std().await, length: self.bytes_written })
+        let (length, sha256) = (self.bytes_written, self.sha256.finalize().into());
+        Ok(SpooledFile { file: self.file.into_std().await, length, sha256 })
     }
 }
 
@@ -43,11 +48,17 @@ impl Spool {
 pub struct SpooledFile {
     file: File,
     length: u64,
+    sha256: [u8; 32],
 }
 
 impl SpooledFile {
     pub fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Computed while the file was written.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.sha256
     }
 
     /// The file itself, for a reader that needs only parts of it.

@@ -28,7 +28,7 @@ pub use cursor::Cursor;
 pub use error_chain::error_chain;
 pub use feed::{FeedPage, FeedStart, LikerPage, Limit, PostFilter};
 pub use focus::Focus;
-pub use idempotency_key::IdempotencyKey;
+pub use idempotency_key::{IdempotencyKey, RequestDigest};
 pub use ids::{PhotoId, validate_id};
 pub use image_size::{FitSize, ImageSize, fit_dimensions};
 pub use photo::{

@@ -6,8 +6,8 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{
-    Focus, PhotoId, Placeholder, PostId, ReportId, Role, Status, Text, TextRule, Timestamp, TokenHash,
-    UserId, Username, ValidationError, validate_placeholder,
+    Focus, PhotoId, Placeholder, PostId, ReportId, RequestDigest, Role, Status, Text, TextRule, Timestamp,
+    TokenHash, UserId, Username, ValidationError, validate_placeholder,
 };
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -222,10 +222,15 @@ macro_rules! bytes {
 bytes! {
     Placeholder: |bytes: &[u8]| Some(Placeholder::from_slice(bytes)), Placeholder::as_slice, validate_placeholder;
     TokenHash: |bytes: &[u8]| Some(TokenHash(bytes.try_into().ok()?)), token_bytes, |_| Ok(());
+    RequestDigest: |bytes: &[u8]| Some(RequestDigest(bytes.try_into().ok()?)), digest_bytes, |_| Ok(());
 }
 
 fn token_bytes(hash: &TokenHash) -> &[u8] {
     &hash.0
+}
+
+fn digest_bytes(digest: &RequestDigest) -> &[u8] {
+    &digest.0
 }
 
 impl Column for PhotoId {

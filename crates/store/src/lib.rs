@@ -57,7 +57,7 @@ pub use deletion::DeletionOutcome;
 pub use error::{Error, OpenError};
 pub use exclusions::{Exclusions, HiddenUsers, Relations};
 pub use export::Sink;
-pub use idempotency_keys::IdempotencyKeyRow;
+pub use idempotency_keys::{IdempotencyKeyRow, RequestKey};
 pub use import::BlobState;
 pub use instance_settings::InstanceSettingRow;
 pub use integrity::{Miscount, OverdueCounts};

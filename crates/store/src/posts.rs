@@ -2,8 +2,8 @@
 
 use futures_util::FutureExt;
 use model::{
-    Alt, Focus, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Reason, Status,
-    Timestamp, UserId,
+    Alt, Focus, Message, Photo, PhotoId, Placeholder, Post, PostContent, PostEdit, PostId, Reason,
+    RequestDigest, Status, Timestamp, UserId,
 };
 
 use crate::account_imports;
@@ -11,7 +11,7 @@ use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
 use crate::column::Column;
 use crate::error::Error;
-use crate::idempotency_keys;
+use crate::idempotency_keys::{self, RequestKey};
 use crate::lock_key::LockKey;
 use crate::photos::{self, NewPhoto};
 use crate::row::Row;
@@ -106,8 +106,7 @@ pub struct NewPost {
     pub author: UserId,
     pub photo: NewPhoto,
     pub content: PostContent,
-    /// The idempotency key of the upload.
-    pub key: Option<String>,
+    pub key: Option<RequestKey>,
     /// Idempotency keys from before this time have expired.
     pub keys_since: Timestamp,
     pub created_at: Timestamp,
@@ -145,11 +144,14 @@ pub enum CreateOutcome {
     AlreadyImported,
 }
 
-/// The post that an earlier upload with the same idempotency key created.
+/// What an earlier upload with the same idempotency key did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Replay {
-    Post(Post<UserId>),
-    Deleted,
+pub struct Replay {
+    pub id: PostId,
+    /// `None` if it has been deleted.
+    pub post: Option<Post<UserId>>,
+    /// Of the earlier request; `None` if it is from before digests were kept.
+    pub digest: Option<RequestDigest>,
 }
 
 /// The result of an operation on a post that only its author, or a moderator, may do.
@@ -165,12 +167,12 @@ pub enum AccessCheck<T> {
 impl Store {
     pub async fn create_post(&self, new: NewPost) -> Result<CreateOutcome, Error> {
         let source = new.publication.map(|publication| publication.source.to_string());
-        let lock_key = new.key.clone().or(source);
+        let lock_key = new.key.as_ref().map(|key| key.key.clone()).or(source);
         let lock_key = lock_key.map_or(LockKey::Unshared, |key| LockKey::IdempotencyKey(new.author, key));
         self.write(lock_key, move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
-    /// The post that an upload with this idempotency key created after `since`.
+    /// What an upload with this idempotency key did after `since`.
     pub async fn find_replay(
         &self,
         author: UserId,
@@ -311,7 +313,7 @@ async fn edit_post(
 async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     let (user_id, now) = (new.author, new.created_at);
     if let Some(key) = &new.key
-        && let Some(replay) = find_replay(tx, user_id, key, new.keys_since).await?
+        && let Some(replay) = find_replay(tx, user_id, &key.key, new.keys_since).await?
     {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::Replayed(replay));
@@ -336,7 +338,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     {
         // The same upload reached another node too, which committed first.
         photos::delete(tx, photo_id, now).await?;
-        let replay = find_replay(tx, user_id, key, new.keys_since).await?;
+        let replay = find_replay(tx, user_id, &key.key, new.keys_since).await?;
         let expired = || Error::Conflict("an idempotency key was reserved and has expired".into());
         return replay.map(CreateOutcome::Replayed).ok_or_else(expired);
     }
@@ -370,7 +372,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         tags::replace(tx, &[(row.id, row.message.as_ref())]).await?;
     }
     if let Some(key) = &new.key {
-        idempotency_keys::assign(tx, user_id, key, row.id).await?;
+        idempotency_keys::assign(tx, user_id, &key.key, row.id).await?;
     }
     if let Some(Publication { source, .. }) = &new.publication {
         account_imports::assign(tx, user_id, source, row.id).await?;
@@ -398,9 +400,8 @@ async fn find_replay(
     key: &str,
     since: Timestamp,
 ) -> Result<Option<Replay>, Error> {
-    let Some(id) = idempotency_keys::find(tx, author, key, since).await? else { return Ok(None) };
-    let post = find(tx, id, Some(author)).await?;
-    Ok(Some(post.map_or(Replay::Deleted, Replay::Post)))
+    let Some((id, digest)) = idempotency_keys::find(tx, author, key, since).await? else { return Ok(None) };
+    Ok(Some(Replay { id, post: find(tx, id, Some(author)).await?, digest }))
 }
 
 /// Reads the columns of a [`PostRow`].

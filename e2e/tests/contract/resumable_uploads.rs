@@ -191,9 +191,31 @@ fn an_idempotency_key_holds_for_plain_and_resumable_uploads() {
     let plain = ada.request("POST", "/posts").header("Idempotency-Key", &key).body(form.clone());
     let post = plain.send().expect(201).json();
     assert_eq!(append(&ada, &upload, 0, &form.bytes, true).expect(201).json(), post);
-    let replay = creation(&ada, &form, b"").header("Idempotency-Key", &key).send().expect(201);
-    assert_eq!((replay.json(), replay.header("upload-complete")), (post, Some("?1")));
-    assert_eq!(posts_of(&ada), 1);
+
+    // The key is used by now, so whether an upload is a retry is known when all of it has arrived.
+    let with_key = |form: &Body| {
+        let started = creation(&ada, form, b"").header("Idempotency-Key", &key).send().expect(201);
+        let upload = started.header("location").unwrap().to_owned();
+        (append(&ada, &upload, 0, &form.bytes, true), upload)
+    };
+    let (replay, upload) = with_key(&form);
+    assert_eq!(
+        (replay.header("idempotency-replayed"), replay.header("upload-complete")),
+        (Some("true"), Some("?1"))
+    );
+    assert_eq!(replay.expect(201).json(), post);
+    assert_eq!(append(&ada, &upload, form.bytes.len(), b"", true).expect(201).json(), post);
+
+    let other = FormData::photo(picture::STRIPES_AVIF).text("message", "another").body();
+    let (refused, upload) = with_key(&other);
+    let repeated = append(&ada, &upload, other.bytes.len(), b"", true);
+    for refused in [refused, repeated] {
+        assert_eq!(refused.header("upload-complete"), Some("?1"));
+        refused.expect_error_for(422, Some("Idempotency-Key"));
+    }
+    ada.delete(&format!("/posts/{}", post["id"])).expect(200);
+    creation(&ada, &form, b"").header("Idempotency-Key", &key).send().expect_error(409);
+    assert_eq!(posts_of(&ada), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! `Idempotency-Key`: a retried upload creates no second post.
+//! `Idempotency-Key`: a retried upload creates no second post, and another request is no retry.
 
-use e2e::{Client, FormData, Response, Service, picture, unique};
+use e2e::{Client, Encoding, FormData, Response, Service, concurrently, picture, unique};
 
 const HEADER: &str = "Idempotency-Key";
 
@@ -39,6 +39,75 @@ fn a_retried_upload_returns_the_same_post() {
 }
 
 #[test]
+fn another_request_with_the_key_is_refused() {
+    let ada = Service::shared().new_user("ada");
+    let [photo, other] =
+        [picture::RED, picture::BLUE].map(|colour| picture::jpeg(&picture::plain(8, 8, colour)));
+    let texts = |form: FormData| form.text("message", "once").text("alt", "a square").text("focus", "0.25,1");
+    let first = texts(FormData::photo(&photo));
+    let key = unique("key");
+    let send = |form: FormData| ada.request("POST", "/posts").header(HEADER, &key).body(form).send();
+    let post = send(first.clone()).expect(201).json();
+
+    // Another boundary, order, encoding and spelling of the same request.
+    for retry in [
+        first.clone(),
+        texts(FormData::new().text("share_original", "false")).file("photo", &photo),
+        texts(FormData::new().file_with(
+            "photo",
+            "; filename=\"renamed.png\"\r\nContent-Type: image/png",
+            &photo,
+        )),
+        texts(FormData::new().text("photo", &photo)).encoded(Encoding::UrlEncoded),
+        FormData::photo(&photo).text("message", "once").text("alt", "a square").text("focus", " .25, 1.0"),
+    ] {
+        let replay = send(retry).expect(201);
+        assert_eq!(replay.header("idempotency-replayed"), Some("true"));
+        assert_eq!(replay.json(), post);
+    }
+    for another in [
+        texts(FormData::photo(&other)),
+        texts(first.clone().text("share_original", "true")),
+        FormData::photo(&photo),
+        FormData::photo(&photo).text("message", "twice").text("alt", "a square").text("focus", "0.25,1"),
+        FormData::photo(&photo).text("message", "once").text("alt", "a circle").text("focus", "0.25,1"),
+        FormData::photo(&photo).text("message", "once").text("alt", "a square").text("focus", "0.25,0"),
+        FormData::photo(&photo).text("message", "oncea ").text("alt", "square").text("focus", "0.25,1"),
+        texts(FormData::photo(b"no picture")),
+    ] {
+        let refused = send(another).expect_error_for(422, Some(HEADER));
+        assert_eq!(refused.header("location"), Some(format!("/posts/{}", post["id"]).as_str()), "{refused}");
+    }
+    assert_eq!(posts_of(&ada), 1);
+    send(FormData::message("without a photo")).expect_error_for(400, Some("photo"));
+}
+
+#[test]
+fn of_two_requests_racing_for_a_key_one_creates_a_post() {
+    let ada = Service::shared().new_user("ada");
+    for round in 1..=5 {
+        let key = unique("key");
+        let forms = [picture::RED, picture::BLUE].map(|colour| {
+            let photo = picture::jpeg(&picture::plain(600, 600, colour));
+            FormData::photo(&photo).text("message", format!("{colour:?}"))
+        });
+        let responses = concurrently(6, |n| {
+            ada.request("POST", "/posts").header(HEADER, &key).body(&forms[n % 2]).send()
+        });
+        let winner = responses.iter().position(|response| response.status == 201).expect("one succeeds");
+        let post = responses[winner].json();
+        for (n, response) in responses.into_iter().enumerate() {
+            if n % 2 == winner % 2 {
+                assert_eq!(response.expect(201).json(), post);
+            } else {
+                response.expect_error_for(422, Some(HEADER));
+            }
+        }
+        assert_eq!(posts_of(&ada), round);
+    }
+}
+
+#[test]
 fn a_rejected_upload_does_not_use_up_its_key() {
     let service = Service::shared();
     let ada = service.new_user("ada");
@@ -72,7 +141,14 @@ fn a_key_is_one_to_255_visible_characters() {
     }
 }
 
+/// The same photo each time.
 fn upload(client: &Client, key: &str, message: &str) -> Response {
-    let form = FormData::photo(&picture::tiny()).text("message", message);
+    let photo = picture::png(&picture::plain(8, 8, picture::RED));
+    let form = FormData::photo(&photo).text("message", message);
     client.request("POST", "/posts").header(HEADER, key).body(form).send()
+}
+
+fn posts_of(client: &Client) -> usize {
+    let page = client.get(&format!("/users/{}/posts", client.username())).expect(200).json();
+    page["data"].as_array().unwrap().len()
 }

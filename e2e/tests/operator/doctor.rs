@@ -336,7 +336,7 @@ fn wrong_sequences_sessions_timestamps_references_and_pages_are_found() {
         "UPDATE posts SET created_at = created_at - 864000000000 WHERE id = (SELECT max(id) FROM posts)",
     );
 
-    instance.sql("PRAGMA foreign_keys = OFF; INSERT INTO idempotency_keys VALUES (99, 'k', 1, 5)");
+    instance.sql("PRAGMA foreign_keys = OFF; INSERT INTO idempotency_keys VALUES (99, 'k', 1, 5, NULL)");
     instance.assert_problem("database", &["idempotency_keys", "restore the last good backup"]);
     instance.sql("DELETE FROM idempotency_keys WHERE user_id = 99");
     instance.assert_intact();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use e2e::{Client, FormData, Service, picture};
+use e2e::{Client, FormData, Response, Service, picture};
 use image::ImageFormat;
 use serde_json::Value;
 
@@ -47,9 +47,13 @@ impl Users {
 
     /// Sends the upload with the idempotency key `once`, for the first time or again.
     pub(crate) fn keyed(bob: &Client) -> i64 {
-        let form = FormData::photo(&picture::tiny()).text("message", "once");
-        let sent = bob.request("POST", "/posts").header("Idempotency-Key", "once").body(form).send();
-        sent.expect(201).json()["id"].as_i64().unwrap()
+        Self::send_keyed(bob, "once").expect(201).json()["id"].as_i64().unwrap()
+    }
+
+    pub(crate) fn send_keyed(bob: &Client, message: &str) -> Response {
+        let form =
+            FormData::photo(&picture::png(&picture::plain(8, 8, picture::RED))).text("message", message);
+        bob.request("POST", "/posts").header("Idempotency-Key", "once").body(form).send()
     }
 
     pub(crate) fn all(&self) -> [&Client; 3] {
@@ -113,6 +117,7 @@ impl Snapshot {
         }
         let bob = users.bob.with_base(service.base());
         assert_eq!(Users::keyed(&bob), users.keyed, "a retried upload creates no second post");
+        Users::send_keyed(&bob, "another").expect_error_for(422, Some("Idempotency-Key"));
         let next = users.carol.with_base(service.base()).share_tiny("after");
         assert!(next > users.deleted, "the id {next} was used before");
     }

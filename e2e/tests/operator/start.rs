@@ -5,6 +5,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use e2e::{Service, program};
+use rusqlite::Connection;
+
+use crate::snapshot::Users;
 
 /// Runs the program to its end, with these arguments and environment variables.
 pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
@@ -74,6 +77,24 @@ fn a_database_of_a_newer_version_is_rejected_and_not_modified() {
         run_failing(&["--listen", "127.0.0.1:0", "--data-dir", folder.path().to_str().unwrap()], &[]);
     assert_contains(&printed, &["version 99", "newer Pinhole", "--data-dir"]);
     assert_eq!(std::fs::read(&database).unwrap(), bytes);
+}
+
+#[test]
+fn an_idempotency_key_from_before_digests_were_kept_finds_its_post() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start_in(folder.path(), &[]);
+    let bob = service.new_user("bob");
+    let post = Users::keyed(&bob);
+    service.terminate();
+    service.assert_clean_exit();
+    let database = Connection::open(folder.path().join("pinhole.db")).unwrap();
+    assert_eq!(database.execute("UPDATE idempotency_keys SET digest = NULL", []).unwrap(), 1);
+    drop(database);
+
+    let service = Service::start_in(folder.path(), &[]);
+    let replay = Users::send_keyed(&bob.with_base(service.base()), "another").expect(201);
+    assert_eq!(replay.header("idempotency-replayed"), Some("true"));
+    assert_eq!(replay.json()["id"], post);
 }
 
 #[test]

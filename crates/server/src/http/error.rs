@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use http::{HeaderName, HeaderValue, StatusCode};
 use model::Status;
 
@@ -258,6 +260,18 @@ impl From<app::Error> for ApiError {
             app::Error::Conflict { field, message } => {
                 let error = Self::new(StatusCode::CONFLICT, "conflict", message);
                 field.map_or(error.clone(), |field| error.with_field(field))
+            }
+            app::Error::KeyReused(post) => {
+                let message = format!(
+                    "this Idempotency-Key was used for another request, which created post {post}; send that \
+                     request again, or use a new key for a new post"
+                );
+                let error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
+                    .with_field("Idempotency-Key");
+                match HeaderValue::try_from(format!("/posts/{post}")) {
+                    Ok(location) => error.with_header(LOCATION, location),
+                    Err(_) => error,
+                }
             }
             app::Error::OffsetMismatch { received } => {
                 let message = format!("the upload has received {received} bytes; send the rest from there");

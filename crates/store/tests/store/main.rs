@@ -13,7 +13,9 @@ mod transfer;
 
 use std::time::Duration;
 
-use model::{Alt, FeedStart, Limit, Message, Photo, PostEdit, PostFilter, PostId, UserId, Username};
+use model::{
+    Alt, FeedStart, Limit, Message, Photo, PostEdit, PostFilter, PostId, RequestDigest, UserId, Username,
+};
 use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Replay};
 
 use communities::{
@@ -314,24 +316,23 @@ async fn an_idempotency_key_creates_one_post(db: TestDatabase) {
         panic!()
     };
     let again = db.store.create_post(new_post(ada.id, 2, Some("k"))).await.unwrap();
-    assert_eq!(again, CreateOutcome::Replayed(Replay::Post(post.clone())));
+    let replay = Replay { id: post.id, post: Some(post.clone()), digest: Some(RequestDigest([1; 32])) };
+    assert_eq!(again, CreateOutcome::Replayed(replay.clone()), "the digest is that of the first request");
     assert_eq!(db.store.pending_deletes(NOW.plus(Duration::from_secs(1))).await.unwrap(), [photo(2).id]);
     assert!(matches!(
         db.store.create_post(new_post(bob.id, 3, Some("k"))).await.unwrap(),
         CreateOutcome::New(_)
     ));
 
-    assert_eq!(
-        db.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(),
-        Some(Replay::Post(post.clone()))
-    );
+    assert_eq!(db.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(replay.clone()));
     assert_eq!(
         db.store.find_replay(ada.id, "k".into(), NOW).await.unwrap(),
         None,
         "an expired key must not be found"
     );
     db.store.delete_post(post.id, None, NOW, None).await.unwrap();
-    assert_eq!(db.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(Replay::Deleted));
+    let deleted = Replay { post: None, ..replay };
+    assert_eq!(db.store.find_replay(ada.id, "k".into(), LONG_AGO).await.unwrap(), Some(deleted));
 
     // The sweep deletes expired keys only.
     let tomorrow = NOW.plus(Duration::from_secs(86_400));

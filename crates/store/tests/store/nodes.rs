@@ -134,7 +134,9 @@ async fn an_idempotency_key_used_on_two_nodes_creates_one_post() {
         );
         let posts: Vec<PostId> = [here, there]
             .map(|outcome| match outcome.unwrap() {
-                CreateOutcome::New(post) | CreateOutcome::Replayed(Replay::Post(post)) => post.id,
+                CreateOutcome::New(post) | CreateOutcome::Replayed(Replay { post: Some(post), .. }) => {
+                    post.id
+                }
                 other => panic!("{other:?}"),
             })
             .into();

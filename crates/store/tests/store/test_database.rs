@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Message, Photo, PhotoId, Post, PostContent, Timestamp, Token, User, UserId};
+use model::{Message, Photo, PhotoId, Post, PostContent, RequestDigest, Timestamp, Token, User, UserId};
 use store::{
-    CreateOutcome, Database, JoinOutcome, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, Store,
+    CreateOutcome, Database, JoinOutcome, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, RequestKey,
+    Store,
 };
 use tokio_postgres::NoTls;
 
@@ -247,7 +248,7 @@ pub(crate) fn new_photo(number: u8) -> NewPhoto {
 pub(crate) fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost {
     NewPost {
         content: PostContent::of_message(Message::parse(format!("post {number} #Post")).unwrap()),
-        key: key.map(str::to_owned),
+        key: key.map(|key| RequestKey { key: key.to_owned(), digest: RequestDigest([number; 32]) }),
         keys_since: LONG_AGO,
         ..NewPost::new(author, new_photo(number), NOW)
     }

@@ -206,7 +206,9 @@ impl<'c> Workload<'c> {
         let edit = |message: u32| FormData::message(&format!("{label} {message}"));
         let request = match action {
             Action::Create(message) => {
-                let form = FormData::photo(&picture::tiny()).text("message", format!("{label} {message}"));
+                // The same each time: it may be a retry.
+                let photo = picture::png(&picture::plain(8, 8, picture::RED));
+                let form = FormData::photo(&photo).text("message", format!("{label} {message}"));
                 session.request("POST", "/posts").header("Idempotency-Key", &label).body(form)
             }
             Action::Edit(message) => session.request("PUT", &path).body(edit(message)),

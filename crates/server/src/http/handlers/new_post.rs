@@ -49,7 +49,7 @@ pub(crate) async fn create(
     key: Option<String>,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = check(http, caller, key.as_deref()).await? {
+    if let Some(replay) = admit(http, caller, key.as_deref()).await? {
         return Ok(replay);
     }
     let client = Client::anonymous(address).with_user(caller.user.id);
@@ -62,22 +62,16 @@ pub(crate) async fn create(
     created(http.app.create_post(caller, Draft { upload, content, key }).await?)
 }
 
-/// What is checked before the body is read. A replay is returned then already.
-pub(crate) async fn check(
+/// What is checked before the body is read. A replay that does not depend on the body is returned.
+pub(crate) async fn admit(
     http: &Http,
     caller: &Caller,
     key: Option<&str>,
 ) -> Result<Option<Response>, ApiError> {
-    if let Some(key) = key
-        && let Some(post) = http.app.find_replay(caller, key).await?
-    {
-        return created(Posted::Replayed(post)).map(Some);
-    }
-    http.app.check_may_post(caller).await?;
-    Ok(None)
+    http.app.admit_post(caller, key).await?.map(|post| created(Posted::Replayed(post))).transpose()
 }
 
-fn created(posted: Posted) -> Result<Response, ApiError> {
+pub(crate) fn created(posted: Posted) -> Result<Response, ApiError> {
     match posted {
         Posted::Replayed(post) => {
             let mut response = json_bytes(StatusCode::CREATED, PostJson::post(&post).bytes());

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::{AppendRequest, Caller, Client, ResumableUpload, Settings, UPLOAD_BUSY, UploadStart};
+use app::{AppendRequest, Caller, Client, Posted, ResumableUpload, Settings, UPLOAD_BUSY, UploadStart};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -101,7 +101,7 @@ pub(crate) async fn start(
     fields: UploadFields,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = new_post::check(&http, &caller, key.as_deref()).await? {
+    if let Some(replay) = new_post::admit(&http, &caller, key.as_deref()).await? {
         return of_whole_body(Ok(replay));
     }
     let FormBody { mut headers, body, .. } = form;
@@ -182,7 +182,11 @@ pub(crate) async fn append(
     detached(async move {
         // Without content, it may be the repetition of a request whose response was lost.
         let received = if is_last && is_empty {
-            http.app.interrupt_upload(&caller, id).await?.received
+            let upload = http.app.interrupt_upload(&caller, id).await?;
+            if upload.is_complete {
+                return of_whole_body(completed(&http, &caller, &upload).await);
+            }
+            upload.received
         } else {
             let piece =
                 Piece { http: http.clone(), caller: caller.clone(), address, id, offset, length, body };
@@ -322,15 +326,24 @@ async fn create_post(
     headers.insert(CONTENT_TYPE, content_type);
     let form = FormBody::new(headers, Body::from_stream(body));
     let created = new_post::create(http, caller, address, Some(upload.key.clone()), form).await;
-    let Some(error) = read_error.lock().take() else { return created };
-    // A repetition of the request may have created the post and deleted the parts.
-    if let Some(replay) = new_post::check(http, caller, Some(&upload.key)).await? {
-        return Ok(replay);
+    if created.is_ok() {
+        return created;
     }
+    // A repetition of the request may have created the post and deleted the parts.
+    let upload = http.app.resumable_upload(caller, id).await?;
+    if upload.is_complete {
+        return completed(http, caller, &upload).await;
+    }
+    let Some(error) = read_error.lock().take() else { return created };
     if matches!(error, app::Error::NotFound(_)) {
         http.app.cancel_upload(caller, id).await?;
     }
     Err(error.into())
+}
+
+/// The response to a repetition of the request that has completed the upload.
+async fn completed(http: &Http, caller: &Caller, upload: &ResumableUpload) -> Result<Response, ApiError> {
+    new_post::created(Posted::Replayed(http.app.uploaded_post(caller, upload).await?))
 }
 
 fn state_headers(http: &Http, upload: &ResumableUpload) -> HeaderMap {

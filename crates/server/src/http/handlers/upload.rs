@@ -127,8 +127,8 @@ impl FromRequestParts<Http> for IdempotencyKey {
 
 impl Argument for IdempotencyKey {
     fn describe(entry: &mut Entry) {
-        let about = "Makes a retry safe: a request with the same key within 24 hours returns the post that the first \
-            one created. 1 to 255 visible ASCII characters.";
+        let about = "Makes a retry safe: the same request with the same key within 24 hours returns the post that the \
+            first one created; another request is 422. 1 to 255 visible ASCII characters.";
         let key = string().min_length(Some(1)).max_length(Some(255)).pattern(Some("^[!-~]{1,255}$"));
         entry.parameter(parameter("Idempotency-Key", ParameterIn::Header, about, key));
     }
