@@ -65,6 +65,51 @@ fn every_operation_in_openapi_exists() {
     ada.put(&format!("/posts/{}", post["id"]), FormData::message("still there")).expect(200);
 }
 
+/// Client generators make a parameter with a default a required one.
+#[test]
+fn no_parameter_of_a_form_has_a_default() {
+    let document = Service::shared().anonymous().get("/openapi.json").expect(200).json();
+    let mut properties = 0;
+    for operation in operations(&document) {
+        for (_, content) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+            let Some(name) = content["schema"]["$ref"].as_str() else { continue };
+            let schema = document.pointer(name.trim_start_matches('#')).expect("the schema of a form");
+            for (name, property) in schema["properties"].as_object().unwrap() {
+                assert_eq!(property.get("default"), None, "{}: {name}", operation["operationId"]);
+                properties += 1;
+            }
+        }
+    }
+    assert!(properties > 30, "{properties} properties");
+}
+
+/// What a description calls required, or a number, is so for a generated client too.
+#[test]
+fn headers_have_types() {
+    let document = Service::shared().anonymous().get("/openapi.json").expect(200).json();
+    let append = &document["paths"]["/uploads/{upload_id}"]["patch"];
+    let parameters = append["parameters"].as_array().unwrap();
+    let parameter = |name: &str| parameters.iter().find(|parameter| parameter["name"] == name).unwrap();
+    for (name, is_required, kind) in [
+        ("Upload-Offset", true, "integer"),
+        ("Upload-Complete", true, "string"),
+        ("Upload-Length", false, "integer"),
+    ] {
+        assert_eq!(parameter(name)["required"], is_required, "{name}");
+        assert_eq!(parameter(name)["schema"]["type"], kind, "{name}");
+    }
+    assert_eq!(parameter("Upload-Complete")["schema"]["pattern"], r"^\?[01]$");
+    assert_eq!(append["responses"]["204"]["headers"]["Upload-Offset"]["schema"]["type"], "integer");
+    assert_eq!(append["responses"]["429"]["headers"]["Retry-After"]["schema"]["type"], "integer");
+    let replayed =
+        &document["paths"]["/posts"]["post"]["responses"]["201"]["headers"]["Idempotency-Replayed"];
+    assert_eq!(replayed["schema"]["type"], "boolean");
+    assert!(
+        !document.to_string().contains("(required)"),
+        "a schema says what is required, not a description"
+    );
+}
+
 #[test]
 fn the_docs_page_is_html() {
     let anonymous = Service::shared().anonymous();
@@ -82,6 +127,10 @@ fn livez_and_readyz_return_200() {
     for path in ["/livez", "/readyz"] {
         Service::shared().anonymous().get(path).expect(200);
     }
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = &Value> {
+    document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values())
 }
 
 fn with_parameters(path: &str, post: &Value) -> String {

@@ -25,12 +25,13 @@ impl Argument for PageHead {
     fn describe(entry: &mut Entry) {
         let limit = integer().minimum(Some(1)).examples([20]);
         let offset = integer().minimum(Some(0)).examples([0]);
-        let after =
+        let after = string().pattern(Some("^[A-Za-z0-9_-]{12}$")).examples(["AQAAAAAAAAAW"]);
+        let about_after =
             "A cursor from `paging.next`. With it, `offset` only affects the `offset` of the next link";
         for (name, about, schema) in [
             ("limit", "Items per page, 20 by default; values above 100 mean 100", limit),
             ("offset", "The number of items to skip", offset),
-            ("after", after, string()),
+            ("after", about_after, after),
         ] {
             entry.parameter(parameter(name, ParameterIn::Query, about, schema));
         }

@@ -29,10 +29,15 @@ pub(crate) struct NewPost {
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<String>,
     /// The point that squares are cut around: two numbers from 0 to 1, from the left and from the top.
-    #[schema(example = "0.5,0.25", default = "0.5,0.5", nullable = false)]
+    /// The centre by default.
+    #[schema(
+        example = "0.5,0.25",
+        pattern = r"^(0(\.[0-9]+)?|1(\.0+)?),(0(\.[0-9]+)?|1(\.0+)?)$",
+        nullable = false
+    )]
     focus: Option<String>,
-    /// Whether everyone may download the original; otherwise only the author may.
-    #[schema(value_type = Option<bool>, example = true, default = false, nullable = false)]
+    /// Whether everyone may download the original; otherwise, and by default, only the author may.
+    #[schema(value_type = Option<bool>, example = true, nullable = false)]
     share_original: Option<String>,
 }
 

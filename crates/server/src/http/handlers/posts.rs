@@ -36,7 +36,11 @@ pub(crate) struct Edit {
     #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
     alt: Option<String>,
     /// The point that squares are cut around. A change gives the photo a new id; the old one answers 404.
-    #[schema(example = "0.5,0.25", nullable = false)]
+    #[schema(
+        example = "0.5,0.25",
+        pattern = r"^(0(\.[0-9]+)?|1(\.0+)?),(0(\.[0-9]+)?|1(\.0+)?)$",
+        nullable = false
+    )]
     focus: Option<String>,
     /// Whether everyone may download the original.
     #[schema(value_type = Option<bool>, example = true, nullable = false)]

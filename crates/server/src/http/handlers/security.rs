@@ -85,7 +85,11 @@ pub(crate) struct SessionList {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RecoveryCodes {
     /// The codes, which are not shown again. Each can be used once.
-    #[schema(example = json!(["abcd-efgh-ijkm-npqr"]), min_items = 10, max_items = 10)]
+    #[schema(min_items = 10, max_items = 10, example = json!([
+        "abcd-efgh-ijkm-npqr", "bcde-fghi-jkmn-pqrs", "cdef-ghij-kmnp-qrst", "defg-hijk-mnpq-rstu",
+        "efgh-ijkm-npqr-stuv", "fghi-jkmn-pqrs-tuvw", "ghij-kmnp-qrst-uvwx", "hijk-mnpq-rstu-vwxy",
+        "ijkm-npqr-stuv-wxyz", "jkmn-pqrs-tuvw-xyz2"
+    ]))]
     codes: Vec<String>,
 }
 

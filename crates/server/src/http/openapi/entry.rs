@@ -11,7 +11,7 @@ use utoipa::openapi::content::Content;
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::path::{Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{Ref, RefOr, Required, Response, ResponseBuilder};
 
@@ -150,10 +150,11 @@ impl Entry {
     }
 
     /// A header of all responses that the entry has so far.
-    pub(crate) fn header(&mut self, name: &str, description: &str) {
+    pub(crate) fn header(&mut self, name: &str, description: &str, schema: ObjectBuilder) {
+        let header = header(description, schema);
         for response in self.operation.responses.responses.values_mut() {
             if let RefOr::T(response) = response {
-                response.headers.insert(name.to_owned(), header(description).into());
+                response.headers.insert(name.to_owned(), header.clone().into());
             }
         }
     }
@@ -172,7 +173,7 @@ impl Entry {
             let response = error(*status, description);
             self.operation.responses.responses.insert(status.to_string(), response.into());
         }
-        self.header("X-Request-Id", "Identifies this request in the log");
+        self.header("X-Request-Id", "Identifies this request in the log", string());
         (self.operation, self.schemas)
     }
 
@@ -209,8 +210,17 @@ pub(crate) fn integer() -> ObjectBuilder {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
 }
 
-fn header(description: &str) -> Header {
-    let schema: Object = string().build();
+/// An sf-boolean of RFC 9651.
+pub(crate) fn structured_boolean() -> ObjectBuilder {
+    string().pattern(Some(r"^\?[01]$")).examples(["?1"])
+}
+
+/// A number of bytes.
+pub(crate) fn byte_count() -> ObjectBuilder {
+    integer().minimum(Some(0))
+}
+
+fn header(description: &str, schema: ObjectBuilder) -> Header {
     HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build()
 }
 
@@ -218,25 +228,27 @@ fn error(status: u16, description: &str) -> Response {
     let mut content = Content::new(Some(Ref::from_schema_name("Error")));
     content.example = Some(json!({"error": {"message": description}}));
     let code = string().enum_values(Some(codes(status).iter().copied()));
-    let code =
-        HeaderBuilder::new().schema(Some(code)).description(Some("A stable code of the error")).build();
     let mut response = ResponseBuilder::new()
         .description(description)
         .content("application/json", content)
-        .header("X-Error-Code", code);
+        .header("X-Error-Code", header("A stable code of the error", code));
     if matches!(status, 429 | 503 | 507) {
-        response = response.header("Retry-After", header("Seconds to wait before a retry"));
+        let seconds = integer().minimum(Some(1));
+        response = response.header("Retry-After", header("Seconds to wait before a retry", seconds));
     }
     if status == 429 {
+        let limit = "The exceeded limit: `r` is what remains of it, `t` the seconds until a retry";
+        let policy = "Its policy: `q` is the quota, `w` the window in seconds";
         response = response
-            .header(
-                "RateLimit",
-                header("The exceeded limit: `r` is what remains of it, `t` the seconds until a retry"),
-            )
-            .header("RateLimit-Policy", header("Its policy: `q` is the quota, `w` the window in seconds"));
+            .header("RateLimit", header(limit, string()))
+            .header("RateLimit-Policy", header(policy, string()));
     }
     if status == 401 {
-        response = response.header("WWW-Authenticate", header("Always `Bearer`"));
+        response = response.header("WWW-Authenticate", header("Always `Bearer`", string()));
+    }
+    if status == 422 {
+        let location = "The post that the earlier request has created";
+        response = response.header("Location", header(location, string().examples(["/posts/42"])));
     }
     response.build()
 }
@@ -265,6 +277,7 @@ fn codes(status: u16) -> &'static [&'static str] {
         409 => &["conflict", "upload_offset_mismatch"],
         413 => &["payload_too_large"],
         415 => &["unsupported_media_type"],
+        422 => &["idempotency_key_reused"],
         429 => &["rate_limited", "quota_exceeded"],
         503 => &["busy", "not_ready", "unavailable"],
         507 => &["no_space", "quota_exceeded"],

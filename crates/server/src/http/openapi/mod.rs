@@ -8,12 +8,14 @@ use utoipa::openapi::path::HttpMethod;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::tag::TagBuilder;
-use utoipa::openapi::{Components, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
+use utoipa::openapi::{Components, ContactBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::dto;
 use crate::http::routes::route::Route;
-pub(crate) use entry::{Argument, Arguments, Entry, integer, parameter, string};
+pub(crate) use entry::{
+    Argument, Arguments, Entry, byte_count, integer, parameter, string, structured_boolean,
+};
 
 const DESCRIPTION: &str = "A photo-sharing service: users post photos with an optional message, like them, and \
     read a feed.\n\n\
@@ -26,10 +28,13 @@ const DESCRIPTION: &str = "A photo-sharing service: users post photos with an op
 pub(crate) fn document(routes: impl IntoIterator<Item = Route>, tags: &[(&str, &str)]) -> OpenApi {
     let licence =
         LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
+    let contact =
+        ContactBuilder::new().name(Some("The operator of the instance, on its page `/about`")).build();
     let info = InfoBuilder::new()
         .title("Pinhole")
         .version("1")
         .description(Some(DESCRIPTION))
+        .contact(Some(contact))
         .license(Some(licence))
         .build();
     let server = ServerBuilder::new().url("/").description(Some("The server that serves this document"));

@@ -4,7 +4,9 @@ use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::Method;
 use utoipa::ToSchema;
+use utoipa::openapi::Required;
 use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::schema::ObjectBuilder;
 
 use crate::http::middleware::csrf::CsrfCheck;
 use crate::http::middleware::endpoint::Endpoint;
@@ -78,11 +80,21 @@ impl Route {
 
     /// A header of all responses that the row has so far.
     pub(crate) fn header(self, name: &str, description: &str) -> Self {
-        self.entry(|entry| entry.header(name, description))
+        self.typed_header(name, description, string())
     }
 
-    pub(crate) fn request_header(self, name: &str, description: &str) -> Self {
-        self.entry(|entry| entry.parameter(parameter(name, ParameterIn::Header, description, string())))
+    /// A header that is not any text.
+    pub(crate) fn typed_header(self, name: &str, description: &str, schema: ObjectBuilder) -> Self {
+        self.entry(|entry| entry.header(name, description, schema))
+    }
+
+    pub(crate) fn request_header(self, name: &str, description: &str, schema: ObjectBuilder) -> Self {
+        self.entry(|entry| entry.parameter(parameter(name, ParameterIn::Header, description, schema)))
+    }
+
+    pub(crate) fn required_header(self, name: &str, description: &str, schema: ObjectBuilder) -> Self {
+        let header = parameter(name, ParameterIn::Header, description, schema).required(Required::True);
+        self.entry(|entry| entry.parameter(header))
     }
 
     /// A request body of bytes that is no form.

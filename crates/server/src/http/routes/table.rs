@@ -3,6 +3,7 @@
 
 use app::InputFormat;
 use http::Method;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::http::dto::{Empty, User};
 use crate::http::handlers::account_exports::AccountExport;
@@ -16,6 +17,7 @@ use crate::http::handlers::{
     account_exports, account_imports, accounts, blocks, docs, feed, health, instance, likes, photos, posts,
     profile, reports, resumable_uploads, security, tags, users,
 };
+use crate::http::openapi::{byte_count, string, structured_boolean};
 use crate::http::pages;
 use crate::http::pages::site_files;
 use crate::http::post_json::{FeedPageDto, PostDto};
@@ -41,6 +43,9 @@ pub(crate) const TAGS: &[(&str, &str)] = &[
 const REMOVED_METADATA: &str =
     "The kinds of metadata that were removed from the photo, such as `gps, exif`; absent if there were none";
 
+const KEY_REUSED: &str =
+    "This Idempotency-Key was used for another request, which created the post at `Location`";
+
 pub(crate) fn table() -> Vec<Route> {
     let mut routes = operations();
     routes.extend(moderation_table::moderation());
@@ -57,7 +62,7 @@ fn operations() -> Vec<Route> {
     };
     let image = |route: Route| {
         route
-            .request_header("If-None-Match", "The `ETag` of the image that the client has cached")
+            .request_header("If-None-Match", "The `ETag` of the image that the client has cached", string())
             .binary(200, "The image", &["image/jpeg", "image/webp", "image/avif"])
             .empty(304, "The image that the client has cached is current")
             .header(
@@ -81,8 +86,12 @@ fn operations() -> Vec<Route> {
             .error(409, "The focus cannot be moved: the original is not kept, or another edit has moved it")
     };
     let upload = |row: Route| {
-        row.header("Upload-Offset", "How many bytes are stored")
-            .header("Upload-Complete", "`?1` if the response is that of the whole body")
+        row.typed_header("Upload-Offset", "How many bytes are stored", byte_count())
+            .typed_header(
+                "Upload-Complete",
+                "`?1` if the response is that of the whole body",
+                structured_boolean(),
+            )
             .header("Upload-Limit", "`max-size`, and `max-age`: the seconds until the upload expires")
     };
     vec![
@@ -270,23 +279,36 @@ fn operations() -> Vec<Route> {
                  exactly once, unless it is deleted; new posts do not shift the pages.",
             )
             .json::<FeedPageDto>(200, "A page of posts"),
-        api(Method::POST, "/posts", posts::create)
+        upload(
+            api(Method::POST, "/posts", posts::create)
+                .json::<PostDto>(201, "The new post; an empty object if this starts a resumable upload"),
+        )
             .about(
                 "create_post",
                 "posts",
                 "Create a post",
                 "Metadata (EXIF, GPS, comments) is removed from the photo; its orientation and colours are kept.",
             )
-            .json::<PostDto>(201, "The new post")
-            .header("Idempotency-Replayed", "`true` if an earlier request with the same key created the post")
+            .header("Location", "The address of the resumable upload that this starts")
+            .typed_header(
+                "Idempotency-Replayed",
+                "`true` if an earlier request with the same key created the post; else absent",
+                ObjectBuilder::new().schema_type(Type::Boolean),
+            )
             .header("X-Removed-Metadata", REMOVED_METADATA)
             .request_header(
                 "Upload-Complete",
                 "`?0` starts a resumable upload with the first piece of the body, which may be empty: the response is \
                  201 with `Location`, `Upload-Offset` and `Upload-Limit`, and the rest goes to `PATCH` of that location.",
+                structured_boolean(),
             )
-            .request_header("Upload-Length", "The length of the whole body of a resumable upload, if it is known")
-            .error(409, "The post that this Idempotency-Key created has been deleted"),
+            .request_header(
+                "Upload-Length",
+                "The length of the whole body of a resumable upload, if it is known",
+                byte_count(),
+            )
+            .error(409, "The post that this Idempotency-Key created has been deleted")
+            .error(422, KEY_REUSED),
         api(Method::OPTIONS, "/posts", resumable_uploads::limits)
             .about("upload_limits", "posts", "Read the limits of uploads", "Of resumable uploads, before one starts.")
             .empty(204, "The limits")
@@ -310,15 +332,20 @@ fn operations() -> Vec<Route> {
                     "Stores the next piece of the body, as it arrives. The last piece creates the post, and the response \
                      is that of `POST /posts`; a repetition without content returns the same post.",
                 )
-                .request_header("Upload-Offset", "How many bytes were sent before this piece (required)")
-                .request_header("Upload-Complete", "`?1` with the last piece, else `?0` (required)")
-                .request_header("Upload-Length", "The length of the whole body, if it is known")
+                .required_header("Upload-Offset", "How many bytes were sent before this piece", byte_count())
+                .required_header(
+                    "Upload-Complete",
+                    "`?1` with the last piece, else `?0`",
+                    structured_boolean(),
+                )
+                .request_header("Upload-Length", "The length of the whole body, if it is known", byte_count())
                 .binary_body(resumable_uploads::PARTIAL_UPLOAD, "The next bytes of the body of `POST /posts`.")
                 .json::<PostDto>(201, "The new post")
                 .empty(204, "The piece is stored; the upload is not complete"),
         )
         .error(403, "The account is suspended, or the request comes from a page of another origin")
-        .error(409, "`Upload-Offset` is not where the upload ends; the header of the response is"),
+        .error(409, "`Upload-Offset` is not where the upload ends; the header of the response is")
+        .error(422, KEY_REUSED),
         api(Method::DELETE, "/uploads/{upload_id}", resumable_uploads::cancel)
             .about("cancel_upload", "posts", "Cancel an upload", "Deletes what has arrived.")
             .empty(204, "The upload is deleted"),
@@ -387,7 +414,7 @@ fn operations() -> Vec<Route> {
                  (`share_original` of the post). An instance that does not keep originals sends the largest image \
                  of the whole photo that it has.",
             )
-            .request_header("If-None-Match", "The `ETag` of the original that the client has cached")
+            .request_header("If-None-Match", "The `ETag` of the original that the client has cached", string())
             .binary(200, "The original", &InputFormat::ALL.map(InputFormat::media_type))
             .empty(304, "The original that the client has cached is current")
             .error(401, "The author does not share the original, and the caller is not logged in")
