@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from datetime import datetime, timezone
 from http import HTTPStatus
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from pinhole_client.api.accounts import join, login, me
 from pinhole_client.api.feed import feed
 from pinhole_client.api.likes import like
 from pinhole_client.api.photos import image
-from pinhole_client.api.posts import create_post, delete_post, edit_post, get_post
+from pinhole_client.api.posts import append_upload, create_post, delete_post, edit_post, get_post
 from pinhole_client.models import Credentials, Error, NewPost, PostEdit, User
 from pinhole_client.types import File
 
@@ -52,9 +53,29 @@ def main(base_url: str, photo_file: str) -> None:
     assert isinstance(picture, File), picture
     assert picture.payload.read(3) == b"\xff\xd8\xff", "a JPEG"
 
+    # The documented way to parse a time.
+    created_at = datetime.strptime(created.created_at, "%Y-%m-%dT%H:%M:%S%z")
+    assert abs((datetime.now(timezone.utc) - created_at).total_seconds()) < 3600, created.created_at
+
+    start = {"Upload-Complete": "?0", "Content-Type": "multipart/form-data; boundary=b"}
+    upload = client.get_httpx_client().post("/posts", headers=start).headers["Location"].split("/")[-1]
+    with open(photo_file, "rb") as file:
+        form = b'--b\r\nContent-Disposition: form-data; name="photo"\r\n\r\n' + file.read() + b"\r\n--b--\r\n"
+
+    def append(start: int, piece: bytes, complete: str):
+        body = File(payload=io.BytesIO(piece))
+        return append_upload.sync_detailed(
+            UUID(upload), client=client, body=body, upload_offset=start, upload_complete=complete
+        )
+
+    stored = append(0, form[:100], "?0")
+    assert (stored.status_code, stored.headers["Upload-Offset"]) == (HTTPStatus.NO_CONTENT, "100"), stored
+    in_pieces = append(100, form[100:], "?1").parsed
+    assert delete_post.sync_detailed(in_pieces.id, client=client).status_code == HTTPStatus.OK
+
     assert delete_post.sync_detailed(created.id, client=client).status_code == HTTPStatus.OK
     assert get_post.sync_detailed(created.id, client=client).status_code == HTTPStatus.NOT_FOUND
-    print("Python: join, login, upload, feed, like, edit, image and delete work")
+    print("Python: join, login, upload, feed, like, edit, image, upload in pieces and delete work")
 
 
 main(*sys.argv[1:])
