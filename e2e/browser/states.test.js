@@ -99,6 +99,12 @@ const STATES = {
   },
   "composer-draft": (page) => addDrafts(page, [1]),
   "composer-several": (page) => addDrafts(page, [0, 1, 2]),
+  "settings-refused": async (page) => {
+    await page.goto("/settings");
+    await page.getByLabel("Website").fill("no address");
+    await page.getByRole("form", { name: "Profile" }).getByRole("button").click();
+    await page.getByText("Enter an address that begins with").waitFor();
+  },
   "composer-not-an-image": async (page) => {
     await page.goto("/new");
     await composer(page).files.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("words") });

@@ -1,8 +1,8 @@
 // Form fields and the lines below them that show what is wrong.
 
-/** @param {string} id */
+/** Only a form field: another element of the page may not answer for one. @param {string} id */
 export function input(id) {
-  return /** @type {HTMLInputElement} */ (document.getElementById(id));
+  return /** @type {HTMLInputElement} */ (document.querySelector(`:is(input, select, textarea)[id="${id}"]`));
 }
 
 /** @param {string} id @param {string} text empty when the field is valid */

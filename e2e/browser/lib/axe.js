@@ -1,8 +1,10 @@
-// Accessibility checks: WCAG 2.2 AA and axe's best practices.
+// Accessibility checks: WCAG 2.2 AA, axe's best practices, ids and labels.
 
 import assert from "node:assert/strict";
 
 import axe from "axe-core";
+
+import { assertMarkup } from "./markup.js";
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
@@ -11,6 +13,7 @@ const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-prac
  * @param {{ only?: string[] }} [options] these rules instead of all
  */
 export async function assertAccessible(page, { only } = {}) {
+  if (!only) await assertMarkup(page);
   // Evaluated through the debugger, which the page's content security policy does not restrict.
   await page.evaluate(axe.source);
   const violations = await page.evaluate(async (runOnly) => {

@@ -1,10 +1,10 @@
-// Settings: sessions, password, recovery codes.
+// Settings: profile, sessions, password, recovery codes.
 
 import assert from "node:assert/strict";
 
 import { PASSWORD } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
-import { openAccountMenu, profileLink, submitCredentials, toast, waitForPath } from "../lib/locators.js";
+import { openAccountMenu, profileHeading, profileLink, submitCredentials, toast, waitForPath } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { screenshot } from "../lib/screenshot.js";
 
@@ -15,6 +15,39 @@ const sessions = (page) => page.getByRole("list").filter({ hasText: "This device
 
 /** @param {import("playwright-core").Page} page @param {string} text */
 const told = (page, text) => toast(page).filter({ hasText: text }).waitFor();
+
+browserTest("a display name, a text and a website are saved, and shown on the profile", async ({ open, join }) => {
+  const page = await open({ as: await join("ada"), device: "desktop" });
+  await page.goto("/settings");
+  const form = page.getByRole("form", { name: "Profile" });
+  const fields = /** @type {const} */ ([["Display name", "Ada Lovelace"], ["About you", "Hills, mostly.\nSometimes fog."], ["Website", "https://example.org/ada"]]);
+  for (const [label, text] of fields) {
+    await form.getByLabel(label).click();
+    await page.keyboard.type(text);
+  }
+  await form.getByRole("button", { name: "Save" }).click();
+  await told(page, "Saved.");
+  await page.reload();
+  for (const [label, text] of fields) assert.equal(await form.getByLabel(label).inputValue(), text);
+  await profileLink(page, "ada").click();
+  await profileHeading(page, "Ada Lovelace").waitFor();
+  await page.getByText("Hills, mostly.").waitFor();
+  await page.getByRole("link", { name: "example.org/ada" }).waitFor();
+  await screenshot(page, "profile-with-texts");
+
+  // What is refused is said at its field, and all three can be emptied.
+  await page.goto("/settings");
+  await form.getByLabel("Website").fill("example.org");
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByText("Enter an address that begins with https://").waitFor();
+  assert.equal(await form.getByLabel("Website").evaluate((field) => field === document.activeElement), true);
+  for (const [label] of fields) await form.getByLabel(label).fill("");
+  await form.getByRole("button", { name: "Save" }).click();
+  await told(page, "Saved.");
+  await page.goto("/@ada");
+  await profileHeading(page, "ada").waitFor();
+  assert.equal(await page.getByText("Hills, mostly.").count(), 0);
+});
 
 browserTest("a session is ended from another device", async ({ open, join }) => {
   const ada = await join("ada");
