@@ -9,6 +9,7 @@ import { browserTest } from "./lib/browser-test.js";
 import { open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
 import { assertFits, trackLayoutShifts } from "./lib/layout.js";
+import { assertMarkup } from "./lib/markup.js";
 import { assertNoErrors, expectError } from "./lib/page-errors.js";
 import { photo } from "./lib/photos.js";
 import { Service } from "./lib/service.js";
@@ -59,6 +60,25 @@ browserTest("accessibility violations and horizontal overflow are detected", asy
   await page.setContent("<!doctype html><html><body><img src='data:,'><div style='width: 3000px'>wide</div></body></html>");
   await assert.rejects(assertAccessible(page), /image-alt[^]*document-title|document-title[^]*image-alt/);
   await assert.rejects(assertFits(page), /3000|<div/);
+});
+
+browserTest("repeated ids, icons and labels that lead nowhere, and fields without a label are detected", async ({ open }) => {
+  const page = await open();
+  const cases = /** @type {const} */ ([
+    ["<svg><symbol id=link></symbol></svg><label for=link>Link</label><input id=link>", /several elements have the id link/],
+    ["<svg><use href='#link'/></svg>", /refers to nothing/],
+    ["<input placeholder=Name>", /has no label/],
+    ["<label><textarea>written</textarea></label>", /has no label/],
+    ["<template><input placeholder=Name></template>", /has no label/],
+    ["<label>Both<input><input></label>", /has no label|shares its label/],
+    ["<label for=nothing>Name</label>", /has no field/],
+  ]);
+  for (const [body, fault] of cases) {
+    await page.setContent(`<!doctype html><title>Fault</title>${body}`);
+    await assert.rejects(assertMarkup(page), fault, body);
+  }
+  await page.setContent("<!doctype html><dialog open style='position: fixed; margin: 0; top: 90vh; height: 20vh'>low</dialog>");
+  await assert.rejects(assertFits(page), /does not fit the window/);
 });
 
 browserTest("generated photos have their format, are deterministic, and are accepted by the service", async ({ service, join }) => {

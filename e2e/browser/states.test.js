@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { assertAccessible } from "./lib/axe.js";
 import { DEVICES, open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
-import { assertFits } from "./lib/layout.js";
+import { WINDOWS, assertFits } from "./lib/layout.js";
 import { chooseFromMenu, composer, dialog, likeButton, likers, menuButton, openAccountMenu, post, submitCredentials, toast } from "./lib/locators.js";
 import { allowError, assertNoErrors, setColorScheme } from "./lib/page-errors.js";
 import { file } from "./lib/photos.js";
@@ -73,6 +73,16 @@ const STATES = {
     await STATES.edit(page);
     await dialog(page).getByRole("button", { name: "Save" }).click();
     await dialog(page).getByRole("alert").filter({ hasText: /\S/ }).waitFor();
+  },
+  report: async (page) => {
+    await page.goto(`/p/${data.posts[1].id}`);
+    await chooseFromMenu(page.getByRole("article"), "Report");
+    await dialog(page).getByRole("button", { name: "Send report" }).waitFor();
+  },
+  "admin-reason": async (page) => {
+    await page.goto("/admin");
+    await page.getByRole("button", { name: "Dismiss" }).first().click();
+    await dialog(page).getByRole("button", { name: "Confirm" }).waitFor();
   },
   delete: async (page) => {
     await page.goto(`/p/${data.posts[0].id}`);
@@ -145,9 +155,11 @@ for (const [name, reach] of Object.entries(STATES)) {
           await setColorScheme(page, "dark");
           await screenshot(page, name);
           await assertAccessible(page, { only: ["color-contrast"] });
-          await page.setViewportSize(DEVICES[device === "phone" ? "narrow" : "zoomed"].viewport);
-          await waitUntilStable(page);
-          await assertFits(page);
+          for (const size of [DEVICES[device === "phone" ? "narrow" : "zoomed"].viewport, ...WINDOWS]) {
+            await page.setViewportSize(size);
+            await waitUntilStable(page);
+            await assertFits(page);
+          }
           assertNoErrors(page);
         } catch (error) {
           await screenshotFailure(page, `failed--${name}--${device}`);

@@ -15,6 +15,9 @@ const report = dialog("report");
 /** The post whose menu or dialog is open. @type {HTMLElement | undefined} */
 let post;
 
+/** The button that opened the menu. @type {Element | undefined} */
+let opener;
+
 /** The focus that was chosen in the edit dialog; undefined if it was not moved. @type {string | undefined} */
 let focus;
 
@@ -26,9 +29,10 @@ function dialog(id) {
   return /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
 }
 
-/** @param {HTMLElement} element @param {Element} opener */
-function openMenu(element, opener) {
+/** @param {HTMLElement} element @param {Element} button */
+function openMenu(element, button) {
   post = element;
+  opener = button;
   const { me, moderator } = document.body.dataset;
   const own = Boolean(me) && element.dataset.author === me;
   const allowed = /** @type {Record<string, boolean>} */ ({
@@ -46,15 +50,19 @@ function openMenu(element, opener) {
   const block = /** @type {HTMLElement | null | undefined} */ (menu?.querySelector('[data-action="block"]'));
   if (block) block.textContent = (block.dataset.label ?? "").replace("{name}", element.dataset.author ?? "");
   menu?.showModal();
-  if (menu && !matchMedia("(max-width: 39.99rem)").matches) placeBelow(menu, opener);
+  placeMenu();
 }
 
-/** Places the menu below the button that opened it, or above if there is no space. */
-function placeBelow(/** @type {HTMLElement} */ popup, /** @type {Element} */ opener) {
+/** Places the menu below the button that opened it, or above if there is no space. On phones it is a sheet. */
+function placeMenu() {
+  if (!menu?.open || !opener) return;
+  menu.style.inset = "";
+  if (matchMedia("(max-width: 39.99rem)").matches) return;
   const { right, bottom, top } = opener.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = popup;
-  popup.style.left = `${Math.max(8, right - width)}px`;
-  popup.style.top = `${Math.max(8, bottom + height + 8 < innerHeight ? bottom + 4 : top - height - 4)}px`;
+  const { offsetWidth: width, offsetHeight: height } = menu;
+  const below = bottom + height + 8 < innerHeight ? bottom + 4 : top - height - 4;
+  const place = (/** @type {number} */ to, /** @type {number} */ most) => `${Math.max(8, Math.min(to, most - 8))}px`;
+  menu.style.inset = `${place(below, innerHeight - height)} auto auto ${place(right - width, innerWidth - width)}`;
 }
 
 /** @param {HTMLElement} element */
@@ -134,6 +142,8 @@ menu?.addEventListener("click", (event) => {
   if (target === menu || target.dataset.action) menu.close();
   if (target.dataset.action && post) ACTIONS[target.dataset.action](post);
 });
+
+addEventListener("resize", placeMenu);
 
 for (const sheet of [edit, confirmDelete, report]) {
   sheet?.addEventListener("click", (event) => {

@@ -1,10 +1,13 @@
-// Layout checks: horizontal overflow and layout shifts.
+// Layout checks: overflow and layout shifts.
 
 import assert from "node:assert/strict";
 
 /** @typedef {import("playwright-core").Page} Page */
 
-/** No page scrolls horizontally. @param {Page} page */
+/** Windows that every dialog has to fit: a phone upright and turned, a laptop, a large screen. */
+export const WINDOWS = [[390, 844], [844, 390], [1440, 900], [1920, 1080]].map(([width, height]) => ({ width, height }));
+
+/** No page scrolls horizontally, and open dialogs and menus are within the window. @param {Page} page */
 export async function assertFits(page) {
   const { pageWidth, screenWidth, overflowing } = await page.evaluate(() => {
     const screenWidth = document.documentElement.clientWidth;
@@ -17,6 +20,15 @@ export async function assertFits(page) {
     return { pageWidth, screenWidth, overflowing: tags.slice(0, 10) };
   });
   assert.ok(pageWidth <= screenWidth, `${page.url()} is ${pageWidth} pixels wide on a screen of ${screenWidth}; overflowing elements: ${overflowing.join(", ")}`);
+  const cut = await page.evaluate(() => [...document.querySelectorAll("dialog[open], :popover-open")].flatMap((popup) => {
+    const { left, top, right, bottom } = popup.getBoundingClientRect();
+    const { overflowX, overflowY } = getComputedStyle(popup);
+    const isWithin = left >= 0 && top >= 0 && right <= innerWidth + 0.5 && bottom <= innerHeight + 0.5;
+    const isWhole = popup.scrollWidth <= popup.clientWidth || overflowX === "hidden";
+    const isReachable = popup.scrollHeight <= popup.clientHeight || /auto|scroll/.test(overflowY);
+    return isWithin && isWhole && isReachable ? [] : [{ id: popup.id, left, top, right, bottom, window: [innerWidth, innerHeight], isWhole, isReachable }];
+  }));
+  assert.deepEqual(cut, [], `${page.url()} has a dialog that does not fit the window`);
 }
 
 /**

@@ -28,7 +28,7 @@ export const dialog = (page) => page.getByRole("dialog");
 /** The navigation's link to the own profile. @param {Page} page @param {string} username */
 export const profileLink = (page, username) => page.getByRole("link", { name: username, exact: true }).first();
 
-/** @param {Locator} post @param {"Edit" | "Delete" | "Copy link"} item */
+/** @param {Locator} post @param {"Edit" | "Delete" | "Copy link" | "Report"} item */
 export async function chooseFromMenu(post, item) {
   await menuButton(post).click();
   await dialog(post.page()).getByRole("button", { name: item }).click();

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
+import { WINDOWS } from "../lib/layout.js";
 import { dialog, post } from "../lib/locators.js";
 import { photo } from "../lib/photos.js";
 
@@ -53,6 +54,33 @@ browserTest("a post that was opened by its link has a lightbox without a list", 
   await dialog(page).getByRole("button", { name: "Close" }).click();
   await dialog(page).waitFor({ state: "hidden" });
   assert.match(page.url(), new RegExp(`/p/${newest.id}$`));
+});
+
+browserTest("the whole photo is within the window, as large as it allows, at every size and aspect", async ({ open, join }) => {
+  const ada = await join("ada");
+  const page = await open({ device: "desktop" });
+  for (const size of [[1000, 1000], [1600, 400], [500, 1500], [40, 30]]) {
+    const { id } = await ada.post(await photo(1, { size }));
+    for (const viewport of WINDOWS) {
+      await page.setViewportSize(viewport);
+      await page.goto(`/p/${id}`);
+      await page.locator("a.photo").click();
+      const { fit, ...photo } = await image(page).evaluate(async (element) => {
+        const image = /** @type {HTMLImageElement} */ (element);
+        await image.decode();
+        const box = image.getBoundingClientRect();
+        const scale = Math.min(box.width / image.naturalWidth, box.height / image.naturalHeight);
+        const [width, height] = [scale * image.naturalWidth, scale * image.naturalHeight];
+        return { fit: getComputedStyle(image).objectFit, width, height, left: box.left + (box.width - width) / 2, top: box.top + (box.height - height) / 2 };
+      });
+      const what = `${size.join(" × ")} at ${viewport.width} × ${viewport.height}: ${JSON.stringify(photo)}`;
+      assert.equal(fit, "contain");
+      assert.ok(Math.abs(photo.width / photo.height - size[0] / size[1]) < 0.02 * (size[0] / size[1]), what);
+      // In the middle, and touching two opposite edges.
+      assert.ok(Math.abs(photo.left + photo.width / 2 - viewport.width / 2) < 1 && Math.abs(photo.top + photo.height / 2 - viewport.height / 2) < 1, what);
+      assert.ok(photo.left > -1 && photo.top > -1 && (photo.left < 1 || photo.top < 1), what);
+    }
+  }
 });
 
 browserTest("the photo is zoomed by buttons, keys, wheel and double click, and moved while it is", async ({ open, join }) => {
