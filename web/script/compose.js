@@ -5,6 +5,7 @@ import { ApiError, call } from "./api.js";
 import { deleteDraft, draftsOf, newDraft, saveDraft } from "./drafts.js";
 import { pickFocus } from "./focus-picker.js";
 import { t } from "./i18n.js";
+import { refusal } from "./photo-file.js";
 import { toast, toastOnNextPage } from "./toast.js";
 import { upload } from "./upload.js";
 
@@ -176,15 +177,22 @@ async function persist(draft, wanted = true) {
 async function addFiles(files) {
   const errors = [];
   for (const file of files) {
+    const refused = await refusal(file, file.name);
     if (file.size > max) errors.push(t("too_large", { name: file.name, max: `${Math.round(max / 1048576)} MiB` }));
-    else if (file.type && !file.type.startsWith("image/")) errors.push(t("not_an_image", { name: file.name }));
+    else if (refused) errors.push(refused);
     else {
       const draft = newDraft(file, file.name, me);
       addRow(draft);
       await persist(draft);
     }
   }
+  showErrors(errors);
+}
+
+/** Above the drafts, which may have been scrolled down. @param {string[]} errors */
+function showErrors(errors) {
   formError.textContent = errors.join(" ");
+  if (errors.length) formError.scrollIntoView({ block: "nearest" });
 }
 
 /** @param {import("./drafts.js").Draft} draft */
@@ -262,12 +270,17 @@ document.addEventListener("pinhole:flushed", async () => {
 });
 
 draftsOf(me).then(
-  (drafts) => {
-    for (const draft of drafts) {
+  async (drafts) => {
+    // The system's share sheet passes on any file.
+    const refusals = await Promise.all(drafts.map(({ file, name }) => refusal(file, name)));
+    const errors = refusals.filter(Boolean);
+    for (const [index, draft] of drafts.entries()) {
       draft.by = me;
-      addRow(draft);
+      if (refusals[index]) persist(draft, false);
+      else addRow(draft);
     }
-    if (location.search === "?shared" && drafts.length === 0) formError.textContent = t("shared_lost");
+    if (location.search === "?shared" && drafts.length === 0) errors.push(t("shared_lost"));
+    showErrors(errors);
   },
   (error) => console.info("drafts cannot be saved on this device", error),
 );

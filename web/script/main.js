@@ -4,9 +4,10 @@
 import { draftsOf, flushQueue, newDraft, saveDraft } from "./drafts.js";
 import { t } from "./i18n.js";
 import { PAGES } from "./offline-cache.js";
+import { refusal } from "./photo-file.js";
 import { setPreference } from "./preferences.js";
 import { formatTimes } from "./time.js";
-import { showDeferredToast, toast } from "./toast.js";
+import { showDeferredToast, toast, toastOnNextPage } from "./toast.js";
 
 const me = document.body.dataset.me;
 
@@ -36,17 +37,19 @@ async function postQueuedDrafts() {
   }
 }
 
-/** @param {DataTransfer | null} data */
-function imageFiles(data) {
-  return [...(data?.files ?? [])].filter((file) => !file.type || file.type.startsWith("image/"));
-}
-
 /** Passes photos to this page's composer, or saves them as drafts and opens it. @param {File[]} files */
 async function compose(files) {
   const handled = !document.dispatchEvent(new CustomEvent("pinhole:photos", { detail: files, cancelable: true }));
   if (handled) return;
-  // A guest's drafts belong to the user who logs in next on this device.
-  for (const file of files) await saveDraft(newDraft(file, file.name, me ?? ""));
+  const errors = [];
+  for (const file of files) {
+    const refused = await refusal(file, file.name);
+    if (refused) errors.push(refused);
+    // A guest's drafts belong to the user who logs in next on this device.
+    else await saveDraft(newDraft(file, file.name, me ?? ""));
+  }
+  if (errors.length === files.length) return toast(errors.join(" "));
+  if (errors.length) toastOnNextPage(errors.join(" "));
   location.assign(me ? "/new" : "/login?next=/new");
 }
 
@@ -67,13 +70,13 @@ addEventListener("drop", (event) => {
   if (!hasFiles(event)) return;
   event.preventDefault();
   document.body.classList.remove("dragover");
-  const files = imageFiles(event.dataTransfer);
-  const [other] = event.dataTransfer?.files ?? [];
+  const files = [...(event.dataTransfer?.files ?? [])];
   if (files.length > 0) compose(files);
-  else if (other) toast(t("not_an_image", { name: other.name }));
 });
 addEventListener("paste", (event) => {
-  const files = imageFiles(/** @type {ClipboardEvent} */ (event).clipboardData);
+  // A copied text may carry files of other types.
+  const pasted = /** @type {ClipboardEvent} */ (event).clipboardData?.files ?? [];
+  const files = [...pasted].filter(({ type }) => !type || type.startsWith("image/"));
   if (files.length === 0) return;
   event.preventDefault();
   compose(files);

@@ -4,6 +4,7 @@ import { ApiError, call } from "./api.js";
 import { renderAvatar } from "./card.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
+import { refusal } from "./photo-file.js";
 import { toast } from "./toast.js";
 import { send } from "./upload.js";
 
@@ -38,6 +39,8 @@ input?.addEventListener("change", () =>
     const form = new FormData();
     form.append("photo", file, file.name);
     input.value = "";
+    const refused = await refusal(file, file.name);
+    if (refused) return toast(refused);
     const bar = /** @type {HTMLProgressElement} */ (document.getElementById("profile-photo-progress"));
     bar.hidden = false;
     try {

@@ -65,16 +65,17 @@ export async function isLiked(post) {
 }
 
 /** Dispatches the events of a drop or a paste. */
-export async function dropOrPaste(/** @type {Page} */ page, /** @type {"drop" | "paste"} */ how, /** @type {{ name: string, mimeType: string, buffer: Buffer }} */ { name, mimeType, buffer }) {
-  await page.evaluate(({ how, name, mimeType, base64 }) => {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+export async function dropOrPaste(/** @type {Page} */ page, /** @type {"drop" | "paste"} */ how, /** @type {{ name: string, mimeType: string, buffer: Buffer }[]} */ ...files) {
+  await page.evaluate(({ how, files }) => {
     const data = new DataTransfer();
-    data.items.add(new File([bytes], name, { type: mimeType }));
+    for (const { name, mimeType, base64 } of files) {
+      data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], name, { type: mimeType }));
+    }
     const options = { bubbles: true, cancelable: true };
     if (how === "paste") {
       document.body.dispatchEvent(new ClipboardEvent("paste", { ...options, clipboardData: data }));
     } else {
       for (const type of ["dragenter", "dragover", "drop"]) document.querySelector("main")?.dispatchEvent(new DragEvent(type, { ...options, dataTransfer: data }));
     }
-  }, { how, name, mimeType, base64: buffer.toString("base64") });
+  }, { how, files: files.map(({ name, mimeType, buffer }) => ({ name, mimeType, base64: buffer.toString("base64") })) });
 }

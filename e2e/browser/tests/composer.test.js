@@ -8,7 +8,7 @@ import { throttle } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
 import { composer, dropOrPaste, home, post, submitCredentials, waitForPath } from "../lib/locators.js";
 import { allowError, expectError } from "../lib/page-errors.js";
-import { file } from "../lib/photos.js";
+import { file, photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
 
 browserTest("a photo is posted with a message and a description", async ({ service, open, join }) => {
@@ -76,16 +76,56 @@ for (const how of /** @type {const} */ (["drop", "paste"])) {
   });
 }
 
-browserTest("a file that is no image is rejected with a message", async ({ service, open, join }) => {
+for (const how of /** @type {const} */ (["choose", "drop", "paste"])) {
+  browserTest(`a file that is no photo is refused by its bytes, with its name (${how})`, async ({ open, join }) => {
+    const page = await open({ as: await join("ada"), device: "desktop" });
+    await page.goto("/new");
+    await page.waitForLoadState("networkidle");
+    const { files, messages } = composer(page);
+    for (const [name, content, refusal] of [
+      ["notes.jpg", "not a photo at all", "notes.jpg is not a photo we can read. Choose one as JPEG, "],
+      ["nothing.png", "", "nothing.png is empty. Choose the photo again, or another one."],
+      ["film.heic", "\0\0\0\x14ftypisom\0\0\x02\0mp41", "film.heic is not a photo we can read."],
+    ]) {
+      const bad = { name, mimeType: "image/jpeg", buffer: Buffer.from(content, "latin1") };
+      if (how === "choose") await files.setInputFiles([bad]);
+      else await dropOrPaste(page, how, bad);
+      await page.getByRole("alert").filter({ hasText: refusal }).waitFor();
+      assert.equal(await messages.count(), 0);
+    }
+    await screenshot(page, "composer-refused");
+    // A photo whose name and media type are wrong is a photo.
+    await files.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: await photo(0) });
+    await messages.waitFor();
+    assert.equal(await page.getByRole("alert").filter({ hasText: /\S/ }).count(), 0);
+  });
+}
+
+browserTest("every accepted format becomes a draft, also one that the browser cannot show", async ({ open, join }) => {
+  const page = await open({ as: await join("ada"), device: "desktop" });
+  await page.goto("/new");
+  const { files, messages } = composer(page);
+  const starts = {
+    jpeg: "\xff\xd8\xff\xe0",
+    png: "\x89PNG\r\n\x1a\n",
+    gif: "GIF89a",
+    webp: "RIFF\x10\0\0\0WEBP",
+    avif: "\0\0\0\x1cftypavif\0\0\0\0",
+    heic: "\0\0\0\x18ftypheic\0\0\0\0mif1heic",
+    heix: "\0\0\0\x18ftypMiHB\0\0\0\0mp42heix",
+  };
+  await files.setInputFiles(Object.entries(starts).map(([type, start]) => ({ name: `a.${type}`, mimeType: `image/${type}`, buffer: Buffer.from(start, "latin1") })));
+  await eventually("all are drafts", async () => (await messages.count()) === Object.keys(starts).length);
+  await page.getByText("a.heic").waitFor();
+  assert.equal(await page.getByRole("alert").filter({ hasText: /\S/ }).count(), 0);
+});
+
+browserTest("a damaged photo is refused by the server, and stays a draft", async ({ service, open, join }) => {
   const page = await open({ as: await join("ada") });
   expectError(page, /status of 4\d\d/);
   await page.goto("/new");
   const { files, messages, retry, remove, post: send } = composer(page);
-  await files.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("not a photo at all") });
-  await page.getByRole("alert").filter({ hasText: "notes.txt is not a photo we can read." }).waitFor();
-  assert.equal(await messages.count(), 0);
-  // With an image's name and media type only the server detects it.
-  await files.setInputFiles({ name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") });
+  await files.setInputFiles({ name: "damaged.jpg", mimeType: "image/jpeg", buffer: (await photo(0)).subarray(0, 300) });
   await page.getByText("No preview in this browser").waitFor();
   await send.click();
   await retry.waitFor();

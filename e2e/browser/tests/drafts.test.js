@@ -47,6 +47,27 @@ browserTest("dragging shows where to drop, and a file that is no image is refuse
   assert.equal(await hint(), "none");
 });
 
+browserTest("of what a guest drops, only photos become drafts", async ({ service, open, join }) => {
+  const ada = await join("ada");
+  const page = await open({ device: "desktop" });
+  await page.goto("/");
+  await page.waitForLoadState("networkidle");
+  const bad = { name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") };
+  await dropOrPaste(page, "drop", bad);
+  await toast(page).filter({ hasText: "notes.jpg is not a photo we can read." }).waitFor();
+  assert.equal(new URL(page.url()).pathname, "/");
+  await dropOrPaste(page, "drop", await file(0), bad);
+  await waitForPath(page, "/login");
+  await toast(page).filter({ hasText: "notes.jpg is not a photo we can read." }).waitFor();
+  await submitCredentials(page, "Log in", ada.username);
+  await waitForPath(page, "/new");
+  const { messages, post: send } = composer(page);
+  await messages.fill("the photo");
+  assert.equal(await messages.count(), 1);
+  await send.click();
+  await eventually("it is posted", async () => (await feed(service.base)).length === 1);
+});
+
 browserTest("a removed draft can be brought back", async ({ open, join }) => {
   const page = await open({ as: await join("ada") });
   await page.goto("/new");

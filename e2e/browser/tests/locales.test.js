@@ -116,7 +116,7 @@ browserTest("refusals of the server are German for a German browser", async ({ o
   const page = await open({ locale: "de-DE", as: await join("ada"), serviceWorker: false });
   expectError(page, /status of 400/);
   await page.goto("/new");
-  await page.locator("#photo-input").setInputFiles({ name: "kaputt.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") });
+  await page.locator("#photo-input").setInputFiles({ name: "kaputt.jpg", mimeType: "image/jpeg", buffer: (await photo(0)).subarray(0, 300) });
   await page.getByRole("button", { name: "Zeigen" }).click();
   await page.getByText("Dieses Foto ist nicht lesbar oder zu groß.").waitFor();
 });

@@ -183,6 +183,7 @@ for (const network of ["with", "without"]) {
     await page.evaluate(({ action, params, base64 }) => {
       const data = new DataTransfer();
       data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], "shared.jpg", { type: "image/jpeg" }));
+      data.items.add(new File(["words"], "notes.jpg", { type: "image/jpeg" }));
       const form = Object.assign(document.createElement("form"), { action, method: "post", enctype: "multipart/form-data" });
       const field = Object.assign(document.createElement("input"), { type: "file", name: params.files[0].name, files: data.files });
       const text = Object.assign(document.createElement("input"), { name: params.text, value: "from another app" });
@@ -194,5 +195,6 @@ for (const network of ["with", "without"]) {
     const { messages } = composer(page);
     await eventually("the draft is listed", async () => (await messages.count()) === 1);
     assert.match(await messages.inputValue(), /from another app/);
+    await page.getByRole("alert").filter({ hasText: "notes.jpg is not a photo we can read." }).waitFor();
   });
 }

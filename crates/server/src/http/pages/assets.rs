@@ -53,6 +53,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/new-posts.js",
     "script/offline-cache.js",
     "script/own-profile.js",
+    "script/photo-file.js",
     "script/post-menu.js",
     "script/post-list.js",
     "script/post.js",
