@@ -136,6 +136,44 @@ browserTest("a damaged photo is refused by the server, and stays a draft", async
   assert.equal(await send.isVisible(), false);
 });
 
+browserTest("on a phone the button to post is in sight, above the tab bar, and covers no field", async ({ open, join }) => {
+  const page = await open({ as: await join("ada") });
+  for (const [width, height] of [[360, 640], [390, 844], [844, 390]]) {
+    await page.setViewportSize({ width, height });
+    await page.goto("/new");
+    const { files, messages, descriptions, remove, post: send } = composer(page);
+    const assertInSight = async (/** @type {string} */ what) => {
+      await screenshot(page, `composer-${what.replaceAll(" ", "-")}-${width}`);
+      const box = await send.evaluate((button) => {
+        const { top, bottom, left, width, height } = button.getBoundingClientRect();
+        const nav = /** @type {Element} */ (document.querySelector(".nav")).getBoundingClientRect();
+        return { top, bottom, bars: nav.top > 100 ? nav.top : innerHeight, isOnTop: button.contains(document.elementFromPoint(left + width / 2, top + height / 2)) };
+      });
+      assert.ok(box.isOnTop && box.top > 0 && box.bottom <= box.bars - 4, `${what} at ${width} × ${height}: ${JSON.stringify(box)}`);
+    };
+    for (const [count, what] of /** @type {const} */ ([[1, "one photo"], [3, "three photos"]])) {
+      await files.setInputFiles(await Promise.all(Array.from({ length: count - (await messages.count()) }, (_, number) => file(number))));
+      await eventually(`${what} are listed`, async () => (await messages.count()) === count);
+      await assertInSight(what);
+    }
+    await files.setInputFiles({ name: "notes.jpg", mimeType: "image/jpeg", buffer: Buffer.from("not a photo at all") });
+    await page.getByRole("alert").filter({ hasText: "notes.jpg" }).waitFor();
+    await assertInSight("an error");
+    // Each field is above the button once it has the focus.
+    for (const field of [...(await messages.all()), ...(await descriptions.all())]) {
+      await field.focus();
+      const [area, button] = [await field.boundingBox(), await send.boundingBox()];
+      assert.ok(area && button && area.y > 0 && area.y + area.height <= button.y, JSON.stringify({ area, button }));
+    }
+    // What can be undone does not cover the button.
+    await remove.first().click();
+    const undo = await page.getByRole("button", { name: "Undo" }).boundingBox();
+    const button = await send.boundingBox();
+    assert.ok(undo && button && undo.y + undo.height <= button.y, JSON.stringify({ undo, button }));
+    while (await remove.count()) await remove.first().click();
+  }
+});
+
 browserTest("an upload shows its progress and can be cancelled", async ({ service, open, join }) => {
   const page = await open({ as: await join("ada"), serviceWorker: false });
   await page.goto("/new");

@@ -77,7 +77,7 @@ browserTest("a message that the feed cuts leads to the whole of it", async ({ op
 
 browserTest("the bars do not cover the fields of the composer", async ({ open, join }) => {
   const page = await open({ as: await join("ada"), device: "narrow" });
-  for (const [width, height] of [[320, 256], [390, 844]]) {
+  for (const [width, height] of [[320, 256], [390, 844], [844, 390]]) {
     await page.setViewportSize({ width, height });
     await page.goto("/new");
     const { files, messages, descriptions, post: send } = composer(page);
