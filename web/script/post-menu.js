@@ -73,7 +73,6 @@ function url(element) {
 /** @type {Record<string, (element: HTMLElement) => unknown>} */
 const ACTIONS = {
   share(element) {
-    if (!("share" in navigator)) return ACTIONS.copy(element);
     // It rejects when the system's share sheet is dismissed, which is no error.
     navigator.share({ url: url(element) }).catch(() => undefined);
   },
@@ -181,6 +180,9 @@ report?.addEventListener("submit", async (event) => {
     toast(t("reported_toast"));
   });
 });
+
+// Copying the link is all that a browser without a share sheet can do.
+if (!("share" in navigator)) document.body.classList.add("no-share");
 
 /** Runs an action of the menu, and shows its error. @param {() => Promise<void>} action */
 async function attempt(action) {

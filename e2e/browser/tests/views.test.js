@@ -129,6 +129,7 @@ browserTest("a post's page has buttons to share and copy, and more by its author
   for (const number of [0, 1, 2]) all.push(await ada.post(await photo(number), { message: `photo ${number}` }));
   const page = await open({ device: "desktop" });
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: service.base });
+  await page.addInitScript(() => Object.assign(navigator, { share: (/** @type {any} */ { url }) => Promise.resolve(Object.assign(window, { shared: url })) }));
   await page.goto(`/p/${all[1].id}`);
   await page.getByRole("button", { name: "Copy link" }).click();
   await toast(page).waitFor();
@@ -136,11 +137,25 @@ browserTest("a post's page has buttons to share and copy, and more by its author
   await page.getByRole("heading", { name: "More by ada" }).waitFor();
   const others = await page.locator(".more-by [data-post]").evaluateAll((tiles) => tiles.map((tile) => tile.getAttribute("data-post")));
   assert.deepEqual(others, [String(all[2].id), String(all[0].id)]);
-  await page.evaluate(() => Object.assign(navigator, { share: (/** @type {any} */ { url }) => Promise.resolve(Object.assign(window, { shared: url })) }));
   await page.getByRole("button", { name: "Share…" }).click();
   assert.equal(await page.evaluate("window.shared"), `${service.base}/p/${all[1].id}`);
   await page.locator(".more-by [data-post]").first().click();
   await post(page, "photo 2").waitFor();
+});
+
+browserTest("a browser without a share sheet has one way to pass a post on: its link", async ({ service, open }) => {
+  const { posts: all } = await seed(service, 22);
+  const page = await open({ device: "desktop" });
+  const share = page.getByRole("button", { name: "Share…" });
+  await page.goto(`/p/${all[0].id}`);
+  await page.getByRole("button", { name: "Copy link" }).waitFor();
+  await eventually("the page has no button to share", async () => (await share.count()) === 0);
+  await page.goto("/");
+  await eventually("older posts are loaded", async () => {
+    await page.mouse.wheel(0, 4000);
+    return (await posts(page).count()) === 22;
+  });
+  assert.equal(await share.count(), 0);
 });
 
 browserTest("letter avatars have hues, the same from the server and from scripts", async ({ service, open }) => {
