@@ -101,7 +101,11 @@ async function restoreScrollPosition() {
     return;
   }
   const post = reached();
-  if (post) scrollTo({ top: scrollY + post.getBoundingClientRect().top - position.top, behavior: "instant" });
+  // Cards above it get their height when they come near the window; not every browser anchors the scroll position then.
+  for (let frame = 0; post && frame < 4; frame++) {
+    scrollTo({ top: scrollY + post.getBoundingClientRect().top - position.top, behavior: "instant" });
+    await new Promise(requestAnimationFrame);
+  }
 }
 
 history.scrollRestoration = "manual";

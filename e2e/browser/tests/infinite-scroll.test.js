@@ -25,7 +25,7 @@ async function scrollUntilLoaded(page, count) {
 }
 
 /** @param {import("playwright-core").Page} page */
-const numbers = async (page) => (await posts(page).allInnerTexts()).map((text) => Number(/number (\d+)\./.exec(text)?.[1]));
+const numbers = async (page) => (await posts(page).allTextContents()).map((text) => Number(/number (\d+)\./.exec(text)?.[1]));
 
 browserTest("scrolling shows every post once, in order, also when one is added meanwhile", async ({ service, open, join }) => {
   const ada = await createPosts(join, 65);
@@ -75,6 +75,49 @@ for (const device of /** @type {const} */ (["phone", "desktop"])) {
     await home(page).click();
     await posts(page).filter({ hasText: "photo number 61." }).waitFor();
     await eventually("the page is at the top", () => page.evaluate(() => scrollY === 0 && document.readyState === "complete"));
+  });
+}
+
+/** Texts of different heights, so that a card that was not laid out yet has another height than it will have. */
+const lines = (/** @type {number} */ number) => "A line of text. ".repeat(9 * (number % 5));
+
+for (const view of ["list", "columns"]) {
+  browserTest(`back returns to the same post of a long feed, at the same place (${view})`, async ({ open, join }) => {
+    const ada = await join("ada");
+    const small = await photo(0, { size: [160, 160] });
+    for (let number = 1; number <= 150; number++) await ada.post(small, { message: `photo number ${number}. ${lines(number)}` });
+    const page = await open({ device: view === "list" ? "phone" : "desktop" });
+    await page.goto(`/?view=${view}`);
+    await scrollUntilLoaded(page, 145);
+    const chosen = posts(page).filter({ hasText: "photo number 12." });
+    await chosen.scrollIntoViewIfNeeded();
+    await page.mouse.wheel(0, 37);
+    const offset = async () => (await chosen.boundingBox())?.y ?? NaN;
+    const isStill = async () => {
+      const before = await offset();
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      return (await offset()) === before;
+    };
+    await eventually("the page is still", isStill);
+    const before = await offset();
+    await chosen.locator(".timestamp").click();
+    await page.waitForURL("**/p/*");
+    await posts(page).first().waitFor();
+    await page.goBack();
+    await eventually("it is where it was", async () => Math.abs((await offset().catch(() => NaN)) - before) <= 1);
+    await eventually("the page is still", isStill);
+    assert.ok(Math.abs((await offset()) - before) <= 1, `${before}, then ${await offset()}`);
+
+    // Cards that are laid out above the window for the first time do not push what is read.
+    const readAt = () => posts(page).evaluateAll((cards) => {
+      const card = /** @type {HTMLElement} */ (cards.find((other) => other.getBoundingClientRect().bottom > 200));
+      return { id: card.dataset.post, top: card.getBoundingClientRect().top };
+    });
+    for (let step = 0; step < 8; step++) {
+      const { id, top } = await readAt();
+      await page.mouse.wheel(0, -300);
+      await eventually("the wheel has scrolled by 300 pixels", async () => Math.abs(((await page.locator(`[data-post="${id}"]`).boundingBox())?.y ?? NaN) - top - 300) <= 1);
+    }
   });
 }
 
