@@ -40,7 +40,7 @@ export const pages = [
   { name: "about", path: () => "/about", shows: (page) => page.getByText("Everyone can join.") },
   { name: "new", path: () => "/new", as: "ada", shows: (page) => page.getByLabel("Choose photos") },
   { name: "error", path: () => "/p/123456789", status: 404, shows: (page) => page.getByRole("heading", { name: "Nothing here" }) },
-  { name: "offline", path: () => "/offline", shows: (page) => page.getByRole("heading", { name: "You are offline" }) },
+  { name: "offline", path: () => "/offline", shows: (page) => page.getByRole("heading", { name: "The server cannot be reached" }) },
 ];
 
 /** The second page of the feed. @param {SeedData} data */

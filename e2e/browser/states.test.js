@@ -62,6 +62,11 @@ const STATES = {
     await openAccountMenu(page);
     await page.getByRole("button", { name: "Log out" }).waitFor();
   },
+  "unreachable-offline": async (page) => {
+    await page.goto("/offline");
+    await page.context().setOffline(true);
+    await page.getByRole("heading", { name: "You are offline" }).waitFor();
+  },
   edit: async (page) => {
     await page.goto("/");
     await chooseFromMenu(ownPost(page), "Edit");

@@ -1,6 +1,7 @@
 // Calls to the public HTTP API.
 
 import { t } from "./i18n.js";
+import { answered, noResponse } from "./network.js";
 
 /**
  * @typedef {{ id: string, width: number, height: number, placeholder: string, alt?: string, focus?: { x: number, y: number } }} Photo
@@ -46,8 +47,9 @@ export async function call(method, path, form, headers = {}) {
   try {
     response = await fetch(path, { method, body, headers: { accept: "application/json", ...headers } });
   } catch {
-    throw new ApiError(t("no_network"), 0);
+    throw new ApiError(noResponse(), 0);
   }
+  answered(response.status, (name) => response.headers.get(name));
   const json = await response.json().catch(() => ({}));
   if (!response.ok) throw responseError(response.status, response.headers.get("x-error-code"), json);
   return { status: response.status, headers: response.headers, body: json };

@@ -1,8 +1,9 @@
-// Entry module of every page: times, network status, drag and drop, paste, placeholders, the draft queue and
-// the service worker's registration.
+// Entry module of every page: times, drag and drop, paste, placeholders, the draft queue and the service worker's
+// registration.
 
 import { draftsOf, flushQueue, newDraft, saveDraft } from "./drafts.js";
 import { t } from "./i18n.js";
+import { checkServer } from "./network.js";
 import { PAGES } from "./offline-cache.js";
 import { refusal } from "./photo-file.js";
 import { setPreference } from "./preferences.js";
@@ -11,15 +12,8 @@ import { showDeferredToast, toast, toastOnNextPage } from "./toast.js";
 
 const me = document.body.dataset.me;
 
-/** The server may have been down while the browser stayed online, so no `online` event is fired. */
+/** The server may have been busy, or another page may have queued a draft. */
 const QUEUE_RETRY_MS = 30_000;
-
-function showNetworkStatus() {
-  const line = /** @type {HTMLElement} */ (document.getElementById("network-status"));
-  const stale = !navigator.onLine || document.body.dataset.cached !== undefined;
-  line.hidden = !stale;
-  line.textContent = stale ? t(navigator.onLine ? "server_down" : "offline") : "";
-}
 
 async function postQueuedDrafts() {
   if (!me || !navigator.onLine) return;
@@ -29,9 +23,15 @@ async function postQueuedDrafts() {
     const posted = navigator.locks
       ? await navigator.locks.request("drafts", { ifAvailable: true }, (lock) => (lock ? flushQueue() : 0))
       : await flushQueue();
-    if (posted > 0) toast(t("all_posted"));
+    if (posted > 0) {
+      // The banner goes first.
+      await checkServer();
+      toast(t("all_posted"));
+      document.dispatchEvent(new Event("pinhole:poll"));
+    }
   } catch (error) {
     console.info("queued drafts could not be posted", error);
+    checkServer();
   } finally {
     document.dispatchEvent(new Event("pinhole:flushed"));
   }
@@ -128,15 +128,12 @@ async function registerServiceWorker() {
   }
 }
 
-addEventListener("online", () => {
-  showNetworkStatus();
-  postQueuedDrafts();
-});
-addEventListener("offline", showNetworkStatus);
+document.addEventListener("pinhole:reconnected", postQueuedDrafts);
 navigator.serviceWorker?.addEventListener("message", ({ data }) => {
-  if (data === "flushed") document.dispatchEvent(new Event("pinhole:flushed"));
+  if (data !== "flushed") return;
+  document.dispatchEvent(new Event("pinhole:flushed"));
+  document.dispatchEvent(new Event("pinhole:poll"));
 });
-showNetworkStatus();
 formatTimes(document);
 showDeferredToast();
 postQueuedDrafts();

@@ -1,7 +1,9 @@
-// The sign of new posts at the top of the feed. While there are none, a poll is answered by 304 without a body.
+// New posts of the feed: a sign at its top, and own ones at once. While there are none, a poll is answered by 304 without
+// a body.
 
 import { renderPost } from "./card.js";
 import { t } from "./i18n.js";
+import { answered, checkServer } from "./network.js";
 
 const POLL_MS = 60_000;
 const LIMIT = 20;
@@ -18,23 +20,31 @@ let etag = '""';
 
 async function poll() {
   if (document.hidden || !button) return;
-  const first = /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"));
-  const newest = Number(first?.dataset.post ?? 0);
   const headers = { accept: "application/json", "if-none-match": etag };
   const response = await fetch(`/feed?limit=${LIMIT}`, { headers }).catch(() => undefined);
-  if (!response?.ok) return;
+  if (!response) return void checkServer();
+  answered(response.status, (name) => response.headers.get(name));
+  if (!response.ok) return;
   etag = response.headers.get("etag") ?? etag;
   const { data } = /** @type {import("./api.js").FeedPage} */ (await response.json());
-  fresh = data.filter((post) => post.id > newest);
+  const first = /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"));
+  fresh = data.filter((post) => post.id > Number(first?.dataset.post ?? 0));
+  if (fresh.length < LIMIT && fresh.some(({ user }) => user.username === document.body.dataset.me)) insert();
   button.hidden = fresh.length === 0;
   const count = fresh.length < LIMIT ? String(fresh.length) : `${LIMIT}+`;
   button.textContent = fresh.length === 1 ? t("new_post") : t("new_posts", { count });
 }
 
+function insert() {
+  document.querySelector(".empty-state")?.remove();
+  list.prepend(...fresh.map((post) => renderPost(template, post)));
+  fresh = [];
+}
+
 button?.addEventListener("click", () => {
   // With a whole page of them there may be more, and the list would have a gap.
-  if (fresh.length >= LIMIT || !list.children.length) return location.assign("/");
-  list.prepend(...fresh.map((post) => renderPost(template, post)));
+  if (fresh.length >= LIMIT) return location.assign("/");
+  insert();
   button.hidden = true;
   scrollTo({ top: 0 });
   /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"))?.focus({ preventScroll: true });
@@ -45,4 +55,5 @@ if (button && !new URLSearchParams(location.search).has("after")) {
   setInterval(poll, POLL_MS);
   document.addEventListener("visibilitychange", poll);
   document.addEventListener("pinhole:poll", poll);
+  document.addEventListener("pinhole:reconnected", poll);
 }

@@ -3,10 +3,17 @@
 /** Cache names; sw.js uses the same. */
 export const PAGES = "pages";
 export const PHOTOS = "photos";
+const OFFLINE = "offline";
 
 /** On login and logout: cached pages show the previous user's name and session. */
 export async function clearPages() {
   if ("caches" in window) await caches.delete(PAGES);
+}
+
+/** The page that is shown without a network has the theme and the language of the time when it was cached. */
+export async function refreshOfflinePage() {
+  // If it fails, the earlier one stays.
+  if ("caches" in window) await (await caches.open(OFFLINE)).add("/offline").catch(() => undefined);
 }
 
 /**

@@ -1,6 +1,6 @@
 // How this browser wants to see pages. Cookies, because the server renders them; `pages/preferences.rs` reads them.
 
-import { clearPages } from "./offline-cache.js";
+import { clearPages, refreshOfflinePage } from "./offline-cache.js";
 
 const YEAR_SECONDS = 31_536_000;
 
@@ -12,4 +12,5 @@ export async function setPreference(name, value) {
   const age = value ? YEAR_SECONDS : 0;
   document.cookie = `pinhole_${name}=${value}; path=/; max-age=${age}; samesite=lax`;
   await clearPages();
+  await refreshOfflinePage();
 }

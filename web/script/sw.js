@@ -9,16 +9,19 @@ const worker = /** @type {ServiceWorkerGlobalScope} */ (/** @type {unknown} */ (
 const SHELL = "shell-{version}";
 /** @type {string[]} */
 const FILES = JSON.parse('{files}');
-const OFFLINE = "/offline";
+const OFFLINE = "offline";
 const PAGES = "pages";
 const PHOTOS = "photos";
 /** The most entries per cache; the oldest are evicted. */
 const MAX_ENTRIES = { [PAGES]: 40, [PHOTOS]: 240 };
 /** A cached page is served when the network takes longer. */
 const NETWORK_TIMEOUT_MS = 4000;
+const DAY_MS = 86_400_000;
 
 worker.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(SHELL).then((shell) => shell.addAll([...FILES, OFFLINE])).then(() => worker.skipWaiting()));
+  const shell = caches.open(SHELL).then((shell) => shell.addAll(FILES));
+  const offline = caches.open(OFFLINE).then((pages) => pages.add("/offline"));
+  event.waitUntil(Promise.all([shell, offline]).then(() => worker.skipWaiting()));
 });
 
 worker.addEventListener("activate", (event) => {
@@ -35,12 +38,17 @@ worker.addEventListener("fetch", (event) => {
   const url = new URL(request.url);
   if (url.origin !== location.origin) return;
   if (url.pathname === "/share") return event.respondWith(request.method === "POST" ? receiveShare(request) : checkShare(request));
-  if (request.method !== "GET") return;
-  if (url.pathname.startsWith("/web/")) return event.respondWith(fromShell(request));
-  if (url.pathname.startsWith("/photos/")) return event.respondWith(cacheFirst(event));
-  const page = request.mode === "navigate" && /^\/($|p\/|@|new$|join$|login$)/.test(url.pathname);
-  const feed = /^\/(feed|users\/[^/]+\/posts)$/.test(url.pathname);
-  if (page || feed) event.respondWith(networkFirst(event));
+  // A download takes longer than a service worker may live.
+  if (request.method !== "GET" || url.pathname === "/me/export") return;
+  const isPage = request.mode === "navigate";
+  const isKept = isPage ? /^\/($|p\/|@|tags\/|(about|new|join|login)$)/ : /^\/(feed|(users|tags)\/[^/]+\/posts)$/;
+  let response;
+  if (url.pathname.startsWith("/web/")) response = fromShell(request);
+  else if (url.pathname.startsWith("/photos/")) response = cacheFirst(event);
+  else if (isKept.test(url.pathname)) response = networkFirst(event);
+  else if (isPage) response = fromServer(request);
+  if (response) event.respondWith(isPage ? response.catch(offlinePage) : response);
+  if (isPage) event.waitUntil(refreshOfflinePage());
 });
 
 worker.addEventListener("sync", (event) => {
@@ -54,9 +62,17 @@ async function postQueuedDrafts() {
   for (const page of await worker.clients.matchAll()) page.postMessage("flushed");
 }
 
+/** Fails also if only a proxy answers, because the server behind it does not. @param {Request} request */
+async function fromServer(request) {
+  const response = await fetch(request);
+  const { status, headers } = response;
+  if (status >= 502 && status <= 504 && !headers.has("x-request-id")) throw new TypeError(`a proxy answers ${status}`);
+  return response;
+}
+
 /** @param {Request} request */
 async function fromShell(request) {
-  return (await caches.match(request)) ?? fetch(request);
+  return (await caches.match(request)) ?? fromServer(request);
 }
 
 /**
@@ -67,7 +83,7 @@ async function fromShell(request) {
 async function cacheFirst(event) {
   const cached = await caches.match(event.request);
   if (cached?.headers.get("cache-control")?.includes("immutable")) return cached;
-  const response = await fetch(event.request).catch((error) => {
+  const response = await fromServer(event.request).catch((error) => {
     if (cached) return cached;
     throw error;
   });
@@ -80,36 +96,46 @@ async function cacheFirst(event) {
 /** For pages and feeds: from the cache only if the network fails or is too slow. @param {FetchEvent} event */
 async function networkFirst(event) {
   const { request } = event;
-  const network = fetch(request).then((response) => {
+  const network = fromServer(request).then((response) => {
     if (response.ok) event.waitUntil(store(PAGES, request, response.clone()));
     return response;
   });
   // The composer ignores its query on the server, so any cached copy matches.
   const ignoreSearch = new URL(request.url).pathname === "/new";
   const cached = await caches.open(PAGES).then((pages) => pages.match(request, { ignoreVary: true, ignoreSearch }));
-  if (!cached) return network.catch((error) => offlinePage(request, error));
+  if (!cached) return network;
   const timeout = new Promise((resolve) => setTimeout(() => resolve(undefined), NETWORK_TIMEOUT_MS));
   const response = await Promise.race([network, timeout]).catch(() => undefined);
   return response ?? markCached(request, cached);
 }
 
 /**
- * Adds `data-cached` to a page's body: `main.js` shows that it may be stale.
+ * Marks a response as stale, for `network.js`: a page by `data-cached` of its body, others by a header.
  * @param {Request} request
  * @param {Response} cached
  */
 async function markCached(request, cached) {
-  if (request.mode !== "navigate") return cached;
   const headers = new Headers(cached.headers);
   for (const name of ["content-encoding", "content-length"]) headers.delete(name);
-  return new Response((await cached.text()).replace("<body", "<body data-cached"), { headers });
+  headers.set("x-from-cache", "1");
+  const text = await cached.text();
+  return new Response(request.mode === "navigate" ? text.replace("<body", "<body data-cached") : text, { headers });
 }
 
-/** @param {Request} request @param {unknown} error */
-async function offlinePage(request, error) {
-  const page = request.mode === "navigate" && (await caches.match(OFFLINE, { ignoreVary: true }));
+/** Instead of the browser's error page. @param {unknown} error */
+async function offlinePage(error) {
+  const page = await caches.match("/offline", { cacheName: OFFLINE, ignoreVary: true });
   if (page) return page;
   throw error;
+}
+
+/** Once a day: it has the name and the colours of the instance, which may change. */
+async function refreshOfflinePage() {
+  const pages = await caches.open(OFFLINE);
+  const cached = await pages.match("/offline", { ignoreVary: true });
+  const age = Date.now() - Date.parse(cached?.headers.get("date") ?? "");
+  // If it fails, the earlier one stays.
+  if (!(age < DAY_MS)) await pages.add("/offline").catch(() => undefined);
 }
 
 /**

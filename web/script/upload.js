@@ -2,7 +2,7 @@
 
 import { ApiError, responseError } from "./api.js";
 import { postDraft } from "./drafts.js";
-import { t } from "./i18n.js";
+import { answered, noResponse } from "./network.js";
 
 /** A request without progress for so long has lost its network: a change of it need not close the connection. */
 const STALLED_MS = 30_000;
@@ -55,8 +55,11 @@ function exchange(signal, ...[method, path, headers, body, progress]) {
       progress?.((100 * event.loaded) / event.total);
     };
     request.upload.onload = () => watch(PROCESSING_MS);
-    const noNetwork = () => reject(new ApiError(t("no_network"), 0));
-    request.onload = () => resolve(request);
+    const noNetwork = () => reject(new ApiError(noResponse(), 0));
+    request.onload = () => {
+      answered(request.status, (name) => request.getResponseHeader(name));
+      resolve(request);
+    };
     request.onerror = noNetwork;
     request.onabort = () => (isStalled ? noNetwork() : reject(new DOMException("", "AbortError")));
     request.onloadend = () => clearTimeout(stall);

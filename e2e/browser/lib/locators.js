@@ -1,6 +1,7 @@
 // Locators and actions for the parts of the web client. Labels and selectors occur only here.
 
 import { PASSWORD } from "./api.js";
+import { eventually } from "./eventually.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 /** @typedef {import("playwright-core").Locator} Locator */
@@ -23,10 +24,22 @@ export const likers = (post) => post.getByRole("button", { name: "Who likes it" 
 export const menuButton = (post) => post.getByRole("button", { name: "More" });
 /** @param {Page} page */
 export const toast = (page) => page.getByRole("status").locator(".toast");
+/** Waits until a toast says it. @param {Page} page @param {string} text */
+export const told = (page, text) => toast(page).filter({ hasText: text }).waitFor();
 /** @param {Page} page */
 export const dialog = (page) => page.getByRole("dialog");
 /** The navigation's link to the own profile. @param {Page} page @param {string} username */
 export const profileLink = (page, username) => page.getByRole("link", { name: username, exact: true }).first();
+
+/** Waits until the service worker controls the page. @param {Page} page */
+export async function waitForServiceWorker(page) {
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await eventually("the service worker controls the page", async () => {
+    if (await page.evaluate(() => Boolean(navigator.serviceWorker.controller))) return true;
+    await page.reload();
+    return false;
+  });
+}
 
 /** @param {Locator} post @param {"Edit" | "Delete" | "Copy link" | "Report"} item */
 export async function chooseFromMenu(post, item) {

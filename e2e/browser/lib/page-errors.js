@@ -4,6 +4,10 @@
 import assert from "node:assert/strict";
 
 /** @typedef {import("playwright-core").Page} Page */
+
+/** What a browser reports while there is no network, or no server. */
+export const UNREACHABLE = /ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_FAILED|Failed to fetch|status of 50\d/;
+
 /** @typedef {{ pattern: RegExp, required: boolean }} ExpectedError */
 /** @typedef {{ variant: string, errors: string[], expected: ExpectedError[] }} Recording */
 

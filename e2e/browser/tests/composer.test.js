@@ -237,7 +237,7 @@ browserTest("a draft queued offline is posted exactly once when the network is b
   await page.getByRole("status").filter({ hasText: "You are offline." }).waitFor();
   await send.click();
   await retry.waitFor();
-  await page.getByText("It will be posted as soon as the network is back.").waitFor();
+  await page.getByText("It will be posted as soon as the server can be reached.").waitFor();
   assert.deepEqual(await feed(service.base), []);
   await page.context().setOffline(false);
   await eventually("it is posted", async () => (await feed(service.base)).length === 1);

@@ -5,13 +5,11 @@ import assert from "node:assert/strict";
 import { browserTest } from "../lib/browser-test.js";
 import { throttle } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
-import { isLiked, likeButton, post, posts, toast } from "../lib/locators.js";
-import { allowError } from "../lib/page-errors.js";
+import { isLiked, likeButton, likers, post, posts, toast } from "../lib/locators.js";
+import { UNREACHABLE, allowError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
 import { seed } from "../lib/seed.js";
-
-const UNREACHABLE = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_FAILED|Failed to fetch|status of 50\d/;
 
 browserTest("on a slow network the text is readable before the images are loaded", async ({ service, open }) => {
   await seed(service);
@@ -73,12 +71,30 @@ browserTest("while the service is unreachable the offline cache is shown and mar
   await service.stop();
   await page.reload();
   await post(page, "First light over the harbour").waitFor();
-  const staleNotice = page.getByRole("status").filter({ hasText: "This is what was last seen." });
+  const staleNotice = page.getByText("The server cannot be reached. This is what was last seen.");
   await staleNotice.waitFor();
-  await page.goto(`/p/${all[2].id}`);
-  await page.getByRole("heading", { name: "You are offline" }).waitFor();
+  await screenshot(page, "feed-without-server");
   await service.launch();
+  // It goes with the first answer, on the same page.
+  await staleNotice.waitFor({ state: "hidden" });
   await page.goto(`/p/${all[2].id}`);
   await posts(page).first().waitFor();
   assert.equal(await staleNotice.count(), 0, "expected a fresh page");
+});
+
+browserTest("the banner tells a missing network from a missing server, and goes with the first answer", async ({ service, open }) => {
+  await seed(service, 1);
+  const page = await open({ serviceWorker: false });
+  allowError(page, UNREACHABLE);
+  await page.goto("/");
+  const banner = page.locator("#network-status");
+  await service.stop();
+  await likers(posts(page).first()).click();
+  await banner.filter({ hasText: "The server cannot be reached." }).waitFor();
+  await page.context().setOffline(true);
+  await banner.filter({ hasText: "You are offline." }).waitFor();
+  await page.context().setOffline(false);
+  await banner.filter({ hasText: "The server cannot be reached." }).waitFor();
+  await service.launch();
+  await banner.waitFor({ state: "hidden" });
 });

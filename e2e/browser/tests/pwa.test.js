@@ -6,21 +6,11 @@ import { createServer } from "node:http";
 
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, message, openAccountMenu, posts } from "../lib/locators.js";
+import { composer, message, openAccountMenu, posts, waitForServiceWorker } from "../lib/locators.js";
 import { allowError, expectError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
 import { seed } from "../lib/seed.js";
-
-/** Waits until the service worker controls the page. @param {import("playwright-core").Page} page */
-async function waitForServiceWorker(page) {
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
-  await eventually("the service worker controls the page", async () => {
-    if (await page.evaluate(() => Boolean(navigator.serviceWorker.controller))) return true;
-    await page.reload();
-    return false;
-  });
-}
 
 browserTest("the manifest and icons meet the installability criteria", async ({ open }) => {
   const page = await open();

@@ -50,6 +50,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/likers.js",
     "script/main.js",
     "script/message.js",
+    "script/network.js",
     "script/new-posts.js",
     "script/offline-cache.js",
     "script/own-profile.js",

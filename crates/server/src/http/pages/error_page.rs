@@ -10,7 +10,7 @@ use super::locale::{Locale, interpolate};
 use super::preferences::Preferences;
 use super::response;
 use super::response::accepts_gzip;
-use super::templates::ErrorTemplate;
+use super::templates::{ErrorTemplate, UnreachableTemplate};
 use crate::http::error::ApiError;
 use crate::http::state::Http;
 
@@ -77,15 +77,8 @@ impl ErrorPage {
     }
 }
 
-/// The offline page: the service worker caches it and shows it for pages that are not in the offline cache.
+/// The page that the service worker caches, and shows for pages that it can neither load nor has in its cache.
 pub(crate) async fn offline(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let layout = Layout { nav: false, me: None, ..request.layout(&http, None) };
-    let messages = &layout.locale.page;
-    let page = ErrorTemplate {
-        layout: &layout,
-        title: &messages.offline_title,
-        text: &messages.offline_text,
-        request_id: None,
-    };
-    layout.respond(&request, &page)
+    layout.respond(&request, &UnreachableTemplate { layout: &layout })
 }

@@ -115,7 +115,7 @@ page_messages! {
     posts_with_tag, tag_empty, since, posts_of, change_photo, remove_photo, username, username_hint, password,
     password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
     no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
-    retry, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
+    retry, unreachable_title, unreachable_text, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
     slow_down_text, to_home, offline_title, offline_text, settings, forgot, recovery_title,
     recovery_lead, recovery_submit, recovery_code, recovery_code_hint, recovery_help,
     new_password, current_password, password_title, password_text, change_password,

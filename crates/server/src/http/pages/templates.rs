@@ -384,6 +384,12 @@ impl ComposeTemplate<'_> {
 }
 
 #[derive(Template)]
+#[template(path = "unreachable.html")]
+pub(super) struct UnreachableTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+}
+
+#[derive(Template)]
 #[template(path = "error.html")]
 pub(super) struct ErrorTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
