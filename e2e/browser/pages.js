@@ -28,6 +28,7 @@ export const pages = [
   { name: "post-own", path: ({ posts }) => `/p/${posts[0].id}`, as: "ada", shows: (page) => page.getByRole("button", { name: "More" }) },
   { name: "profile", path: () => "/@ada", shows: (page) => profileHeading(page, "ada"), lighthouse: true },
   { name: "profile-own", path: () => "/@ada", as: "ada", shows: (page) => page.getByRole("button", { name: "Settings and more" }) },
+  { name: "profile-other", path: () => "/@ada", as: "bob", shows: (page) => page.getByRole("button", { name: "More" }) },
   { name: "profile-long-name", path: ({ bob }) => `/@${encodeURIComponent(bob.username)}`, shows: (page) => page.getByRole("heading", { level: 1, name: /bob_with/ }) },
   { name: "profile-empty", path: () => "/@ada", as: "ada", shows: (page) => page.getByText("You have not posted anything yet."), empty: true },
   { name: "tag", path: () => "/tags/morgenr%C3%B6te", shows: (page) => page.getByRole("heading", { level: 1, name: "#morgenröte" }) },

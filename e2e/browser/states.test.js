@@ -6,7 +6,7 @@ import { assertAccessible } from "./lib/axe.js";
 import { DEVICES, open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
 import { WINDOWS, assertFits } from "./lib/layout.js";
-import { chooseFromMenu, composer, dialog, likeButton, likers, menuButton, openAccountMenu, post, submitCredentials, toast } from "./lib/locators.js";
+import { chooseFromMenu, chooseFromProfileMenu, composer, dialog, likeButton, likers, menuButton, openAccountMenu, post, submitCredentials, toast } from "./lib/locators.js";
 import { allowError, assertNoErrors, setColorScheme } from "./lib/page-errors.js";
 import { file } from "./lib/photos.js";
 import { screenshot, screenshotFailure, waitUntilStable } from "./lib/screenshot.js";
@@ -61,6 +61,21 @@ const STATES = {
     await page.goto("/@ada");
     await openAccountMenu(page);
     await page.getByRole("button", { name: "Log out" }).waitFor();
+  },
+  "profile-menu": async (page) => {
+    await page.goto(`/@${data.bob.username}`);
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("button", { name: "Report…" }).waitFor();
+  },
+  block: async (page) => {
+    await page.goto(`/@${data.bob.username}`);
+    await chooseFromProfileMenu(page, "Block");
+    await dialog(page).getByRole("button", { name: "Block" }).waitFor();
+  },
+  "block-long-name": async (page) => {
+    await page.goto("/");
+    await chooseFromMenu(post(page, "Donaudampf"), "Block");
+    await dialog(page).getByRole("button", { name: "Block" }).waitFor();
   },
   "unreachable-offline": async (page) => {
     await page.goto("/offline");

@@ -55,6 +55,11 @@ export async function call(method, path, form, headers = {}) {
   return { status: response.status, headers: response.headers, body: json };
 }
 
+/** The message of an error. @param {unknown} cause */
+export function messageOf(cause) {
+  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
+}
+
 /** Message keys by the server's error code. */
 const MESSAGES = /** @type {Record<string, string>} */ ({
   unauthorized: "signed_out",

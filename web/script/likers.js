@@ -12,12 +12,15 @@ const more = /** @type {HTMLButtonElement} */ (dialog.querySelector("[data-next]
 /** The URL of the next page. */
 let next = "";
 
+/** Whether the post has likes: the list leaves out those of blocked people. */
+let isLiked = false;
+
 /** @param {string} url */
 async function load(url) {
   const { body } = await call("GET", url);
   const { data, paging } = /** @type {{ data: import("./api.js").User[], paging: { next?: string } }} */ (body);
   list.append(...data.map(item));
-  if (!list.children.length) list.textContent = t("no_likes");
+  if (!list.children.length) list.textContent = t(isLiked ? "likes_left_out" : "no_likes");
   next = paging.next ? new URL(paging.next).pathname + new URL(paging.next).search : "";
   more.hidden = !next;
   more.textContent = t("more");
@@ -51,5 +54,6 @@ document.addEventListener("click", ({ target }) => {
   const post = /** @type {HTMLElement | null} */ (element.closest('[data-slot="likers"]')?.closest("[data-post]"));
   if (!post) return;
   list.replaceChildren();
+  isLiked = post.querySelector('[data-slot="likes"]')?.textContent !== "0";
   show(`/posts/${post.dataset.post}/likes`);
 });

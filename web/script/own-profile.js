@@ -1,25 +1,17 @@
 // The controls of the current user's own profile: profile photo and logout.
 
-import { ApiError, call } from "./api.js";
+import { call } from "./api.js";
 import { renderAvatar } from "./card.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
 import { refusal } from "./photo-file.js";
-import { toast } from "./toast.js";
+import { confirm } from "./sheet.js";
+import { attempt, toast } from "./toast.js";
 import { send } from "./upload.js";
 
 const input = /** @type {HTMLInputElement | null} */ (document.getElementById("profile-photo"));
 const remove = /** @type {HTMLButtonElement | null} */ (document.getElementById("profile-photo-remove"));
 const logout = document.getElementById("logout");
-
-/** Runs an action and shows its error as a toast. @param {() => Promise<void>} action */
-async function attempt(action) {
-  try {
-    await action();
-  } catch (error) {
-    toast(error instanceof ApiError ? error.message : t("failed", { reason: String(error) }));
-  }
-}
 
 /** @param {string} [photo] */
 function showPhoto(photo) {
@@ -53,14 +45,15 @@ input?.addEventListener("change", () =>
   }),
 );
 
-remove?.addEventListener("click", () =>
-  attempt(async () => {
+remove?.addEventListener("click", () => {
+  const question = { title: t("photo_remove_title"), text: t("photo_remove_text"), label: t("photo_remove_submit") };
+  confirm(question, async () => {
     await call("DELETE", "/me/photo");
     showPhoto();
     toast(t("photo_removed"));
     input?.focus();
-  }),
-);
+  });
+});
 
 logout?.addEventListener("click", () =>
   attempt(async () => {

@@ -1,33 +1,22 @@
 // The menu of a post: share, copy link, edit, hide, block, report, delete.
 
-import { ApiError, call } from "./api.js";
+import { call } from "./api.js";
 import { renderText } from "./card.js";
 import { pickFocus } from "./focus-picker.js";
 import { t } from "./i18n.js";
 import { evictPost } from "./offline-cache.js";
-import { toast, toastOnNextPage } from "./toast.js";
+import { block, blockPath, report } from "./safety.js";
+import { copy, share } from "./share.js";
+import { confirm, openSheet } from "./sheet.js";
+import { attempt, toast, toastOnNextPage, undo } from "./toast.js";
 
-const menu = dialog("post-menu");
-const edit = dialog("edit");
-const confirmDelete = dialog("confirm-delete");
-const report = dialog("report");
+const menu = /** @type {HTMLDialogElement | null} */ (document.getElementById("post-menu"));
 
-/** The post whose menu or dialog is open. @type {HTMLElement | undefined} */
+/** The post whose menu is open. @type {HTMLElement | undefined} */
 let post;
 
 /** The button that opened the menu. @type {Element | undefined} */
 let opener;
-
-/** The focus that was chosen in the edit dialog; undefined if it was not moved. @type {string | undefined} */
-let focus;
-
-/** The content of the dialog's form when it was opened. */
-let opened = "";
-
-/** @param {string} id */
-function dialog(id) {
-  return /** @type {HTMLDialogElement | null} */ (document.getElementById(id));
-}
 
 /** @param {HTMLElement} element @param {Element} button */
 function openMenu(element, button) {
@@ -40,7 +29,7 @@ function openMenu(element, button) {
     edit: own,
     hide: Boolean(me) && !own,
     block: Boolean(me) && !own,
-    report: Boolean(me) && !own,
+    report: !own,
     delete: own || (Boolean(me) && moderator !== undefined),
   });
   for (const button of menu?.querySelectorAll("button[data-action]") ?? []) {
@@ -72,67 +61,48 @@ function url(element) {
 
 /** @type {Record<string, (element: HTMLElement) => unknown>} */
 const ACTIONS = {
-  share(element) {
-    // It rejects when the system's share sheet is dismissed, which is no error.
-    navigator.share({ url: url(element) }).catch(() => undefined);
-  },
-  async copy(element) {
-    try {
-      await navigator.clipboard.writeText(url(element));
-      toast(t("link_copied"));
-    } catch {
-      toast(t("copy_manually", { link: url(element) }));
-    }
-  },
+  share: (element) => share(url(element)),
+  copy: (element) => copy(url(element)),
   original(element) {
     const link = document.createElement("a");
     link.href = `/photos/${element.dataset.photo}/original`;
     link.download = "";
     link.click();
   },
-  async edit(element) {
-    const form = edit?.querySelector("form");
-    if (!form) return;
-    setError(form, "");
-    try {
+  edit: (element) =>
+    attempt(async () => {
       // Not from the page: it may be stale.
       const { body } = await call("GET", `/posts/${element.dataset.post}`);
+      const form = /** @type {HTMLFormElement} */ (document.querySelector("#edit form"));
       field(form, "message").value = body.message ?? "";
       field(form, "alt").value = body.photo.alt ?? "";
       checkbox(form).checked = Boolean(body.share_original);
       showFocus(form, body.photo);
-      opened = content(form);
-      edit?.showModal();
-    } catch (error) {
-      toast(errorMessage(error));
-    }
-  },
-  async hide(element) {
-    await attempt(async () => {
-      await call("PUT", `/me/hidden-posts/${element.dataset.post}`);
-      await leaveList([element], t("hidden_toast"));
-    });
-  },
-  async block(element) {
-    const author = element.dataset.author ?? "";
-    await attempt(async () => {
-      await call("PUT", `/me/blocks/${encodeURIComponent(author)}`);
+      openSheet("edit", (form) => save(element, form));
+    }),
+  hide: (element) =>
+    attempt(async () => {
+      const path = `/me/hidden-posts/${element.dataset.post}`;
+      await call("PUT", path);
+      await leaveList([element], t("hidden_toast"), path);
+    }),
+  block(element) {
+    const { author: name = "" } = element.dataset;
+    block(name, () => {
       const posts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-post][data-author]"));
-      await leaveList([...posts].filter((post) => post.dataset.author === author), t("blocked_toast"));
+      return leaveList([...posts].filter(({ dataset }) => dataset.author === name), t("blocked_toast", { name }), blockPath(name));
     });
   },
-  report() {
-    const form = report?.querySelector("form");
-    form?.reset();
-    if (form) setError(form, "");
-    if (form) opened = content(form);
-    report?.showModal();
+  report(element) {
+    if (document.body.dataset.me) report(`/posts/${element.dataset.post}`);
+    else location.assign(`/login?next=/p/${element.dataset.post}`);
   },
-  delete() {
-    const form = confirmDelete?.querySelector("form");
-    if (form) setError(form, "");
-    opened = "";
-    confirmDelete?.showModal();
+  delete(element) {
+    const question = { title: t("delete_title"), text: t("delete_text"), label: t("delete_submit") };
+    confirm(question, async () => {
+      await call("DELETE", `/posts/${element.dataset.post}`);
+      await leaveList([element], t("deleted"));
+    });
   },
 };
 
@@ -144,124 +114,50 @@ menu?.addEventListener("click", (event) => {
 
 addEventListener("resize", placeMenu);
 
-for (const sheet of [edit, confirmDelete, report]) {
-  sheet?.addEventListener("click", (event) => {
-    const target = /** @type {HTMLElement} */ (event.target);
-    // A click beside the dialog does not throw away what was written.
-    const form = sheet.querySelector("form");
-    const isUnchanged = !form || content(form) === opened;
-    if (target.matches("[data-close]") || (target === sheet && isUnchanged)) sheet.close();
-  });
+/** @param {HTMLElement} element @param {HTMLFormElement} form */
+async function save(element, form) {
+  const share_original = String(checkbox(form).checked);
+  const fields = { message: field(form, "message").value, alt: field(form, "alt").value, share_original };
+  const focus = field(form, "focus").value;
+  if (focus) Object.assign(fields, { focus });
+  const { body } = await call("PATCH", `/posts/${element.dataset.post}`, fields);
+  renderText(element, body);
+  toast(t("saved"));
 }
 
-edit?.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const form = /** @type {HTMLFormElement} */ (event.target);
-  await submit(form, async () => {
-    if (!post) return;
-    const share_original = String(checkbox(form).checked);
-    const fields = { message: field(form, "message").value, alt: field(form, "alt").value, share_original };
-    if (focus) Object.assign(fields, { focus });
-    const { body } = await call("PATCH", `/posts/${post.dataset.post}`, fields);
-    renderText(post, body);
-    edit.close();
-    toast(t("saved"));
-  });
-});
-
-report?.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const form = /** @type {HTMLFormElement} */ (event.target);
-  if (!field(form, "reason").value.trim()) return setError(form, t("reason_missing"));
-  await submit(form, async () => {
-    if (!post) return;
-    await call("POST", `/posts/${post.dataset.post}/reports`, { reason: field(form, "reason").value });
-    report.close();
-    toast(t("reported_toast"));
-  });
-});
-
-// Copying the link is all that a browser without a share sheet can do.
-if (!("share" in navigator)) document.body.classList.add("no-share");
-
-/** Runs an action of the menu, and shows its error. @param {() => Promise<void>} action */
-async function attempt(action) {
-  try {
-    await action();
-  } catch (error) {
-    toast(errorMessage(error));
-  }
-}
-
-/** Removes posts from a list; the page of a post opens the feed. @param {HTMLElement[]} posts @param {string} text */
-async function leaveList(posts, text) {
+/**
+ * Takes posts out of the list. Without others, the feed shows the next ones, or its empty state.
+ * @param {HTMLElement[]} posts
+ * @param {string} text
+ * @param {string} [path] what undo deletes
+ */
+async function leaveList(posts, text, path) {
   for (const element of posts) await evictPost(element);
-  if (!document.getElementById("post-list")) {
-    toastOnNextPage(text);
+  const listed = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#post-list > [data-post]"));
+  const rest = [...listed].filter((other) => !posts.includes(other));
+  if (!rest.length) {
+    toastOnNextPage(text, path);
     location.replace("/");
     return;
   }
-  const last = posts[posts.length - 1];
-  const neighbour = /** @type {HTMLElement | null} */ (last.nextElementSibling ?? posts[0].previousElementSibling);
-  for (const element of posts) element.remove();
-  neighbour?.focus({ preventScroll: true });
-  toast(text);
-}
-
-confirmDelete?.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  await submit(/** @type {HTMLFormElement} */ (event.target), async () => {
-    if (!post) return;
-    await call("DELETE", `/posts/${post.dataset.post}`);
-    await evictPost(post);
-    confirmDelete.close();
-    const deleted = post;
-    const neighbour = /** @type {HTMLElement | null} */ (deleted.nextElementSibling ?? deleted.previousElementSibling);
-    // The only post of this page: the feed shows the next ones, or its empty state.
-    if (!neighbour) {
-      toastOnNextPage(t("deleted"));
-      location.replace("/");
-      return;
-    }
-    deleted.classList.add("removing");
-    setTimeout(() => deleted.remove(), 200);
-    neighbour.focus({ preventScroll: true });
-    toast(t("deleted"));
-  });
-});
-
-/**
- * Runs a form's action with its button disabled, and shows the error in the form.
- * @param {HTMLFormElement} form
- * @param {() => Promise<void>} action
- */
-async function submit(form, action) {
-  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button:not([type])"));
-  button.disabled = true;
-  setError(form, "");
-  try {
-    await action();
-  } catch (error) {
-    setError(form, errorMessage(error));
+  const isBelow = (/** @type {Node} */ other) => posts[0].compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const neighbour = rest.find(isBelow) ?? rest[rest.length - 1];
+  const marks = posts.map(() => new Comment());
+  for (const [index, element] of posts.entries()) {
+    if (path) element.replaceWith(marks[index]);
+    else element.remove();
   }
-  button.disabled = false;
-}
-
-/** @param {HTMLFormElement} form @param {string} text */
-function setError(form, text) {
-  const line = form.querySelector(".error");
-  if (line) line.textContent = text;
+  neighbour.focus({ preventScroll: true });
+  const restore = () => {
+    for (const [index, element] of posts.entries()) marks[index].replaceWith(element);
+    posts[0].focus();
+  };
+  toast(text, path ? undo(path, restore) : undefined);
 }
 
 /** @param {HTMLFormElement} form @param {string} name */
 function field(form, name) {
   return /** @type {HTMLTextAreaElement} */ (form.elements.namedItem(name));
-}
-
-/** What a form would send, and the focus. @param {HTMLFormElement} form */
-function content(form) {
-  const entries = [...new FormData(form)].map(([name, value]) => `${name}=${value}`);
-  return [...entries, focus ?? ""].join("\n").trim();
 }
 
 /** @param {HTMLFormElement} form */
@@ -274,16 +170,11 @@ function showFocus(form, photo) {
   const picker = /** @type {HTMLElement} */ (form.querySelector(".square-picker"));
   const image = /** @type {HTMLImageElement} */ (picker.querySelector("img"));
   image.src = `/photos/${photo.id}/fit/800`;
-  focus = undefined;
+  field(form, "focus").value = "";
   const { x, y } = photo.focus ?? { x: 0.5, y: 0.5 };
   pickFocus(picker, `${x},${y}`, (moved) => {
-    focus = moved;
+    field(form, "focus").value = moved;
   });
-}
-
-/** @param {unknown} error */
-function errorMessage(error) {
-  return error instanceof ApiError ? error.message : t("failed", { reason: String(error) });
 }
 
 document.addEventListener("click", (event) => {

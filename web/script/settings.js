@@ -6,7 +6,7 @@ import { byteLength, input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
 import { setPreference } from "./preferences.js";
-import { toast } from "./toast.js";
+import { toast, toastOnNextPage } from "./toast.js";
 
 const settings = /** @type {HTMLElement} */ (document.querySelector(".settings"));
 const min = Number(settings.dataset.min);
@@ -162,21 +162,34 @@ onSubmit(
   },
 );
 
-document.getElementById("blocks")?.addEventListener("click", async ({ target }) => {
-  const button = /** @type {Element} */ (target).closest("button");
-  const item = button?.closest("li");
-  if (!button || !item) return;
-  button.disabled = true;
-  try {
-    await call("DELETE", `/me/blocks/${encodeURIComponent(item.dataset.user ?? "")}`);
+// Blocked people and hidden posts.
+for (const leftOut of document.querySelectorAll("[data-left-out]")) {
+  leftOut.addEventListener("click", async ({ target }) => {
+    const button = /** @type {Element} */ (target).closest("button");
+    const item = button?.closest("li");
+    if (!button || !item) return;
+    button.disabled = true;
+    const path = item.dataset.path ?? "";
+    try {
+      await call("DELETE", path);
+      await clearPages();
+    } catch (cause) {
+      button.disabled = false;
+      return toast(messageOf(cause));
+    }
+    const text = t(path.startsWith("/me/blocks/") ? "unblocked_toast" : "shown_toast");
+    const neighbour = item.nextElementSibling ?? item.previousElementSibling;
     item.remove();
-    await clearPages();
-    toast(t("unblocked_toast"));
-  } catch (cause) {
-    button.disabled = false;
-    toast(messageOf(cause));
-  }
-});
+    // The next page moves up.
+    const older = /** @type {HTMLAnchorElement | null} */ (leftOut.parentElement?.querySelector("a.secondary"));
+    if (!neighbour && older) {
+      toastOnNextPage(text);
+      return location.assign(older.href);
+    }
+    toast(text);
+    neighbour?.querySelector("button")?.focus();
+  });
+}
 
 /** @param {string[]} codes */
 function showCodes(codes) {

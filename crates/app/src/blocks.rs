@@ -1,6 +1,6 @@
 //! Blocked users and hidden posts: what a user does not want to see.
 
-use model::{PostId, User, Username};
+use model::{Cursor, Post, PostId, User, UserId, Username};
 use store::{BlockOutcome, MAX_BLOCKS, MAX_HIDDEN_POSTS};
 
 use crate::{App, Caller, Error};
@@ -14,6 +14,10 @@ impl App {
             if user.status.is_shown() { user } else { User { photo: None, profile: None, ..user } }
         };
         Ok(blocked.into_iter().map(bare).collect())
+    }
+
+    pub async fn has_blocked(&self, caller: &Caller, user: UserId) -> Result<bool, Error> {
+        Ok(self.relations(caller.user.id).await?.blocked.contains(&user))
     }
 
     pub async fn block(&self, caller: &Caller, username: &Username) -> Result<(), Error> {
@@ -39,6 +43,28 @@ impl App {
         let mut posts: Vec<PostId> = relations.hidden_posts.iter().copied().collect();
         posts.sort_unstable_by(|one, other| other.cmp(one));
         Ok(posts)
+    }
+
+    /// A page of the posts that the caller has hidden, newest first, and where the next one begins. Posts that a
+    /// moderator has hidden as well are left out.
+    pub async fn hidden_post_page(
+        &self,
+        caller: &Caller,
+        after: Option<Cursor>,
+        limit: usize,
+    ) -> Result<(Vec<Post>, Option<Cursor>), Error> {
+        let mut ids = self.hidden_posts(caller).await?;
+        ids.retain(|id| after.is_none_or(|Cursor(after)| id.0 < after));
+        let next = ids.get(limit).and(ids.get(limit.saturating_sub(1))).map(|last| Cursor(last.0));
+        let mut posts = Vec::new();
+        for id in ids.into_iter().take(limit) {
+            match self.post(Some(caller), id).await {
+                Ok(post) => posts.push(post),
+                Err(Error::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((posts, next))
     }
 
     pub async fn hide_post(&self, caller: &Caller, post: PostId) -> Result<(), Error> {

@@ -25,4 +25,14 @@ impl App {
         let page = self.0.store.feed(viewer, filter, start, limit, exclusions).await?;
         Ok(FeedPage { posts: self.with_authors(page.posts).await?, next: page.next })
     }
+
+    /// Whether a list that is empty for the caller has posts for those who have blocked and hidden nothing.
+    pub async fn is_emptied(&self, caller: Option<&Caller>, filter: PostFilter) -> Result<bool, Error> {
+        let Some(caller) = caller else { return Ok(false) };
+        if !self.has_exclusions(caller).await? {
+            return Ok(false);
+        }
+        let page = self.feed(None, filter, FeedStart::Offset(0), Limit::default()).await?;
+        Ok(!page.posts.is_empty())
+    }
 }

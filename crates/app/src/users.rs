@@ -15,9 +15,23 @@ impl App {
         user.filter(|user| is_seen(caller, user)).ok_or(Error::NO_SUCH_USER)
     }
 
-    /// How many posts of a user are shown.
-    pub async fn shown_post_count(&self, user: UserId) -> Result<u64, Error> {
-        Ok(self.0.store.shown_post_count(user).await?)
+    /// How many posts of a user the caller's lists show.
+    pub async fn shown_post_count(&self, caller: Option<&Caller>, user: UserId) -> Result<u64, Error> {
+        let shown = self.0.store.shown_post_count(user).await?;
+        let Some(caller) = caller else { return Ok(shown) };
+        let relations = self.relations(caller.user.id).await?;
+        if relations.blocked.contains(&user) {
+            return Ok(0);
+        }
+        if relations.hidden_posts.is_empty() {
+            return Ok(shown);
+        }
+        Ok(shown.saturating_sub(self.0.store.hidden_post_count(caller.user.id, user).await?))
+    }
+
+    /// Whether a user has posts, also such that a moderator has hidden.
+    pub async fn has_posts(&self, user: UserId) -> Result<bool, Error> {
+        Ok(self.0.store.post_count(user).await? > 0)
     }
 
     /// Posts with their authors. One query reads all that are not cached. A post whose author has been

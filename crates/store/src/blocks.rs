@@ -44,6 +44,8 @@ statements! {
     UNHIDE = "DELETE FROM hidden_posts WHERE user_id = $1 AND post_id = $2";
     HIDDEN_POSTS = "SELECT post_id FROM hidden_posts WHERE user_id = $1";
     COUNT_HIDDEN = "SELECT count(*) FROM hidden_posts WHERE user_id = $1";
+    COUNT_HIDDEN_BY = "SELECT count(*) FROM hidden_posts h JOIN posts p ON p.id = h.post_id
+        WHERE h.user_id = $1 AND p.user_id = $2 AND p.hidden_reason IS NULL";
     HIDDEN_USERS = "SELECT id FROM users WHERE status IN ('pending', 'hidden', 'deleted') AND status <> 'active'";
 }
 
@@ -96,6 +98,17 @@ impl Store {
             .boxed()
         })
         .await
+    }
+
+    /// How many shown posts of `author` a user has hidden.
+    pub async fn hidden_post_count(&self, user: UserId, author: UserId) -> Result<u64, Error> {
+        let count = self.read(move |tx| {
+            async move {
+                    tx.first(COUNT_HIDDEN_BY, &[user.into(), author.into()], |row| row.unsigned(0)).await
+                }
+                .boxed()
+        });
+        Ok(count.await?.unwrap_or(0))
     }
 
     /// Blocks a user. Blocking again changes nothing.

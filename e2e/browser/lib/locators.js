@@ -31,6 +31,12 @@ export const dialog = (page) => page.getByRole("dialog");
 /** The navigation's link to the own profile. @param {Page} page @param {string} username */
 export const profileLink = (page, username) => page.getByRole("link", { name: username, exact: true }).first();
 
+/** Opens the menu of another user's profile, and chooses an entry. @param {Page} page @param {string} item */
+export async function chooseFromProfileMenu(page, item) {
+  await page.getByRole("button", { name: "More" }).click();
+  await page.locator("#profile-menu").getByRole("button", { name: item }).click();
+}
+
 /** Waits until the service worker controls the page. @param {Page} page */
 export async function waitForServiceWorker(page) {
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
@@ -41,7 +47,7 @@ export async function waitForServiceWorker(page) {
   });
 }
 
-/** @param {Locator} post @param {"Edit" | "Delete" | "Copy link" | "Report"} item */
+/** @param {Locator} post @param {string} item */
 export async function chooseFromMenu(post, item) {
   await menuButton(post).click();
   await dialog(post.page()).getByRole("button", { name: item }).click();

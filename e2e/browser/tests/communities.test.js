@@ -5,13 +5,11 @@ import assert from "node:assert/strict";
 import { PASSWORD } from "../lib/api.js";
 import { assertAccessible } from "../lib/axe.js";
 import { browserTest } from "../lib/browser-test.js";
-import { openAccountMenu, submitCredentials, toast, waitForPath } from "../lib/locators.js";
+import { eventually } from "../lib/eventually.js";
+import { chooseFromProfileMenu, dialog, openAccountMenu, submitCredentials, told, waitForPath } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
-
-/** @param {import("playwright-core").Page} page @param {string} text */
-const told = (page, text) => toast(page).filter({ hasText: text }).waitFor();
 
 /** @param {import("playwright-core").Page} page @param {string} message */
 const card = (page, message) => page.getByRole("article").filter({ hasText: message });
@@ -22,31 +20,213 @@ async function choose(page, message, entry) {
   await page.getByRole("dialog").getByRole("button", { name: entry }).press("Enter");
 }
 
-browserTest("a post is hidden, and its author blocked and unblocked", async ({ open, join }) => {
-  const [ada, bob, carol] = [await join("ada"), await join("bob"), await join("carol")];
-  await carol.post(await photo(0), { message: "by Carol" });
-  await bob.post(await photo(1), { message: "first by Bob" });
-  await bob.post(await photo(2), { message: "second by Bob" });
-  await carol.post(await photo(3), { message: "also by Carol" });
+browserTest("a hidden post comes back by undo, or from the settings", async ({ open, join }) => {
+  const [ada, carol] = [await join("ada"), await join("carol")];
+  for (const [index, message] of ["the first", "the second", "the third"].entries()) await carol.post(await photo(index), { message });
   const page = await open({ as: ada });
   await page.goto("/");
-  await choose(page, "also by Carol", "Hide post");
+  const messages = () => page.getByRole("article").locator(".message").allTextContents();
+  await choose(page, "the second", "Hide post");
   await told(page, "Hidden from your lists.");
-  assert.equal(await card(page, "also by Carol").count(), 0);
-  await choose(page, "second by Bob", "Block bob");
-  await told(page, "Blocked.");
-  assert.equal(await page.getByRole("article").count(), 1);
+  assert.deepEqual(await messages(), ["the third", "the first"]);
+  await screenshot(page, "hide-undo");
+  await page.getByRole("button", { name: "Undo" }).press("Enter");
+  await card(page, "the second").waitFor();
+  assert.deepEqual(await messages(), ["the third", "the second", "the first"]);
   await page.reload();
-  await card(page, "by Carol").waitFor();
-  assert.equal(await page.getByRole("article").count(), 1);
+  assert.deepEqual(await messages(), ["the third", "the second", "the first"]);
 
+  // From the post's own page, which leads to the feed.
+  await page.goto(`/p/${(await carol.call("GET", "/feed", 200)).data[0].id}`);
+  await choose(page, "the third", "Hide post");
+  await waitForPath(page, "/");
+  await page.getByRole("button", { name: "Undo" }).press("Enter");
+  await card(page, "the third").waitFor();
+
+  await choose(page, "the third", "Hide post");
+  await told(page, "Hidden from your lists.");
+  await page.goto("/settings");
+  const hidden = page.getByRole("region", { name: "Hidden photos" });
+  await hidden.getByRole("link", { name: "the third" }).waitFor();
+  await assertAccessible(page);
+  await screenshot(page, "settings-hidden-posts", { full: true });
+  await hidden.getByRole("button", { name: "Show again" }).press("Enter");
+  await told(page, "Shown in your lists again.");
+  await hidden.getByText("You have hidden no photos.").waitFor();
+  await page.goto("/");
+  assert.deepEqual(await messages(), ["the third", "the second", "the first"]);
+});
+
+browserTest("the settings list many hidden posts in pages", async ({ open, join }) => {
+  const [ada, carol] = [await join("ada"), await join("carol")];
+  const ids = [];
+  for (let number = 0; number < 14; number++) ids.push((await carol.post(await photo(0, { size: [40, 30] }), { message: `number ${number}.` })).id);
+  for (const id of ids) await ada.call("PUT", `/me/hidden-posts/${id}`, 200);
+  const page = await open({ as: ada });
+  await page.goto("/settings");
+  const hidden = page.getByRole("region", { name: "Hidden photos" });
+  assert.equal(await hidden.getByRole("listitem").count(), 12);
+  await hidden.getByRole("link", { name: "Older photos" }).click();
+  await hidden.getByRole("link", { name: "number 0." }).waitFor();
+  assert.equal(await hidden.getByRole("listitem").count(), 2);
+  await hidden.getByRole("link", { name: "Back to the newest" }).click();
+  await hidden.getByRole("link", { name: "number 13." }).waitFor();
+  // When a page is emptied, the next one moves up.
+  for (let left = 12; left > 0; left--) {
+    await eventually("the last one is gone", async () => (await hidden.getByRole("listitem").count()) === left);
+    await hidden.getByRole("button", { name: "Show again" }).first().click();
+  }
+  await eventually("the others are listed", async () => (await hidden.getByRole("listitem").count()) === 2);
+});
+
+browserTest("blocking asks first, says what it does, and can be undone everywhere", async ({ open, join }) => {
+  const [ada, bob, carol] = [await join("ada"), await join("bob"), await join("carol")];
+  await bob.post(await photo(1), { message: "first by Bob" });
+  const { id } = await carol.post(await photo(0), { message: "by Carol" });
+  await bob.post(await photo(2), { message: "second by Bob" });
+  await bob.like(id);
+  const page = await open({ as: ada });
+  await page.goto("/");
+  await choose(page, "second by Bob", "Block bob");
+  const question = page.getByRole("dialog", { name: "Block bob?" });
+  await question.getByText("bob cannot like your photos").waitFor();
+  await assertAccessible(page);
+  await screenshot(page, "block");
+  await question.getByRole("button", { name: "Cancel" }).press("Enter");
+  assert.deepEqual((await ada.call("GET", "/me/blocks", 200)).data, []);
+  await choose(page, "second by Bob", "Block bob");
+  await question.getByRole("button", { name: "Block" }).press("Enter");
+  await told(page, "bob is blocked.");
+  assert.equal(await page.getByRole("article").count(), 1);
+  await page.getByRole("button", { name: "Undo" }).press("Enter");
+  await card(page, "first by Bob").waitFor();
+  assert.equal(await page.getByRole("article").count(), 3);
+
+  await choose(page, "second by Bob", "Block bob");
+  await question.getByRole("button", { name: "Block" }).press("Enter");
+  await told(page, "bob is blocked.");
+  // The like of Bob is counted, but he is in no list.
+  await card(page, "by Carol").getByRole("button", { name: "Who likes it" }).click();
+  await dialog(page).getByText("Only people who are left out of your lists like it.").waitFor();
   await page.goto("/settings");
   const blocks = page.getByRole("region", { name: "Blocked people" });
   await screenshot(page, "settings-blocks");
   await blocks.getByRole("button", { name: "Unblock" }).press("Enter");
   await told(page, "No longer blocked.");
+  await blocks.getByText("You have blocked no one.").waitFor();
   await page.goto("/");
   await card(page, "first by Bob").waitFor();
+});
+
+browserTest("lists that blocks and hidden posts have emptied say so", async ({ open, join }) => {
+  const [ada, bob, carol] = [await join("ada"), await join("bob"), await join("carol")];
+  await bob.post(await photo(1), { message: "one by Bob #same" });
+  await bob.post(await photo(2), { message: "two by Bob #same" });
+  const { id } = await carol.post(await photo(0), { message: "by Carol" });
+  const page = await open({ as: ada });
+  await ada.call("PUT", `/me/hidden-posts/${id}`, 200);
+  await page.goto("/@carol");
+  await page.getByRole("heading", { name: "Nothing left to show you" }).waitFor();
+  await page.getByText("0 photos").waitFor();
+  await page.goto("/");
+  await choose(page, "one by Bob", "Block bob");
+  await dialog(page).getByRole("button", { name: "Block" }).press("Enter");
+  await told(page, "bob is blocked.");
+  for (const path of ["/", "/tags/same"]) {
+    await page.goto(path);
+    await page.getByRole("heading", { name: "Nothing left to show you" }).waitFor();
+    await assertAccessible(page);
+    await screenshot(page, path === "/" ? "feed-left-out" : "tag-left-out");
+    assert.equal(await page.getByText("The first photo could be yours.").count(), 0);
+  }
+  await page.getByRole("link", { name: "Blocked people and hidden photos" }).click();
+  await page.getByRole("region", { name: "Blocked people" }).getByRole("link", { name: "bob" }).click();
+  await page.getByRole("heading", { name: "You have blocked bob." }).waitFor();
+  assert.equal(await page.getByText("2 photos").count(), 0);
+  assert.equal(await page.getByText("has not posted anything").count(), 0);
+  await assertAccessible(page);
+  await screenshot(page, "profile-blocked");
+  await page.getByRole("main").getByRole("button", { name: "Unblock" }).click();
+  await told(page, "No longer blocked.");
+  await page.getByText("2 photos").waitFor();
+  assert.equal(await page.locator("#post-list .tile").count(), 2);
+  // For others, nothing is left out.
+  const guest = await open();
+  await guest.goto("/@carol");
+  await guest.getByText("1 photo", { exact: true }).waitFor();
+});
+
+browserTest("one whose only photo a moderator has hidden is told so on the own profile", async ({ open, join, service }) => {
+  const [ada, bob] = [await join("ada"), await join("bob")];
+  service.operator("user", "role", "ada", "moderator");
+  const { id } = await bob.post(await photo(1), { message: "mine" });
+  await ada.call("PUT", `/admin/posts/${id}/hidden`, 200, new URLSearchParams({ reason: "No advertisements." }));
+  const page = await open({ as: bob });
+  await page.goto("/@bob");
+  await page.getByRole("heading", { name: "Your photos are hidden." }).waitFor();
+});
+
+browserTest("the menu of a profile reports, blocks and shares", async ({ open, join, service }) => {
+  const [ada, bob] = [await join("ada"), await join("bob")];
+  service.operator("user", "role", "ada", "moderator");
+  await bob.post(await photo(1), { message: "by Bob" });
+  const page = await open({ as: await join("carol"), device: "desktop" });
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, "share"));
+  await page.goto("/@bob");
+  await page.getByRole("button", { name: "More" }).click();
+  await assertAccessible(page);
+  await screenshot(page, "profile-menu");
+  await page.locator("#profile-menu").getByRole("button", { name: "Copy link" }).click();
+  await told(page, "The link is copied.");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${service.base}/@bob`);
+
+  await chooseFromProfileMenu(page, "Report…");
+  const report = page.getByRole("dialog", { name: "Report bob" });
+  await report.getByRole("button", { name: "Send report" }).press("Enter");
+  await report.getByText("Enter a reason.").waitFor();
+  await report.getByLabel("Reason").fill("Not a person");
+  await screenshot(page, "report-user");
+  await report.getByRole("button", { name: "Send report" }).press("Enter");
+  await told(page, "Thank you.");
+  const { data } = await ada.call("GET", "/admin/reports", 200);
+  assert.deepEqual(data.map((/** @type {any} */ { reason, user }) => [user.username, reason]), [["bob", "Not a person"]]);
+
+  await chooseFromProfileMenu(page, "Block bob");
+  await page.getByRole("dialog", { name: "Block bob?" }).getByRole("button", { name: "Block" }).press("Enter");
+  await page.getByRole("heading", { name: "You have blocked bob." }).waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("1 photo", { exact: true }).waitFor();
+  await chooseFromProfileMenu(page, "Block bob");
+  await page.getByRole("dialog", { name: "Block bob?" }).getByRole("button", { name: "Block" }).press("Enter");
+  await page.getByRole("heading", { name: "You have blocked bob." }).waitFor();
+  await chooseFromProfileMenu(page, "Unblock");
+  await told(page, "No longer blocked.");
+  await page.getByText("1 photo", { exact: true }).waitFor();
+});
+
+browserTest("guests share a profile, and log in to report it or a post", async ({ open, join }) => {
+  const bob = await join("bob");
+  const { id } = await bob.post(await photo(1), { message: "by Bob" });
+  const page = await open();
+  await page.addInitScript(() => {
+    Object.defineProperty(Navigator.prototype, "share", {
+      value: async (/** @type {ShareData} */ { url }) => Object.assign(document.documentElement, { title: url }),
+      configurable: true,
+    });
+  });
+  await page.goto("/@bob");
+  await chooseFromProfileMenu(page, "Share…");
+  await eventually("it is shared", () => page.evaluate(() => document.documentElement.title.endsWith("/@bob")));
+  await page.getByRole("button", { name: "More" }).click();
+  assert.equal(await page.locator("#profile-menu").getByText("Block").count(), 0);
+  await page.getByRole("link", { name: "Report…" }).click();
+  await waitForPath(page, "/login");
+  assert.equal(new URL(page.url()).searchParams.get("next"), "/@bob");
+  await page.goto("/");
+  await choose(page, "by Bob", "Report…");
+  await waitForPath(page, "/login");
+  assert.equal(new URL(page.url()).searchParams.get("next"), `/p/${id}`);
 });
 
 browserTest("a report is handled, and the author sees why", async ({ open, join, service }) => {

@@ -36,6 +36,13 @@ browserTest("the profile photo can be set, changed and removed", async ({ open, 
   await other.goto("/@ada");
   await openAccountMenu(own);
   await own.getByRole("button", { name: "Remove photo" }).click();
+  const question = own.getByRole("dialog", { name: "Remove your profile photo?" });
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await avatar(own).waitFor();
+  await openAccountMenu(own);
+  await own.getByRole("button", { name: "Remove photo" }).click();
+  await screenshot(own, "profile-photo-remove");
+  await question.getByRole("button", { name: "Remove" }).click();
   await avatar(own).waitFor({ state: "detached" });
   await other.reload();
   await profileHeading(other, "ada").waitFor();

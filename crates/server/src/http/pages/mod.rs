@@ -7,6 +7,7 @@ pub(super) mod assets;
 pub(super) mod atom;
 mod cards;
 mod community_templates;
+mod empty;
 pub(super) mod error_page;
 mod layout;
 mod locale;
@@ -22,7 +23,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
-use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Role, Status, Tag, Username};
+use model::{Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Status, Tag, Username};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
@@ -31,6 +32,7 @@ use crate::http::handlers::tags::encode_segment;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
 use community_templates::{AboutTemplate, AccountItem, AdminTemplate, AuditItem, ReportItem};
+use empty::Empty;
 use layout::PageRequest;
 use preferences::View;
 use templates::{
@@ -49,6 +51,9 @@ const PROFILE_PAGE_SIZE: &str = "30";
 const MORE_SHOWN: usize = 6;
 const MORE_BY_AUTHOR: &str = "7";
 
+/// Hidden posts per page of the settings.
+const HIDDEN_SHOWN: usize = 12;
+
 /// Entries of the audit log on the page of moderators.
 const AUDIT_ENTRIES: usize = 30;
 
@@ -63,7 +68,15 @@ pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Resu
     let layout = request.layout(&http, Some("feed.js"));
     let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
     let older = after.is_some();
-    let page = FeedTemplate { layout: &layout, cards, empty_card, next_json, next_page, older, view, intro };
+    let empty = if !is_empty(&page, after) {
+        None
+    } else if http.app.is_emptied(request.caller.as_ref(), PostFilter::Any).await? {
+        Some(Empty::left_out(layout.locale))
+    } else {
+        Some(Empty::feed(&layout))
+    };
+    let page =
+        FeedTemplate { layout: &layout, cards, empty_card, empty, next_json, next_page, older, view, intro };
     let mut response = layout.respond(&request, &page)?;
     if let Some(view) = chosen {
         response.headers_mut().append(SET_COOKIE, view.set_cookie());
@@ -100,12 +113,32 @@ pub(crate) async fn profile(
     let next_json =
         link(&page, |cursor| format!("/users/{}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}", owner.name));
     let next_page = link(&page, |cursor| format!("{}?after={cursor}", owner.url));
-    let own = request.caller.as_ref().is_some_and(|caller| caller.user.id == user.id);
+    let caller = request.caller.as_ref();
+    let own = caller.is_some_and(|caller| caller.user.id == user.id);
+    let is_blocked = match caller {
+        Some(caller) => http.app.has_blocked(caller, user.id).await?,
+        None => false,
+    };
     let layout = request.layout(&http, Some("profile.js"));
     let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
     let older = after.is_some();
+    let empty = if !is_empty(&page, after) {
+        None
+    } else if is_blocked {
+        Some(Empty::blocked(layout.locale, &owner.name))
+    } else if http.app.is_emptied(caller, PostFilter::By(user.id)).await? {
+        Some(Empty::left_out(layout.locale))
+    } else if own && http.app.has_posts(user.id).await? {
+        Some(Empty::moderated(layout.locale))
+    } else if own {
+        Some(Empty::own_profile(layout.locale))
+    } else {
+        Some(Empty::profile(layout.locale, &owner.name))
+    };
     let page = ProfileTemplate {
-        post_count: http.app.shown_post_count(user.id).await?,
+        post_count: http.app.shown_post_count(caller, user.id).await?,
+        is_blocked,
+        empty,
         layout: &layout,
         owner,
         user,
@@ -133,9 +166,16 @@ pub(crate) async fn tag(
     let layout = request.layout(&http, Some("tag.js"));
     let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
     let older = after.is_some();
+    let empty = if !is_empty(&page, after) {
+        None
+    } else if http.app.is_emptied(request.caller.as_ref(), PostFilter::Tagged(tag.clone())).await? {
+        Some(Empty::left_out(layout.locale))
+    } else {
+        Some(Empty::tag(layout.locale, &tag))
+    };
     layout.respond(
         &request,
-        &TagTemplate { layout: &layout, tag, url, cards, empty_card, next_json, next_page, older },
+        &TagTemplate { layout: &layout, tag, url, cards, empty_card, empty, next_json, next_page, older },
     )
 }
 
@@ -159,6 +199,8 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
     let sessions = http.app.sessions(caller).await?;
     let account = http.app.account(caller).await?;
     let blocked = http.app.blocked_users(caller).await?;
+    let hidden_after = cursor(&request, "hidden_after")?;
+    let (hidden, hidden_next) = http.app.hidden_post_page(caller, hidden_after, HIDDEN_SHOWN).await?;
     let profile = caller.user.profile.as_deref().cloned().unwrap_or_default();
     let page = SettingsTemplate {
         display_name: profile.display_name.map(|text| text.to_string()).unwrap_or_default(),
@@ -169,6 +211,9 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
         recovery_codes: http.app.recovery_codes(caller).await?,
         min_password: http.app.min_password(),
         blocked: blocked.iter().map(|user| (user.id.0, user.username.to_string())).collect(),
+        hidden: Card::list(&hidden, layout.locale),
+        hidden_next,
+        hidden_older: hidden_after.is_some(),
         account,
         language: request.preferences.language.map(|locale| locale.tag.as_str()),
         is_importing: http.app.import_status(caller).await.is_ok_and(|status| status.is_running),
@@ -241,9 +286,17 @@ pub(crate) async fn share() -> Redirect {
 
 /// The cursor in the query: pagination links for browsers without scripts carry it.
 fn after(request: &PageRequest) -> Result<Option<Cursor>, ApiError> {
-    let after = form_urlencoded::parse(request.query.as_bytes()).find(|(key, _)| key == "after");
-    let parsed = after.map(|(_, cursor)| cursor.parse()).transpose();
-    parsed.map_err(|rule: model::ValidationError| ApiError::invalid("after", rule.0))
+    cursor(request, "after")
+}
+
+fn cursor(request: &PageRequest, name: &'static str) -> Result<Option<Cursor>, ApiError> {
+    let parsed = parameter(&request.query, name).map(|cursor| cursor.parse()).transpose();
+    parsed.map_err(|rule: model::ValidationError| ApiError::invalid(name, rule.0))
+}
+
+/// Whether a list has no posts at all. A page without posts may have a next one, if very many are left out.
+fn is_empty(page: &FeedPage, after: Option<Cursor>) -> bool {
+    page.posts.is_empty() && page.next.is_none() && after.is_none()
 }
 
 fn start(after: Option<Cursor>) -> FeedStart {
@@ -255,6 +308,6 @@ fn limit(number: &str) -> Limit {
 }
 
 /// The link to the next page; empty on the last page.
-fn link(page: &model::FeedPage, url: impl Fn(Cursor) -> String) -> String {
+fn link(page: &FeedPage, url: impl Fn(Cursor) -> String) -> String {
     page.next.map(url).unwrap_or_default()
 }

@@ -2,9 +2,10 @@
 
 use app::{Account, InputFormat, Instance, Quota, SessionInfo};
 use askama::Template;
-use model::{Bio, DisplayName, Link, Profile, Reason, Registration, Status, Tag, User};
+use model::{Bio, Cursor, DisplayName, Link, Profile, Reason, Registration, Status, Tag, User};
 
 use super::cards::{Avatar, Card};
+use super::empty::Empty;
 use super::layout::Layout;
 use super::locale::{Locale, interpolate};
 use super::preferences::View;
@@ -16,6 +17,8 @@ pub(super) struct FeedTemplate<'a> {
     pub(super) cards: Vec<Card>,
     /// The content of `<template id="post-template">`.
     pub(super) empty_card: Card,
+    /// What the page says if there are no posts.
+    pub(super) empty: Option<Empty>,
     /// The next page's URL for infinite scroll (JSON) and for browsers without scripts (HTML); empty on the
     /// last page.
     pub(super) next_json: String,
@@ -75,10 +78,15 @@ pub(super) struct ProfileTemplate<'a> {
     pub(super) cards: Vec<Card>,
     /// The content of `<template id="post-template">`.
     pub(super) empty_card: Card,
+    /// What the page says if there are no posts.
+    pub(super) empty: Option<Empty>,
     pub(super) next_json: String,
     pub(super) next_page: String,
     pub(super) older: bool,
+    /// How many posts the reader's lists show.
     pub(super) post_count: u64,
+    /// Whether the reader has blocked the owner.
+    pub(super) is_blocked: bool,
 }
 
 impl ProfileTemplate<'_> {
@@ -124,12 +132,16 @@ impl ProfileTemplate<'_> {
         interpolate(&self.layout.locale.page.posts_of, "name", &self.owner.name)
     }
 
-    fn avatar_alt(&self) -> String {
-        interpolate(&self.layout.locale.page.profile_photo, "name", &self.owner.name)
+    fn block(&self) -> String {
+        interpolate(&self.layout.locale.page.block, "name", &self.owner.name)
     }
 
-    fn no_posts(&self) -> String {
-        interpolate(&self.layout.locale.page.profile_empty, "name", &self.owner.name)
+    fn report_title(&self) -> String {
+        interpolate(&self.layout.locale.page.report_user, "name", &self.owner.name)
+    }
+
+    fn avatar_alt(&self) -> String {
+        interpolate(&self.layout.locale.page.profile_photo, "name", &self.owner.name)
     }
 
     /// The text before and after the date of registration.
@@ -156,6 +168,8 @@ pub(super) struct TagTemplate<'a> {
     pub(super) cards: Vec<Card>,
     /// The content of `<template id="post-template">`.
     pub(super) empty_card: Card,
+    /// What the page says if there are no posts.
+    pub(super) empty: Option<Empty>,
     pub(super) next_json: String,
     pub(super) next_page: String,
     pub(super) older: bool,
@@ -164,10 +178,6 @@ pub(super) struct TagTemplate<'a> {
 impl TagTemplate<'_> {
     fn photos_with(&self) -> String {
         interpolate(&self.layout.locale.page.posts_with_tag, "tag", &format!("#{}", self.tag))
-    }
-
-    fn no_posts(&self) -> String {
-        interpolate(&self.layout.locale.page.tag_empty, "tag", &format!("#{}", self.tag))
     }
 }
 
@@ -280,6 +290,11 @@ pub(super) struct SettingsTemplate<'a> {
     pub(super) min_password: usize,
     /// The id and the name of blocked users.
     pub(super) blocked: Vec<(i64, String)>,
+    /// A page of the posts that the user has hidden, and where the next one begins.
+    pub(super) hidden: Vec<Card>,
+    pub(super) hidden_next: Option<Cursor>,
+    /// Whether this is a later page than the first.
+    pub(super) hidden_older: bool,
     /// The tag of the language that was chosen.
     pub(super) language: Option<&'static str>,
     /// Whether an import into the account is running.
