@@ -6,5 +6,6 @@ use libfuzzer_sys::fuzz_target;
 use pinhole_fuzz::within_memory;
 
 fuzz_target!(|input: &[u8]| {
-    within_memory((16 << 20) + 64 * input.len(), || ops::check_restore(input));
+    // A photo of which files are damaged is decoded, in order to rebuild them.
+    within_memory((512 << 20) + 64 * input.len(), || ops::check_restore(input));
 });

@@ -1,8 +1,8 @@
 //! Backup: writes an archive of an instance, while its service may be running.
 //!
-//! All rows are spooled from one database snapshot; then the files of their photos are archived, and the rows
-//! after them. A photo that is deleted during the backup is skipped together with its post. Damaged files are
-//! rebuilt in the archive.
+//! All rows are spooled from one database snapshot and copied to the archive; then the files of their photos
+//! are archived, and the rows after them. A photo that is deleted during the backup is skipped together with its
+//! post, and so is one without any intact file. Damaged files are rebuilt in the archive.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -38,23 +38,22 @@ pub enum Destination {
 }
 
 impl Instance {
-    /// Photos without any intact file are an error, or skipped with `skip_missing`.
+    /// Photos without any intact file are left out, unless all are: then the blob store is probably the wrong one.
     pub async fn back_up(
         &self,
         to: Destination,
-        skip_missing: bool,
         now: Timestamp,
         progress: Arc<dyn Progress>,
     ) -> Result<Manifest, Error> {
         let partial = PartialArchive::create(to)?;
         let spool = RowSpool::all_tables(&partial.spool_folder()).map_err(partial.write_error())?;
-        let spool = self.store.export(spool).await?.finish().map_err(Error::Spool)?;
+        let spool = Arc::new(self.store.export(spool).await?.finish().map_err(Error::Spool)?);
         let (photos, bytes) = spool.totals();
         progress.begin("copying", photos, bytes);
 
-        let archive = ArchiveThread::start(partial, now)?;
-        match self.copy_photos(&spool, &archive, skip_missing, &*progress).await {
-            Ok(changes) => archive.finish(spool, changes).await,
+        let archive = ArchiveThread::start(partial, spool.clone(), now)?;
+        match self.copy_photos(&spool, &archive, &*progress).await {
+            Ok(changes) => archive.finish(changes).await,
             Err(error) => {
                 archive.abort().await;
                 Err(error)
@@ -67,12 +66,10 @@ impl Instance {
         &self,
         spool: &SpooledRows,
         archive: &ArchiveThread,
-        skip_missing: bool,
         progress: &dyn Progress,
     ) -> Result<PhotoChanges, Error> {
         let mut changes = PhotoChanges::default();
-        let mut missing = Vec::new();
-        let lookups = stream::iter(spool.photos().map_err(Error::Spool)?).map(async |photo| {
+        let lookups = stream::iter(spool.photos()).map(async |photo| {
             let photo = photo.map_err(Error::Spool)?;
             let lookup = self.read_photo(photo.id, (&photo).into()).await?;
             Ok::<_, Error>((photo, lookup))
@@ -90,7 +87,7 @@ impl Instance {
                 PhotoLookup::Incomplete(files) => {
                     let examined = ExaminedPhoto::examine(photo, files).await?;
                     let Some(rebuilt) = &examined.rebuilt else {
-                        missing.push(id);
+                        changes.missing.insert(id);
                         continue;
                     };
                     changes.damaged.extend(examined.describe().map(|(_, line)| line));
@@ -105,12 +102,10 @@ impl Instance {
             }
             progress.advance(1, length);
         }
-        // All photos missing means that `blobs_url` is probably wrong, so that is never skipped.
         let photos = spool.totals().0;
-        if !missing.is_empty() && (!skip_missing || missing.len() as u64 == photos) {
-            return Err(Error::missing(missing, photos, true));
+        if photos > 0 && changes.missing.len() as u64 == photos {
+            return Err(Error::AllMissing { photos });
         }
-        changes.missing.extend(missing);
         Ok(changes)
     }
 }
@@ -118,16 +113,16 @@ impl Instance {
 /// The thread that writes the archive, because its writes block on a disk or a pipe.
 struct ArchiveThread {
     photos: mpsc::Sender<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
-    end: std::sync::mpsc::Sender<(SpooledRows, PhotoChanges)>,
+    end: std::sync::mpsc::Sender<PhotoChanges>,
     thread: JoinHandle<Result<Option<Manifest>, Error>>,
 }
 
 impl ArchiveThread {
-    fn start(partial: PartialArchive, now: Timestamp) -> Result<Self, Error> {
+    fn start(partial: PartialArchive, spool: Arc<SpooledRows>, now: Timestamp) -> Result<Self, Error> {
         let (photos, mut photo_receiver) = mpsc::channel(CONCURRENT_PHOTOS);
         let (end, end_receiver) = std::sync::mpsc::channel();
         let write = move || {
-            let outcome = partial.write(now, &mut photo_receiver, &end_receiver);
+            let outcome = partial.write(&spool, now, &mut photo_receiver, &end_receiver);
             if !matches!(outcome, Ok(Some(_))) {
                 partial.discard();
             }
@@ -143,9 +138,9 @@ impl ArchiveThread {
         self.photos.send((id, files)).await.is_ok()
     }
 
-    async fn finish(self, spool: SpooledRows, changes: PhotoChanges) -> Result<Manifest, Error> {
+    async fn finish(self, changes: PhotoChanges) -> Result<Manifest, Error> {
         // If the thread has failed, `join` returns its error.
-        drop(self.end.send((spool, changes)));
+        drop(self.end.send(changes));
         let manifest = self.join().await?;
         manifest.ok_or_else(|| Error::ThreadFailed("the archive has no manifest".to_owned()))
     }
@@ -207,16 +202,18 @@ impl PartialArchive {
     /// `None` when the backup was aborted: the senders were dropped without an end.
     fn write(
         &self,
+        spool: &SpooledRows,
         now: Timestamp,
         photos: &mut mpsc::Receiver<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
-        end: &std::sync::mpsc::Receiver<(SpooledRows, PhotoChanges)>,
+        end: &std::sync::mpsc::Receiver<PhotoChanges>,
     ) -> Result<Option<Manifest>, Error> {
         let mut writer = Writer::new(self.open()?, now);
+        writer.copy_of_rows(spool).map_err(self.write_error())?;
         while let Some((id, files)) = photos.blocking_recv() {
             writer.photo(id, files).map_err(self.write_error())?;
         }
-        let Ok((spool, changes)) = end.recv() else { return Ok(None) };
-        let (to, manifest) = writer.finish(&spool, changes).map_err(self.write_error())?;
+        let Ok(changes) = end.recv() else { return Ok(None) };
+        let (to, manifest) = writer.finish(spool, changes).map_err(self.write_error())?;
         self.publish(to)?;
         Ok(Some(manifest))
     }

@@ -34,12 +34,12 @@ pub enum Error {
     Write { path: PathBuf, cause: io::Error },
     #[error(
         "files of {} are damaged or missing: {}\n\
-         `pinhole doctor --deep` checks all photos. Restore the files from an earlier backup{}",
+         `pinhole doctor --deep` checks all photos. Restore the files from an earlier backup, or migrate without \
+         these photos and their posts by `pinhole backup` and `pinhole restore`.",
         count(missing.len() as u64, "photo"),
-        names(missing),
-        skip_advice(*may_skip)
+        names(missing)
     )]
-    Missing { missing: Vec<PhotoId>, may_skip: bool },
+    Missing { missing: Vec<PhotoId> },
     #[error("none of {} has its files\n{}", count(*photos, "photo"), CHECK_BLOBS_URL)]
     AllMissing { photos: u64 },
     #[error(
@@ -94,19 +94,15 @@ const DISK_FULL_ADVICE: &str = "\nThe disk is full: free some space, then run th
 
 impl Error {
     /// All photos missing has another likely cause, and another advice, than some missing.
-    pub fn missing(missing: Vec<PhotoId>, photos: u64, may_skip: bool) -> Self {
-        if missing.len() as u64 == photos {
-            Self::AllMissing { photos }
-        } else {
-            Self::Missing { missing, may_skip }
-        }
+    pub fn missing(missing: Vec<PhotoId>, photos: u64) -> Self {
+        if missing.len() as u64 == photos { Self::AllMissing { photos } } else { Self::Missing { missing } }
     }
 }
 
 fn damage_advice(error: &ArchiveError) -> &'static str {
     match error {
-        ArchiveError::Damaged { .. } | ArchiveError::Truncated { .. } => {
-            "\nRestore another backup, or this one without what is damaged: --skip-damaged."
+        error if error.is_damage() => {
+            "\nRestore another backup, or all that is left of this one: --skip-damaged."
         }
         _ => "",
     }
@@ -140,14 +136,6 @@ fn names(photos: &[PhotoId]) -> String {
         names.push(format!("and {} more", photos.len() - MAX_LISTED));
     }
     names.join(", ")
-}
-
-fn skip_advice(may_skip: bool) -> &'static str {
-    if may_skip {
-        ", or skip these photos and their posts with --skip-missing."
-    } else {
-        ", or migrate without these photos and their posts by `pinhole backup --skip-missing` and `pinhole restore`."
-    }
 }
 
 /// Rows that were imported while the source was written to are incomplete, and have to be deleted.

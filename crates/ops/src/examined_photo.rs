@@ -26,7 +26,7 @@ impl ExaminedPhoto {
         examined.map_err(|error| Error::ThreadFailed(error.to_string()))
     }
 
-    fn examine_blocking(row: PhotoRow, files: PhotoFiles) -> Self {
+    pub(crate) fn examine_blocking(row: PhotoRow, files: PhotoFiles) -> Self {
         let PhotoFiles { mut intact, unverified, .. } = files;
         intact.retain(|(file, bytes)| !unverified.contains(file) || is_decodable(&row, *file, bytes));
         let masters = master_sides(row.width.min(row.height)).map(PhotoFile::Master);

@@ -28,6 +28,18 @@ impl ExpectedFiles {
         self.matches(stored.files.iter().copied())
     }
 
+    /// The row of a photo that has these files: with their size, and without an original that is lost. `None` if
+    /// they are not the files of this photo.
+    pub(crate) fn correct(&self, row: &PhotoRow) -> Option<PhotoRow> {
+        let is_same = self.short_side == Self::from(row).short_side;
+        (is_same && (row.original.is_some() || !self.has_original)).then(|| PhotoRow {
+            bytes: self.bytes,
+            original: row.original.clone().filter(|_| self.has_original),
+            orientation: row.orientation.filter(|_| self.has_original),
+            ..row.clone()
+        })
+    }
+
     /// The files that an archive has for a photo; `None` if no row can expect them.
     pub(crate) fn of_files(files: impl Iterator<Item = (PhotoFile, u64)> + Clone) -> Option<Self> {
         let short_side = files.clone().find_map(|(file, _)| match file {

@@ -102,7 +102,7 @@ pub async fn migrate(
             ensure_unwritten(from, &spool, None).await?;
             progress.note("importing rows");
             let blob_state = if blobs_move { BlobState::Claimed } else { BlobState::InPlace };
-            let rows = spool.rows().map_err(Error::Spool)?;
+            let rows = spool.rows();
             let rows = rows.map(|row| row.map_err(|error| store::Error::ImportRejected(error.to_string())));
             to.store.import(blob_state, rows).await?;
             if fingerprint(&to.store).await? != fingerprint_of(&spool)? {
@@ -125,7 +125,7 @@ pub async fn migrate(
 /// Finds a row that an import would refuse before anything is copied.
 fn check_rows(spool: &SpooledRows) -> Result<(), Error> {
     let mut rules = RowRules::default();
-    for row in spool.rows().map_err(Error::Spool)? {
+    for row in spool.rows() {
         let row = row.map_err(Error::Spool)?;
         let invalid = |rule| Error::InvalidRow { table: row.table(), row: row.to_string(), rule };
         rules.check(&row, None).map_err(invalid)?;
@@ -152,7 +152,7 @@ impl PhotoCopier<'_> {
     async fn copy_all(&self, spool: &SpooledRows, progress: &dyn Progress) -> Result<MigrateReport, Error> {
         let (photos, bytes) = spool.totals();
         progress.begin(if self.mode == Mode::Verify { "comparing" } else { "copying" }, photos, bytes);
-        let shards = PhotosByShard::of(spool.photos().map_err(Error::Spool)?).map_err(Error::Spool)?;
+        let shards = PhotosByShard::of(spool.photos()).map_err(Error::Spool)?;
         let mut report = MigrateReport { photos, ..MigrateReport::default() };
         let (mut missing, mut not_copied) = (Vec::new(), 0);
         for (last_byte, shard) in shards.each() {
@@ -192,7 +192,7 @@ impl PhotoCopier<'_> {
             }
         }
         if !missing.is_empty() {
-            return Err(Error::missing(missing, photos, false));
+            return Err(Error::missing(missing, photos));
         }
         if not_copied > 0 {
             let is_finished = self.is_finished;
@@ -307,7 +307,7 @@ async fn fingerprint(store: &store::Store) -> Result<Fingerprint, Error> {
 
 fn fingerprint_of(spool: &SpooledRows) -> Result<Fingerprint, Error> {
     let mut fingerprint = Fingerprint::default();
-    for row in spool.rows().map_err(Error::Spool)? {
+    for row in spool.rows() {
         row.and_then(|row| fingerprint.add(&row)).map_err(Error::Spool)?;
     }
     Ok(fingerprint)

@@ -43,7 +43,7 @@ pub struct RestoreReport {
     pub already_present: u64,
     /// Sessions of the archive that were not restored.
     pub ended_sessions: u64,
-    /// Everything that was left out because of `skip_damaged`.
+    /// What `skip_damaged` found: damage, what was rebuilt, and what was left out.
     pub damage: Vec<ArchiveError>,
     /// Photos that were left out because nothing refers to them any more.
     pub unreferenced_photos: usize,
@@ -168,7 +168,7 @@ pub fn verify(from: impl Read, progress: &dyn Progress) -> Result<Manifest, Vec<
             Ok(Some(Item::Rows(_))) => {}
             Ok(Some(Item::End(manifest))) => end = Some(manifest),
             Ok(None) => break,
-            Err(error @ ArchiveError::Damaged { .. }) if damage.len() < MAX_REPORTED => damage.push(error),
+            Err(error) if error.is_damage() && damage.len() < MAX_REPORTED => damage.push(error),
             Err(error) => {
                 // After damage, any other error is a consequence of it.
                 if damage.is_empty() {
@@ -213,7 +213,7 @@ fn read_all(
     rows: &RowSender,
 ) -> Result<ArchiveEnd, ArchiveError> {
     let aborted = || ArchiveError::Read(std::io::Error::other("the restore was aborted"));
-    let mut reader = Reader::new(from);
+    let mut reader = if options.skip_damaged { Reader::salvaging(from)? } else { Reader::new(from) };
     let mut photos = Some(photos);
     let (mut end, mut has_users) = (ArchiveEnd::default(), false);
     loop {
@@ -237,11 +237,7 @@ fn read_all(
             }
             Ok(Some(Item::End(manifest))) => end.manifest = Some(manifest),
             Ok(None) => break,
-            Err(damage @ ArchiveError::Damaged { .. }) if options.skip_damaged => end.damage.push(damage),
-            Err(damage @ ArchiveError::Truncated { .. }) if options.skip_damaged => {
-                end.damage.push(damage);
-                break;
-            }
+            Err(damage) if options.skip_damaged && damage.is_damage() => end.damage.push(damage),
             Err(error) => return Err(error),
         }
     }

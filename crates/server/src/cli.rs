@@ -99,7 +99,7 @@ mod tests {
             "pinhole serve --init",
             "pinhole demo",
             "pinhole backup b.tar",
-            "pinhole backup --force --skip-missing b.tar",
+            "pinhole backup --force b.tar",
             "pinhole backup -",
             "pinhole --data-dir x backup verify b.tar",
             "pinhole backup verify b.tar --log warn",

@@ -129,10 +129,12 @@ fn a_corrupt_archive_is_detected_and_never_restored() {
         .position(|window| *window == bytes[1_000..1_064])
         .expect("the archive contains the file");
     let find = |text: &str| archive.windows(text.len()).position(|w| w == text.as_bytes()).unwrap();
+    let find_last = |text: &str| archive.windows(text.len()).rposition(|w| w == text.as_bytes()).unwrap();
     let entry = without_checksum(&file).iter().skip(1).collect::<std::path::PathBuf>();
     let cases = [
         (at, format!("photos/{}", entry.display())),
-        (find("Corners"), "facts/posts/000001/rows.jsonl".to_owned()),
+        (find("Corners"), "copy/posts/000001/rows.jsonl".to_owned()),
+        (find_last("Corners"), "facts/posts/000001/rows.jsonl".to_owned()),
         (find("\"deleted_meanwhile\""), "manifest.json".to_owned()),
         (archive.len() - 1, "the end".to_owned()),
     ];

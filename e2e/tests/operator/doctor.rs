@@ -270,7 +270,7 @@ fn a_missing_photos_folder_is_reported_as_not_mounted() {
     fs::rename(&photos, &aside).unwrap();
     instance.assert_problem("photos", &["none has its files", "mounted"]);
     let archive = instance.path().join("backup.tar");
-    let backup = ["backup", "--skip-missing", archive.to_str().unwrap()];
+    let backup = ["backup", archive.to_str().unwrap()];
     assert_contains(&pinhole_fails(instance.path(), &backup), &["none of 4 photos", "mounted"]);
     assert!(!archive.exists());
     fs::rename(&aside, &photos).unwrap();

@@ -17,8 +17,19 @@ pub(super) struct ChecksummedFolder {
     pub(super) files: Vec<(String, Bytes)>,
     /// The SHA-256 of all archive bytes before this folder.
     pub(super) digest_before: String,
-    /// Set if the files are not those that were written.
-    pub(super) damage: Option<ArchiveError>,
+    /// Empty if the files are those that were written.
+    pub(super) damage: Vec<ArchiveError>,
+    /// The content of `SHA256SUMS`, as far as it is known.
+    recorded: Vec<u8>,
+}
+
+/// What a checksum says about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Integrity {
+    Intact,
+    Damaged,
+    /// Its checksum is lost.
+    Unknown,
 }
 
 pub(super) fn write<W: Write>(
@@ -29,54 +40,122 @@ pub(super) fn write<W: Write>(
     for (name, bytes) in files {
         to.entry(&join(folder, name), bytes)?;
     }
-    to.entry(&join(folder, SUMS), sums(files).concat().as_bytes())
+    let sums: String = files.iter().map(|(name, bytes)| format!("{}  {name}\n", checksum(bytes))).collect();
+    to.entry(&join(folder, SUMS), sums.as_bytes())
 }
 
-/// `None` at the end of the archive. After an error the next folder can still be read.
-pub(super) fn read<R: Read>(from: &mut tar::Reader<R>) -> Result<Option<ChecksummedFolder>, ArchiveError> {
-    let mut current: Option<ChecksummedFolder> = None;
-    while let Some(entry) = from.next()? {
-        let (path, name) = entry.name.rsplit_once('/').unwrap_or(("", entry.name.as_str()));
-        let mut folder = current.take().unwrap_or_else(|| ChecksummedFolder {
-            path: path.to_owned(),
-            files: Vec::new(),
-            digest_before: hex(entry.hash_before.clone()),
-            damage: None,
-        });
-        if folder.path != path {
-            let what = format!("it precedes the checksums of {}", folder.path);
-            return Err(ArchiveError::Damaged { entry: entry.name, what });
+/// Reads an archive folder by folder.
+pub(super) struct Folders<R> {
+    tar: tar::Reader<R>,
+    /// The first file of the next folder.
+    next: Option<tar::Entry>,
+}
+
+impl<R: Read> Folders<R> {
+    pub(super) fn new(from: R) -> Self {
+        Self { tar: tar::Reader::new(from), next: None }
+    }
+
+    /// `None` at the end of the archive. A folder that is damaged has the files that are left of it; after an
+    /// error the next folder can still be read.
+    pub(super) fn next(&mut self) -> Result<Option<ChecksummedFolder>, ArchiveError> {
+        let mut current: Option<ChecksummedFolder> = None;
+        loop {
+            let next = self.next.take().map_or_else(|| self.tar.next(), |entry| Ok(Some(entry)));
+            let entry = match next {
+                Ok(Some(entry)) => entry,
+                Ok(None) => break,
+                Err(error @ ArchiveError::Read(_)) => return Err(error),
+                Err(damage) => match &mut current {
+                    Some(folder) => {
+                        folder.damage.push(damage);
+                        continue;
+                    }
+                    None => return Err(damage),
+                },
+            };
+            let (path, name) = entry.name.rsplit_once('/').unwrap_or(("", entry.name.as_str()));
+            if current.as_ref().is_some_and(|folder| folder.path != path) {
+                self.next = Some(entry);
+                break;
+            }
+            let mut folder = current.take().unwrap_or_else(|| ChecksummedFolder {
+                path: path.to_owned(),
+                files: Vec::new(),
+                digest_before: hex(entry.hash_before.clone()),
+                damage: Vec::new(),
+                recorded: Vec::new(),
+            });
+            if name == SUMS {
+                folder.recorded = entry.bytes;
+                folder.verify();
+                return Ok(Some(folder));
+            }
+            folder.files.push((name.to_owned(), entry.bytes.into()));
+            current = Some(folder);
         }
-        if name == SUMS {
-            folder.damage = verify(&folder, &entry.bytes).err();
-            return Ok(Some(folder));
+        if let Some(folder) = &mut current
+            && folder.damage.is_empty()
+        {
+            folder.damage.push(match self.next {
+                Some(_) => folder.damaged(SUMS, "it is missing"),
+                None => ArchiveError::Truncated { last: folder.path.clone() },
+            });
         }
-        folder.files.push((name.to_owned(), entry.bytes.into()));
-        current = Some(folder);
-    }
-    match current {
-        None => Ok(None),
-        Some(folder) => Err(ArchiveError::Truncated { last: folder.path }),
+        Ok(current)
     }
 }
 
-fn verify(folder: &ChecksummedFolder, recorded: &[u8]) -> Result<(), ArchiveError> {
-    let computed = sums(&folder.files);
-    if computed.concat().as_bytes() == recorded {
-        return Ok(());
+impl ChecksummedFolder {
+    /// The files, each with what its checksum says.
+    pub(super) fn examine(&self) -> impl Iterator<Item = (&str, &Bytes, Integrity)> {
+        self.files.iter().map(|(name, bytes)| (name.as_str(), bytes, self.integrity(name, bytes)))
     }
-    let recorded = String::from_utf8_lossy(recorded);
-    let mismatch = computed.iter().zip(&folder.files).find(|(sum, _)| !recorded.contains(sum.as_str()));
-    let (name, what) = match mismatch {
-        Some((_, (name, _))) => (name.as_str(), "its checksum does not match"),
-        None => (SUMS, "it lists files that are missing"),
-    };
-    Err(ArchiveError::Damaged { entry: join(&folder.path, name), what: what.to_owned() })
+
+    /// Adds what is wrong with the files.
+    fn verify(&mut self) {
+        let sums = self.files.iter().map(|(name, bytes)| format!("{}  {name}\n", checksum(bytes)));
+        if sums.collect::<String>().as_bytes() == self.recorded {
+            return;
+        }
+        let damaged = self.examine().filter(|(_, _, integrity)| *integrity == Integrity::Damaged);
+        let mut damage: Vec<ArchiveError> =
+            damaged.map(|(name, ..)| self.damaged(name, "its checksum does not match")).collect();
+        if damage.is_empty() {
+            damage.push(self.damaged(SUMS, "it does not list exactly the files beside it"));
+        }
+        self.damage.extend(damage);
+    }
+
+    fn integrity(&self, name: &str, bytes: &Bytes) -> Integrity {
+        /// Of 64 digits. Sums of different files agree in four on average: with this many, not the file is
+        /// damaged but its record.
+        const ENOUGH_EQUAL_DIGITS: usize = 48;
+        let computed = checksum(bytes);
+        let is_sum = |line: &[u8]| {
+            let equal = line.iter().zip(computed.as_bytes()).filter(|(left, right)| left == right);
+            equal.count() >= ENOUGH_EQUAL_DIGITS
+        };
+        let mut lines = self.recorded.split(|byte| *byte == b'\n');
+        let is_listed =
+            |line: &[u8]| line.len() == computed.len() + 2 + name.len() && line.ends_with(name.as_bytes());
+        if lines.clone().any(is_sum) {
+            Integrity::Intact
+        } else if lines.any(is_listed) {
+            Integrity::Damaged
+        } else {
+            Integrity::Unknown
+        }
+    }
+
+    fn damaged(&self, name: &str, what: &str) -> ArchiveError {
+        ArchiveError::Damaged { entry: join(&self.path, name), what: what.to_owned() }
+    }
 }
 
-/// One line for each file, as `sha256sum` prints it.
-fn sums(files: &[(String, Bytes)]) -> Vec<String> {
-    files.iter().map(|(name, bytes)| format!("{}  {name}\n", hex(Sha256::new_with_prefix(bytes)))).collect()
+/// As `sha256sum` prints it.
+fn checksum(bytes: &[u8]) -> String {
+    hex(Sha256::new_with_prefix(bytes))
 }
 
 fn join(folder: &str, name: &str) -> String {

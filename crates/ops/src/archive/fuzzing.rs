@@ -115,7 +115,7 @@ fn push(
     Ok(())
 }
 
-/// What a restore takes from an archive if it skips what is damaged.
+/// What a restore takes from an archive, however damaged it is.
 #[derive(Default)]
 struct Contents {
     photos: Vec<(PhotoId, Vec<(PhotoFile, Bytes)>)>,
@@ -127,15 +127,15 @@ struct Contents {
 impl Contents {
     fn read(archive: &[u8]) -> Self {
         let mut contents = Self::default();
-        let mut reader = Reader::new(archive);
-        // Each call consumes a block, or reports damage of a line.
-        for _ in 0..=archive.len() + 2 {
+        let mut reader = Reader::salvaging(archive).expect("a temporary file");
+        // Each call consumes a block, or reports damage of a line in one of both copies.
+        for _ in 0..=2 * archive.len() + 20 {
             match reader.next() {
                 Ok(Some(Item::Photo(id, files))) => contents.photos.push((id, files)),
                 Ok(Some(Item::Rows(rows))) => contents.rows.extend(rows),
                 Ok(Some(Item::End(manifest))) => contents.manifest = Some(manifest),
                 Ok(None) => return contents,
-                Err(damage @ ArchiveError::Damaged { .. }) => contents.damage.push(damage),
+                Err(damage) if damage.is_damage() => contents.damage.push(damage),
                 Err(error) => {
                     contents.damage.push(error);
                     return contents;

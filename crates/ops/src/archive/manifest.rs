@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ArchiveError;
 
 /// The format version. It is raised by a change that older versions cannot read.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -24,8 +24,11 @@ pub struct Manifest {
     pub bytes: u64,
     /// Photos that were deleted during the backup; skipped together with their posts.
     pub deleted_meanwhile: Vec<String>,
-    /// Photos whose files were missing; skipped together with their posts because of `--skip-missing`.
+    /// Photos without any intact file; skipped together with their posts.
     pub missing: Vec<String>,
+    /// The posts of missing photos. Archives of older versions do not say it.
+    #[serde(default)]
+    pub missing_posts: Vec<i64>,
     /// Files that were damaged or lost, and what became of them. Archives of older versions do not say it.
     #[serde(default)]
     pub damaged: Vec<String>,

@@ -1,9 +1,11 @@
 //! The row spool: exported rows in an unlinked temporary file, so that the database snapshot is short.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Seek, Write};
-use std::ops::ControlFlow;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::ops::{ControlFlow, Range};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use store::{ExportRow, PhotoRow, Sink, Table};
 
@@ -37,7 +39,7 @@ impl RowSpool {
             return Err(error);
         }
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(SpooledRows { file, rows: self.rows, bytes: self.bytes })
+        Ok(SpooledRows { file: Arc::new(file), rows: self.rows, bytes: self.bytes })
     }
 
     fn write(&mut self, row: &ExportRow) -> io::Result<()> {
@@ -63,9 +65,9 @@ impl Sink for RowSpool {
     }
 }
 
-/// A complete spool. Every iterator rewinds the shared file, so only one may be in use at a time.
+/// A complete spool.
 pub(crate) struct SpooledRows {
-    file: File,
+    file: Arc<File>,
     rows: [u64; Table::ALL.len()],
     bytes: u64,
 }
@@ -76,23 +78,37 @@ impl SpooledRows {
         (self.rows[Table::Photos as usize], self.bytes)
     }
 
-    pub(crate) fn rows(&self) -> io::Result<impl Iterator<Item = io::Result<ExportRow>> + Send + use<>> {
-        let mut file = self.file.try_clone()?;
-        file.rewind()?;
+    pub(crate) fn rows(&self) -> impl Iterator<Item = io::Result<ExportRow>> + Send + use<> {
+        let file = FileSlice { file: self.file.clone(), at: 0..u64::MAX };
         let tables = Table::ALL.into_iter().zip(self.rows);
         let tables =
             tables.flat_map(|(table, rows)| std::iter::repeat_n(table, usize::try_from(rows).unwrap_or(0)));
-        Ok(BufReader::new(file).lines().zip(tables).map(|(line, table)| parse(table, line?.as_bytes())))
+        BufReader::new(file).lines().zip(tables).map(|(line, table)| parse(table, line?.as_bytes()))
     }
 
     /// The rows of the photos table, which is exported first.
-    pub(crate) fn photos(&self) -> io::Result<impl Iterator<Item = io::Result<PhotoRow>> + Send + use<>> {
+    pub(crate) fn photos(&self) -> impl Iterator<Item = io::Result<PhotoRow>> + Send + use<> {
         let photo = |row: io::Result<ExportRow>| match row {
             Ok(ExportRow::Photo(photo)) => Some(Ok(photo)),
             Ok(_) => None,
             Err(error) => Some(Err(error)),
         };
-        Ok(self.rows()?.map_while(photo))
+        self.rows().map_while(photo)
+    }
+}
+
+/// Reads a part of a file that others read and append to at the same time.
+pub(super) struct FileSlice {
+    pub(super) file: Arc<File>,
+    pub(super) at: Range<u64>,
+}
+
+impl Read for FileSlice {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = usize::try_from(self.at.end - self.at.start).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.file.read_at(&mut buffer[..length], self.at.start)?;
+        self.at.start += read as u64;
+        Ok(read)
     }
 }
 
@@ -102,4 +118,9 @@ pub(super) fn parse(table: Table, line: &[u8]) -> io::Result<ExportRow> {
     let row = table.deserialize(&mut json)?;
     json.end()?;
     Ok(row)
+}
+
+/// Says that a line is not a row.
+pub(super) fn not_a_row(table: Table, cause: &io::Error) -> String {
+    format!("it is not a row of {table}: {cause}")
 }

@@ -63,6 +63,10 @@ pub(super) struct Reader<R> {
     mtime: Option<u64>,
     /// The name of the previous entry, for error messages.
     last: String,
+    /// Damage behind the previous entry, whose content is complete.
+    pending: Option<ArchiveError>,
+    /// The first header, if the one before it is damaged.
+    found: Option<[u8; BLOCK]>,
     /// Whether the position of the next header is unknown, because of damage.
     is_lost: bool,
     is_finished: bool,
@@ -71,11 +75,17 @@ pub(super) struct Reader<R> {
 impl<R: Read> Reader<R> {
     pub(super) fn new(from: R) -> Self {
         let last = "the beginning".to_owned();
-        Self { from, hash: Sha256::new(), mtime: None, last, is_lost: false, is_finished: false }
+        let (is_lost, is_finished) = (false, false);
+        let (pending, found) = (None, None);
+        Self { from, hash: Sha256::new(), mtime: None, last, pending, found, is_lost, is_finished }
     }
 
     /// `None` at the end. After damage it continues with the next block that is a header.
     pub(super) fn next(&mut self) -> Result<Option<Entry>, ArchiveError> {
+        if let Some(damage) = self.pending.take() {
+            self.is_finished |= matches!(damage, ArchiveError::Truncated { .. });
+            return Err(damage);
+        }
         if self.is_finished {
             return Ok(None);
         }
@@ -91,7 +101,7 @@ impl<R: Read> Reader<R> {
         if block == [0; BLOCK] {
             return self.read_end().map(|()| None);
         }
-        let (name, length, mtime) = self.parse(&block).ok_or_else(|| self.unrecognized())?;
+        let Some((name, length, mtime)) = self.parse(&block) else { return Err(self.unrecognized()) };
         self.mtime = Some(mtime);
         let mut bytes = Vec::new();
         let read = (&mut self.from).take(length).read_to_end(&mut bytes).map_err(ArchiveError::Read)?;
@@ -102,15 +112,19 @@ impl<R: Read> Reader<R> {
         self.hash.update(&bytes);
         let mut zeros = [0; BLOCK];
         let zeros = &mut zeros[..padding(length)];
-        self.fill(zeros)?;
-        if zeros.iter().any(|byte| *byte != 0) {
-            return Err(self.damaged("the padding of its last block is not zero"));
+        match self.fill(zeros) {
+            Ok(()) if zeros.iter().all(|byte| *byte == 0) => {}
+            Ok(()) => self.pending = Some(self.damaged("the padding of its last block is not zero")),
+            Err(truncated) => self.pending = Some(truncated),
         }
         Ok(Some(Entry { name, bytes, hash_before }))
     }
 
     /// The next block; after damage the next one that is a header, and `None` if none follows.
     fn header_block(&mut self) -> Result<Option<[u8; BLOCK]>, ArchiveError> {
+        if let Some(block) = self.found.take() {
+            return Ok(Some(block));
+        }
         loop {
             match self.block() {
                 Ok(block) if self.is_lost && self.parse(&block).is_none() => {}
@@ -132,14 +146,16 @@ impl<R: Read> Reader<R> {
         if self.block()? != [0; BLOCK] {
             return Err(self.damaged("the end-of-archive marker after it is incomplete"));
         }
-        let mut rest = [0; BLOCK];
         loop {
-            match self.from.read(&mut rest).map_err(ArchiveError::Read)? {
-                0 => return Ok(()),
-                read if rest[..read].iter().any(|byte| *byte != 0) => {
-                    return Err(self.damaged("data follows the end-of-archive marker"));
-                }
-                _ => {}
+            let mut rest = Vec::with_capacity(BLOCK);
+            (&mut self.from).take(BLOCK as u64).read_to_end(&mut rest).map_err(ArchiveError::Read)?;
+            if rest.is_empty() {
+                return Ok(());
+            }
+            if rest.iter().any(|byte| *byte != 0) {
+                // Zeros in place of a header look like the end.
+                self.found = rest.try_into().ok().filter(|block| self.parse(block).is_some());
+                return Err(self.damaged("data follows the end-of-archive marker"));
             }
         }
     }
@@ -161,11 +177,19 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn unrecognized(&self) -> ArchiveError {
-        match self.mtime {
-            Some(_) => self.damaged("the header after it is invalid"),
-            None => ArchiveError::NotAnArchive,
+    /// An archive whose first header is damaged has another one after its first file.
+    fn unrecognized(&mut self) -> ArchiveError {
+        const SEARCHED: usize = 64 << 20;
+        let mut blocks = 0..SEARCHED / BLOCK;
+        while self.mtime.is_none() && self.found.is_none() {
+            match self.block() {
+                Ok(block) if self.parse(&block).is_some() => self.found = Some(block),
+                Ok(_) if blocks.next().is_some() => {}
+                Ok(_) | Err(ArchiveError::Truncated { .. }) => return ArchiveError::NotAnArchive,
+                Err(error) => return error,
+            }
         }
+        self.damaged("the header after it is invalid")
     }
 
     fn damaged(&self, what: &str) -> ArchiveError {

@@ -71,6 +71,16 @@ fn spool() -> SpooledRows {
 
 fn archive(changes: PhotoChanges) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), NOW);
+    writer.copy_of_rows(&spool()).unwrap();
+    write_photos(writer, changes)
+}
+
+/// In format version 1, which had no copy of the rows.
+fn old_archive() -> Vec<u8> {
+    write_photos(Writer::new(Vec::new(), NOW), PhotoChanges::default())
+}
+
+fn write_photos(mut writer: Writer<Vec<u8>>, changes: PhotoChanges) -> Vec<u8> {
     for number in 1..=3 {
         if !changes.deleted.contains(&photo(number)) {
             writer.photo(photo(number), files()).unwrap();
@@ -131,7 +141,7 @@ fn a_photo_row_without_files_and_files_without_a_row_are_damage() {
     let mut writer = Writer::new(Vec::new(), NOW);
     writer.photo(photo(1), files()).unwrap();
     let (without_files, _) = writer.finish(&spool(), PhotoChanges::default()).unwrap();
-    assert!(matches!(read(&without_files), Err(ArchiveError::Damaged { .. })));
+    assert!(matches!(read(&without_files), Err(ArchiveError::InvalidRow { .. })));
 
     let mut writer = Writer::new(Vec::new(), NOW);
     for number in 1..=4 {
@@ -166,66 +176,174 @@ fn more_rows_than_fit_one_file_are_split_over_several() {
     assert!(archive.windows(name.len()).any(|window| window == name));
 }
 
-/// Reads past damage; returns the rows that are left, and the damage.
-fn read_past_damage(archive: &[u8]) -> (Vec<ExportRow>, Vec<String>) {
-    let mut reader = Reader::new(archive);
-    let (mut rows, mut damage) = (Vec::new(), Vec::new());
+/// What is left of a damaged archive: its photos, its rows, and a line for each damage.
+fn salvage(archive: &[u8]) -> (Vec<PhotoId>, Vec<ExportRow>, Vec<String>) {
+    let mut reader = Reader::salvaging(archive).unwrap();
+    let (mut photos, mut rows, mut damage) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         match reader.next() {
+            Ok(Some(Item::Photo(id, _))) => photos.push(id),
             Ok(Some(Item::Rows(batch))) => rows.extend(batch),
-            Ok(Some(_)) => {}
-            Ok(None) => return (rows, damage),
-            Err(error @ ArchiveError::Damaged { .. }) => damage.push(error.to_string()),
+            Ok(Some(Item::End(_))) => {}
+            Ok(None) => return (photos, rows, damage),
+            Err(error) if error.is_damage() => damage.push(error.to_string()),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
+/// Photos, users, posts, likes, sequences.
+fn count(rows: &[ExportRow]) -> [usize; 5] {
+    let count = |table| rows.iter().filter(|row| row.table() == table).count();
+    [Table::Photos, Table::Users, Table::Posts, Table::Likes, Table::Sequences].map(count)
+}
+
+fn find(archive: &[u8], text: &str) -> usize {
+    archive.windows(text.len()).position(|window| window == text.as_bytes()).unwrap()
+}
+
 #[test]
 fn everything_that_does_not_depend_on_the_damage_can_be_read() {
-    let intact = archive(PhotoChanges::default());
-    let find = |text: &str| intact.windows(text.len()).position(|window| window == text.as_bytes()).unwrap();
-    let count = |rows: &[ExportRow]| {
-        let count = |table| rows.iter().filter(|row| row.table() == table).count();
-        [Table::Photos, Table::Users, Table::Posts, Table::Likes, Table::Sequences].map(count)
-    };
     let all = count(&rows());
-    assert_eq!(all, [3, 2, 2, 4, 1], "photos, users, posts, likes, sequences");
-    let cases: [(&str, usize, &[&str], [usize; 5]); 5] = [
+    assert_eq!(all, [3, 2, 2, 4, 1]);
+    let (current, old) = (archive(PhotoChanges::default()), old_archive());
+    let cases: [(&str, &[u8], usize, &[&str], [usize; 5]); 10] = [
         (
-            "the file of a photo with a post",
-            find("master"),
+            "the only master of a photo with a post, without an original that could be decoded",
+            &current,
+            find(&current, "master"),
             &["photos/", "checksum", "line 1 (id ", "its files are not in the archive", "there is no photo"],
             [2, 2, 1, 2, 1],
         ),
         (
-            "the header of a photo's file",
-            find(&format!("photos/{}/8", photo(3))),
-            &["the header after it is invalid", "facts/users/000001/rows.jsonl line 2 (id 2)"],
+            "an original",
+            &current,
+            find(&current, "as sent"),
+            &["/original is damaged: its checksum", "/original is damaged or lost; the images are intact"],
+            all,
+        ),
+        (
+            "the header of an original",
+            &current,
+            find(&current, "/original"),
+            &["the header after it is invalid", "/original is damaged or lost; the images are intact"],
+            all,
+        ),
+        (
+            "the header of a photo's master",
+            &old,
+            find(&old, &format!("photos/{}/8", photo(3))),
+            &[
+                "the header after it is invalid",
+                "facts/users/000001/rows.jsonl line 2 (id 2)",
+                "kept without",
+            ],
             [2, 2, 2, 4, 1],
         ),
         (
+            "the only checksum of an original",
+            &current,
+            find(&current, "  original"),
+            &["SHA256SUMS is damaged"],
+            all,
+        ),
+        (
             "the name of a user",
-            find("\"User1\"") + 1,
+            &old,
+            find(&old, "\"User1\"") + 1,
             &["facts/users/000001/rows.jsonl line 1 (id 1)", "username_key", "there is no user 1"],
             [3, 1, 0, 0, 1],
         ),
         (
             "the syntax of a row",
-            find("{\"user_id\":1,\"post_id\":2"),
+            &old,
+            find(&old, "{\"user_id\":1,\"post_id\":2"),
             &["facts/likes/000001/rows.jsonl line 2", "not a row of likes"],
             [3, 2, 2, 3, 1],
         ),
-        ("the manifest", find("\"deleted_meanwhile\""), &["manifest.json"], all),
+        (
+            "a row of which there is a copy",
+            &current,
+            find(&current, "facts/posts") + 512,
+            &["facts/posts/000001/rows.jsonl is damaged", "posts are completed from the copy"],
+            all,
+        ),
+        (
+            "the header of rows of which there is a copy",
+            &current,
+            find(&current, "facts/users"),
+            &["the header after it is invalid", "users are completed from the copy"],
+            all,
+        ),
+        ("the manifest", &current, find(&current, "\"deleted_meanwhile\""), &["manifest.json"], all),
     ];
-    for (what, at, expected, left) in cases {
-        let mut damaged = intact.clone();
+    for (what, archive, at, expected, left) in cases {
+        let mut damaged = archive.to_vec();
         damaged[at] ^= 1;
-        let (rows, damage) = read_past_damage(&damaged);
+        let (_, rows, damage) = salvage(&damaged);
         let damage = damage.join("\n");
         assert_eq!(count(&rows), left, "{what}:\n{damage}");
         for part in expected {
             assert!(damage.contains(part), "{what}: {part:?} is missing in\n{damage}");
         }
     }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_loses_no_row_but_those_of_its_photo() {
+    let intact = archive(PhotoChanges::default());
+    let photos = find(&intact, &format!("photos/{}", photo(1)))..find(&intact, "facts/");
+    // A prime, so that all columns of headers are hit.
+    for at in (0..intact.len()).step_by(13) {
+        let mut damaged = intact.clone();
+        damaged[at] ^= 1 << (at % 8);
+        let (_, left, damage) = salvage(&damaged);
+        assert!(!damage.is_empty(), "byte {at} was changed without a word");
+        if photos.contains(&at) {
+            let [photos, users, posts, likes, _] = count(&left);
+            assert!(photos >= 2 && users == 2 && posts >= 1 && likes >= 2, "{at}: {damage:?}");
+        } else {
+            assert_eq!(left, rows(), "byte {at}: {damage:?}");
+        }
+    }
+}
+
+#[test]
+fn the_complete_part_of_a_truncated_archive_can_be_read() {
+    let intact = archive(PhotoChanges::default());
+    let (photos, facts) = (find(&intact, &format!("photos/{}", photo(1))), find(&intact, "facts/"));
+    let mut fewest = 0;
+    for length in (photos..intact.len() - 1_024).step_by(31) {
+        let (photos, left, damage) = salvage(&intact[..length]);
+        assert!(damage.iter().any(|line| line.contains("truncated")), "{length}: {damage:?}");
+        let [with_row, users, posts, ..] = count(&left);
+        // The two posts have the first photos; the third is a profile photo.
+        assert_eq!((with_row, users, posts), (photos.len(), 2, photos.len().min(2)), "{length}: {damage:?}");
+        assert!(photos.len() >= fewest, "{length}: a longer part has fewer photos");
+        fewest = photos.len();
+        if length >= facts {
+            assert_eq!(left, rows(), "{length}: {damage:?}");
+        }
+    }
+    for length in (0..photos).step_by(31) {
+        assert!(!salvage(&intact[..length]).2.is_empty(), "{length}");
+    }
+}
+
+#[test]
+fn posts_that_the_backup_left_out_do_not_return_from_the_copy() {
+    let mut skipped = PhotoChanges::default();
+    skipped.missing.insert(photo(1));
+    let mut writer = Writer::new(Vec::new(), NOW);
+    writer.copy_of_rows(&spool()).unwrap();
+    for number in 2..=3 {
+        writer.photo(photo(number), files()).unwrap();
+    }
+    let (mut archive, manifest) = writer.finish(&spool(), skipped).unwrap();
+    assert_eq!((manifest.missing_posts, manifest.rows["posts"]), (vec![1], 1));
+    let at = find(&archive, "facts/posts") + 512;
+    archive[at] ^= 1;
+    let (_, left, damage) = salvage(&archive);
+    assert_eq!(count(&left), [2, 2, 1, 2, 1], "{damage:?}");
+    assert!(damage.iter().all(|line| !line.contains("line 1 (id 1)")), "{damage:?}");
 }

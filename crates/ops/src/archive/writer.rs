@@ -1,4 +1,4 @@
-//! The archive writer: photos, then rows, then the manifest.
+//! The archive writer: a copy of the rows, then photos, then the rows, then the manifest.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
@@ -41,6 +41,11 @@ impl<W: Write> Writer<W> {
         Self { tar: tar::Writer::new(to, seconds), made_at, photos: 0, bytes: 0 }
     }
 
+    /// Writes all rows of the snapshot, so that an archive without its end has them. They come before the photos.
+    pub(crate) fn copy_of_rows(&mut self, spooled: &SpooledRows) -> io::Result<()> {
+        self.rows("copy", spooled.rows()).map(drop)
+    }
+
     pub(crate) fn photo(&mut self, id: PhotoId, files: Vec<(PhotoFile, Bytes)>) -> io::Result<()> {
         self.photos += 1;
         self.bytes += files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
@@ -54,18 +59,12 @@ impl<W: Write> Writer<W> {
         spooled: &SpooledRows,
         changes: PhotoChanges,
     ) -> io::Result<(W, Manifest)> {
-        let mut file = RowFile::default();
-        let mut rows: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
-        let mut filter = ChangeFilter { changes: &changes, skipped_posts: HashSet::new() };
-        for row in spooled.rows()? {
-            let Some(row) = filter.apply(row?) else { continue };
-            if file.is_full(row.table()) {
-                file.write(&mut self.tar)?;
-            }
-            file.add(&row)?;
-            *rows.entry(row.table().name().to_owned()).or_default() += 1;
-        }
-        file.write(&mut self.tar)?;
+        let PhotoChanges { deleted, missing, corrected, damaged } = changes;
+        let mut filter = ChangeFilter::new(&deleted | &missing, corrected);
+        let filtered = spooled.rows().filter_map(|row| row.map(|row| filter.apply(row)).transpose());
+        let rows = self.rows("facts", filtered)?;
+        let missing_posts = filter.skipped_posts.iter().filter(|(_, photo)| missing.contains(photo));
+        let missing_posts = missing_posts.map(|(post, _)| post.0).collect();
 
         let names = |photos: &HashSet<PhotoId>| {
             let mut names: Vec<String> = photos.iter().map(PhotoId::to_string).collect();
@@ -80,14 +79,35 @@ impl<W: Write> Writer<W> {
             rows,
             photos: self.photos,
             bytes: self.bytes,
-            deleted_meanwhile: names(&changes.deleted),
-            missing: names(&changes.missing),
-            damaged: changes.damaged,
+            deleted_meanwhile: names(&deleted),
+            missing: names(&missing),
+            missing_posts,
+            damaged,
             sha256: self.tar.digest(),
         };
         let text = serde_json::to_vec_pretty(&manifest)?;
         checksummed_folder::write(&mut self.tar, "", &[("manifest.json".to_owned(), text.into())])?;
         Ok((self.tar.finish()?, manifest))
+    }
+
+    /// Writes rows below a folder, and returns their number by table.
+    fn rows(
+        &mut self,
+        folder: &str,
+        rows: impl Iterator<Item = io::Result<ExportRow>>,
+    ) -> io::Result<BTreeMap<String, u64>> {
+        let mut file = RowFile::default();
+        let mut counts: BTreeMap<String, u64> = Table::ALL.map(|table| (table.name().to_owned(), 0)).into();
+        for row in rows {
+            let row = row?;
+            if file.is_full(row.table()) {
+                file.write(folder, &mut self.tar)?;
+            }
+            file.add(&row)?;
+            *counts.entry(row.table().name().to_owned()).or_default() += 1;
+        }
+        file.write(folder, &mut self.tar)?;
+        Ok(counts)
     }
 }
 
@@ -116,43 +136,47 @@ impl RowFile {
         Ok(())
     }
 
-    fn write<W: Write>(&mut self, to: &mut tar::Writer<W>) -> io::Result<()> {
+    fn write<W: Write>(&mut self, folder: &str, to: &mut tar::Writer<W>) -> io::Result<()> {
         let Some(table) = self.table.filter(|_| self.rows > 0) else { return Ok(()) };
         self.number += 1;
         self.rows = 0;
         let text = Bytes::from(std::mem::take(&mut self.text));
-        let folder = format!("facts/{table}/{:06}", self.number);
+        let folder = format!("{folder}/{table}/{:06}", self.number);
         checksummed_folder::write(to, &folder, &[("rows.jsonl".to_owned(), text)])
     }
 }
 
-/// Drops the rows of skipped photos, their posts and the likes of these, and unsets such profile photos.
+/// Drops the rows of skipped photos, their posts and what refers to these, and unsets such profile photos.
 /// Replaces the rows of photos that were rebuilt.
-struct ChangeFilter<'a> {
-    changes: &'a PhotoChanges,
+pub(super) struct ChangeFilter {
+    skipped: HashSet<PhotoId>,
+    corrected: HashMap<PhotoId, PhotoRow>,
     /// The posts of skipped photos.
-    skipped_posts: HashSet<PostId>,
+    skipped_posts: BTreeMap<PostId, PhotoId>,
 }
 
-impl ChangeFilter<'_> {
-    fn apply(&mut self, row: ExportRow) -> Option<ExportRow> {
-        let is_skipped =
-            |id: &PhotoId| self.changes.deleted.contains(id) || self.changes.missing.contains(id);
+impl ChangeFilter {
+    pub(super) fn new(skipped: HashSet<PhotoId>, corrected: HashMap<PhotoId, PhotoRow>) -> Self {
+        Self { skipped, corrected, skipped_posts: BTreeMap::new() }
+    }
+
+    pub(super) fn apply(&mut self, row: ExportRow) -> Option<ExportRow> {
         match row {
-            ExportRow::Photo(photo) if is_skipped(&photo.id) => None,
+            ExportRow::Photo(photo) if self.skipped.contains(&photo.id) => None,
             ExportRow::Photo(photo) => {
-                let corrected = self.changes.corrected.get(&photo.id).cloned();
+                let corrected = self.corrected.get(&photo.id).cloned();
                 Some(ExportRow::Photo(corrected.unwrap_or(photo)))
             }
             ExportRow::User(mut user) => {
-                user.photo_id = user.photo_id.filter(|id| !is_skipped(id));
+                user.photo_id = user.photo_id.filter(|id| !self.skipped.contains(id));
                 Some(ExportRow::User(user))
             }
-            ExportRow::Post(post) if is_skipped(&post.photo_id) => {
-                self.skipped_posts.insert(post.id);
+            ExportRow::Post(post) if self.skipped.contains(&post.photo_id) => {
+                self.skipped_posts.insert(post.id, post.photo_id);
                 None
             }
-            ExportRow::Like(like) if self.skipped_posts.contains(&like.post_id) => None,
+            ExportRow::Like(like) if self.skipped_posts.contains_key(&like.post_id) => None,
+            ExportRow::HiddenPost(hidden) if self.skipped_posts.contains_key(&hidden.post_id) => None,
             other => Some(other),
         }
     }

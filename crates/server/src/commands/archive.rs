@@ -40,3 +40,25 @@ pub(super) fn summary(manifest: &Manifest) -> String {
         manifest.made_at
     )
 }
+
+/// What an archive lacks because the instance had lost it before the backup.
+pub(super) fn lost_before(manifest: &Manifest) -> Option<String> {
+    let photos = count(manifest.missing.len() as u64, "photo");
+    let lost = (!manifest.missing.is_empty()).then_some(photos)?;
+    let with = match &manifest.missing_posts[..] {
+        [] => String::new(),
+        ids => format!(", and so {}", posts(ids)),
+    };
+    Some(format!("{lost} had no intact file when the backup was made{with}; `manifest.json` lists them"))
+}
+
+/// The first posts by their ids.
+pub(super) fn posts(ids: &[i64]) -> String {
+    const MAX_LISTED: usize = 20;
+    let listed: Vec<String> = ids.iter().take(MAX_LISTED).map(i64::to_string).collect();
+    let more = match ids.len().saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more, listed in `manifest.json`"),
+    };
+    format!("{} {}{more}", if ids.len() == 1 { "post" } else { "posts" }, listed.join(", "))
+}

@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use model::Clock;
 use ops::{ArchiveError, Destination, Instance, Progress};
 
-use super::archive::{self, INCOMPLETE, UnreadableArchive, summary};
+use super::archive::{self, INCOMPLETE, UnreadableArchive, lost_before, posts, summary};
 use super::instance::location;
 use crate::config::Config;
 use crate::process::{run, run_until_signal};
@@ -29,8 +29,8 @@ pub(crate) struct BackupArgs {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Skip photos without any intact file, with their posts
-    #[arg(long)]
+    /// Accepted for scripts of a time when photos without an intact file ended a backup
+    #[arg(long, hide = true)]
     skip_missing: bool,
     #[command(subcommand)]
     command: Option<BackupCommand>,
@@ -61,11 +61,11 @@ enum BackupError {
 
 impl BackupArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
-        let Self { file, force, skip_missing, command } = self;
+        let Self { file, force, command, skip_missing: _ } = self;
         match (command, file) {
             (Some(BackupCommand::Verify { file }), _) => run(verify(&file)),
             (None, Some(file)) => run_until_signal(
-                back_up(config, &file, force, skip_missing),
+                back_up(config, &file, force),
                 "No backup was written; the next backup overwrites the .partial file.",
             ),
             (None, None) => clap::Error::new(ErrorKind::MissingRequiredArgument).exit(),
@@ -73,12 +73,7 @@ impl BackupArgs {
     }
 }
 
-async fn back_up(
-    config: &Config,
-    file: &Path,
-    force: bool,
-    skip_missing: bool,
-) -> Result<ExitCode, BackupError> {
+async fn back_up(config: &Config, file: &Path, force: bool) -> Result<ExitCode, BackupError> {
     let instance = Instance::open_read_only(&location(config)).await?;
     let to = if archive::is_stdio(file) {
         Destination::Stdout
@@ -86,11 +81,11 @@ async fn back_up(
         Destination::File { path: file.to_owned(), force }
     };
     let progress = Arc::new(ProgressBar::new());
-    let manifest = instance.back_up(to, skip_missing, Clock::system().now(), progress.clone()).await?;
+    let manifest = instance.back_up(to, Clock::system().now(), progress.clone()).await?;
     progress.finish();
     for (photos, reason) in [
         (&manifest.deleted_meanwhile, " was deleted during the backup, and is not in it"),
-        (&manifest.missing, " has no intact file, and is not in the backup"),
+        (&manifest.missing, " has no intact file: it is not in the backup, nor is its post"),
         (&manifest.damaged, ""),
     ] {
         for photo in photos.iter().take(MAX_LISTED) {
@@ -99,6 +94,9 @@ async fn back_up(
         if photos.len() > MAX_LISTED {
             progress.note(&format!("and {} more, listed in `manifest.json`", photos.len() - MAX_LISTED));
         }
+    }
+    if !manifest.missing_posts.is_empty() {
+        progress.note(&format!("not in the backup: {}", posts(&manifest.missing_posts)));
     }
     progress.note(&format!("{}: {}", file.display(), summary(&manifest)));
     if manifest.missing.is_empty() && manifest.damaged.is_empty() {
@@ -113,6 +111,9 @@ async fn verify(file: &Path) -> Result<(), BackupError> {
     let verified = tokio::task::spawn_blocking(move || ops::verify(from, &ProgressBar::new())).await?;
     let manifest = verified.map_err(|damage| BackupError::Damaged { path: file.to_owned(), damage })?;
     eprintln!("{}: verified, {}", file.display(), summary(&manifest));
+    if let Some(lost) = lost_before(&manifest) {
+        eprintln!("{lost}");
+    }
     Ok(())
 }
 

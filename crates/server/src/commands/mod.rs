@@ -33,7 +33,8 @@ pub(crate) enum Command {
     /// Back up all rows and photos to one file while the service runs, or verify a backup
     ///
     /// The file is a plain tar of all photos and rows, with checksums for each file and one for the whole.
-    /// It has the state of the instance at the start of the backup.
+    /// It has the state of the instance at the start of the backup. Exit 0 if all is well, 3 if files of
+    /// photos are damaged or lost and everything else is in the backup, else 1.
     #[command(
         verbatim_doc_comment,
         override_usage = "pinhole backup [OPTIONS] <FILE>\n       pinhole backup verify <FILE>"
@@ -44,7 +45,7 @@ pub(crate) enum Command {
     ///
     /// The service must be stopped. All checksums and rows are verified, and the rows are committed in
     /// one transaction at the end. An interrupted restore can be resumed by running it again. Exit 0 if
-    /// everything was restored, 3 if --skip-damaged left something out, else 1.
+    /// everything was restored, 3 if --skip-damaged met damage, else 1.
     #[command(verbatim_doc_comment)]
     Restore(restore::RestoreArgs),
 

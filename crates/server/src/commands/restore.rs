@@ -7,9 +7,9 @@ use std::sync::Arc;
 use app::OpenError;
 use clap::Args;
 use model::Clock;
-use ops::{Instance, Progress, RestoreOptions, count};
+use ops::{ArchiveError, Instance, Progress, RestoreOptions, count};
 
-use super::archive::{self, INCOMPLETE, UnreadableArchive, summary};
+use super::archive::{self, INCOMPLETE, UnreadableArchive, lost_before, summary};
 use super::instance::location;
 use crate::config::Config;
 use crate::process::run_until_signal;
@@ -19,7 +19,7 @@ use crate::progress::ProgressBar;
 pub(crate) struct RestoreArgs {
     /// The file to read; `-` for standard input
     file: PathBuf,
-    /// Leave out what is damaged, and list it; exit with 3 if there was any
+    /// Restore all that is left of a damaged archive, and list what is not; exit with 3 if there was damage
     #[arg(long)]
     skip_damaged: bool,
     /// Restore sessions too; otherwise all users have to log in again
@@ -70,12 +70,24 @@ async fn restore(config: &Config, file: &Path, options: RestoreOptions) -> Resul
             count(restored.ended_sessions, "session")
         ));
     }
+    if let Some(lost) = restored.manifest.as_ref().and_then(lost_before) {
+        progress.note(&lost);
+    }
     if let (Some(manifest), true) = (&restored.manifest, restored.damage.is_empty()) {
         progress.note(&format!("restored into {}: {}", location.database, summary(manifest)));
         return Ok(ExitCode::SUCCESS);
     }
+    let mut left_out = 0;
     for damage in &restored.damage {
-        progress.note(&format!("left out: {damage}"));
+        let outcome = match damage {
+            ArchiveError::Repaired(_) => "repaired",
+            ArchiveError::InvalidRow { .. } => {
+                left_out += 1;
+                "left out"
+            }
+            _ => "damaged",
+        };
+        progress.note(&format!("{outcome}: {damage}"));
     }
     if restored.unreferenced_photos > 0 {
         let photos = count(restored.unreferenced_photos as u64, "photo");
@@ -83,9 +95,9 @@ async fn restore(config: &Config, file: &Path, options: RestoreOptions) -> Resul
     }
     let counts = restored.counts;
     progress.note(&format!(
-        "restored into {}, without {} that cannot be used: {}, {}, {} and {}",
+        "restored into {}, {}: {}, {}, {} and {}",
         location.database,
-        count(restored.damage.len() as u64, "item"),
+        if left_out == 0 { "with every row" } else { "without what is listed above" },
         count(counts.users, "user"),
         count(counts.posts, "post"),
         count(counts.likes, "like"),

@@ -186,5 +186,5 @@ async fn dry_run(
     if plan.missing.is_empty() {
         return Ok(());
     }
-    Err(ops::Error::missing(plan.missing, plan.photos, false).into())
+    Err(ops::Error::missing(plan.missing, plan.photos).into())
 }
