@@ -123,6 +123,7 @@ mod tests {
             "pinhole stats",
             "pinhole config",
             "pinhole healthcheck",
+            "pinhole licences",
             "pinhole openapi",
         ] {
             assert!(parse(line).unwrap_or_else(|error| panic!("{line}: {error}")).command.is_some());

@@ -115,6 +115,31 @@ fn every_page_has_security_headers_and_no_inline_code() {
 }
 
 #[test]
+fn the_licences_of_all_that_the_program_contains_are_linked_and_served() {
+    let anonymous = Service::shared().anonymous();
+    assert!(html(&open(&anonymous, "/about")).contains("href=\"/licences\""));
+    let plain = anonymous.get("/licences").expect(200);
+    assert_eq!(plain.header("content-type"), Some("text/plain; charset=utf-8"));
+    let printed = std::process::Command::new(e2e::program()).arg("licences").output().unwrap();
+    assert!(printed.stdout == plain.bytes);
+    let text = String::from_utf8(plain.bytes).unwrap();
+    for part in [
+        "tokio",
+        "SQLite",
+        "libwebp-sys",
+        "Swagger UI",
+        "Bricolage Grotesque",
+        "Royce Williams",
+        "after-the-rain",
+    ] {
+        assert!(text.contains(part), "{part} is missing");
+    }
+    let zipped = anonymous.request("GET", "/licences").header("Accept-Encoding", "gzip").send().expect(200);
+    assert_eq!(zipped.header("content-encoding"), Some("gzip"));
+    assert!(zipped.bytes.len() < text.len() / 5);
+}
+
+#[test]
 fn page_errors_are_html_and_api_errors_are_json() {
     let anonymous = Service::shared().anonymous();
     for path in ["/p/0", "/p/x", "/@no-such-user", "/@a%20b", "/nothing", "/?after=x"] {

@@ -18,7 +18,7 @@ use clap::builder::styling::Styles;
 
 use crate::config::LoadedConfig;
 use crate::demo::credits;
-use crate::http::openapi_document;
+use crate::http::{LICENCES, openapi_document};
 use crate::process::{fail, print};
 
 #[derive(Debug, PartialEq, Eq, Subcommand)]
@@ -99,6 +99,9 @@ pub(crate) enum Command {
     /// Probe the readiness of a running service; exit 0 if ready, else 1
     Healthcheck,
 
+    /// Print the licences of all that the program contains: libraries, fonts, pictures
+    Licences,
+
     /// Print the OpenAPI document
     #[command(name = "openapi")]
     OpenApi,
@@ -128,6 +131,7 @@ impl Command {
             Self::ImportAccount(args) => args.run(config),
             Self::Config => print(&(loaded.to_toml() + "\n")),
             Self::Healthcheck => healthcheck::run(config),
+            Self::Licences => print(LICENCES),
             Self::OpenApi => match openapi_document().to_pretty_json() {
                 Ok(json) => print(&(json + "\n")),
                 Err(error) => fail(error),

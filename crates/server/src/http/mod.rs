@@ -32,6 +32,7 @@ pub(crate) use fast_path::Dispatcher;
 pub use form::fuzzing::check_multipart;
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::check_forms;
+pub(crate) use pages::site_files::LICENCES;
 pub(crate) use response_cache::ResponseCache;
 use state::Http;
 

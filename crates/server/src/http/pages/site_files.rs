@@ -1,14 +1,18 @@
-//! Files outside of the pages: web app manifest, service worker, `robots.txt`, `favicon.ico`, and the web
-//! client's versioned assets.
+//! Files outside of the pages: web app manifest, service worker, `robots.txt`, `favicon.ico`, the licences of
+//! third parties, and the web client's versioned assets.
+
+use std::sync::OnceLock;
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use flate2::Compression;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use serde_json::json;
 
 use super::locale::Locale;
-use super::response::{accepts_gzip, text};
+use super::response::{accepts_gzip, gzip, text, text_response};
 use crate::http::error::ApiError;
 use crate::http::state::Http;
 
@@ -66,6 +70,26 @@ pub(crate) async fn service_worker(
     let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    Ok(response)
+}
+
+/// The licences of all that the program contains. `scripts/licences` writes the file.
+pub(crate) const LICENCES: &str = include_str!("../../../../../THIRD-PARTY-LICENCES.txt");
+
+pub(crate) async fn licences(headers: HeaderMap) -> Result<Response, ApiError> {
+    /// Half a megabyte, so it is compressed once.
+    static GZIPPED: OnceLock<Bytes> = OnceLock::new();
+    let is_gzipped = accepts_gzip(&headers);
+    let body = match (is_gzipped, GZIPPED.get()) {
+        (false, _) => Bytes::from_static(LICENCES.as_bytes()),
+        (true, Some(gzipped)) => gzipped.clone(),
+        (true, None) => {
+            let gzipped = gzip(LICENCES.as_bytes(), Compression::best())?;
+            GZIPPED.get_or_init(|| gzipped).clone()
+        }
+    };
+    let mut response = text_response("text/plain; charset=utf-8", body, is_gzipped);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     Ok(response)
 }
 

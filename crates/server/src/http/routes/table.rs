@@ -518,6 +518,7 @@ fn web_client() -> Vec<Route> {
         file(Method::GET, "/sw.js", site_files::service_worker),
         file(Method::GET, "/manifest.webmanifest", site_files::manifest),
         file(Method::GET, "/accent.css", pages::accent::accent).with_read_barrier(),
+        file(Method::GET, "/licences", site_files::licences),
         file(Method::GET, "/robots.txt", site_files::robots),
         file(Method::GET, "/favicon.ico", site_files::favicon),
         file(Method::GET, "/openapi.json", docs::openapi),
