@@ -85,7 +85,7 @@ impl App {
         if row.original.is_some()
             && let Some(original) = self.read_intact(id, PhotoFile::Original).await?
         {
-            let format = imaging::probe(&original, &ORIGINAL_LIMITS).map(|probe| probe.format);
+            let format = imaging::sniff(&original);
             let oriented = imaging::with_orientation(&original, orientation(&row), &ORIGINAL_LIMITS);
             if let (Ok(format), Ok(oriented)) = (format, oriented) {
                 let bytes = oriented.map_or(original, Bytes::from);

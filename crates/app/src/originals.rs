@@ -60,7 +60,7 @@ impl App {
         let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
         let bytes = reader.read().await?;
         let work = move || {
-            let format = imaging::probe(&bytes, &ORIGINAL_LIMITS)?.format;
+            let format = imaging::sniff(&bytes)?;
             let oriented = imaging::with_orientation(&bytes, orientation(&row), &ORIGINAL_LIMITS)?;
             Ok(OriginalFile { bytes: oriented.map_or(bytes, Bytes::from), format })
         };

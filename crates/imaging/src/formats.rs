@@ -2,6 +2,7 @@
 
 mod avif;
 mod gif;
+#[cfg(feature = "heic")]
 mod heic;
 mod heif;
 mod jpeg;
@@ -28,7 +29,7 @@ struct Codec {
     strip: fn(&[u8], &mut RemovedMetadata) -> Result<Vec<u8>, Error>,
     /// Adds an EXIF block to a stripped file; `None` if the format stores its orientation elsewhere, where
     /// stripping keeps it.
-    add_exif: AddExif,
+    add_exif: Option<AddExif>,
 }
 
 fn codec(format: InputFormat) -> Codec {
@@ -38,42 +39,48 @@ fn codec(format: InputFormat) -> Codec {
             header: jpeg::header,
             decode: jpeg::decode,
             strip: jpeg::strip::strip,
-            add_exif: |file, _, exif| jpeg::strip::add_exif(file, exif),
+            add_exif: Some(|file, _, exif| jpeg::strip::add_exif(file, exif)),
         },
         InputFormat::Png => Codec {
             sniff: |file| file.starts_with(b"\x89PNG\r\n\x1A\n"),
             header: png::header,
             decode: |file, header, _| png::decode(file, header),
             strip: png::strip::strip,
-            add_exif: |file, _, exif| png::strip::add_exif(file, exif),
+            add_exif: Some(|file, _, exif| png::strip::add_exif(file, exif)),
         },
         InputFormat::WebP => Codec {
             sniff: |file| matches!(file, [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..]),
             header: webp::header,
             decode: |file, header, _| webp::decode(file, header),
             strip: webp::strip::strip,
-            add_exif: webp::strip::add_exif,
+            add_exif: Some(webp::strip::add_exif),
         },
         InputFormat::Gif => Codec {
             sniff: |file| file.starts_with(b"GIF87a") || file.starts_with(b"GIF89a"),
             header: gif::header,
             decode: |file, header, _| gif::decode(file, header),
             strip: gif::strip::strip,
-            add_exif: |_, _, _| None,
+            add_exif: None,
         },
         InputFormat::Avif => Codec {
             sniff: |file| heif::coding(file) == Some(heif::Coding::Av1),
             header: heif::decode::header::<avif::Av1>,
             decode: |file, header, _| heif::decode::decode::<avif::Av1>(file, header),
             strip: heif::strip::strip,
-            add_exif: |_, _, _| None,
+            add_exif: None,
         },
         InputFormat::Heic => Codec {
             sniff: |file| heif::coding(file) == Some(heif::Coding::Hevc),
+            #[cfg(feature = "heic")]
             header: heif::decode::header::<heic::Hevc>,
+            #[cfg(feature = "heic")]
             decode: |file, header, _| heif::decode::decode::<heic::Hevc>(file, header),
+            #[cfg(not(feature = "heic"))]
+            header: |_, _| Err(Error::Unsupported(InputFormat::Heic.label())),
+            #[cfg(not(feature = "heic"))]
+            decode: |_, _, _| Err(Error::Unsupported(InputFormat::Heic.label())),
             strip: heif::strip::strip,
-            add_exif: |_, _, _| None,
+            add_exif: None,
         },
     }
 }
@@ -83,15 +90,19 @@ fn codec(format: InputFormat) -> Codec {
 const MAX_DECODE_MEMORY: u64 = 400 << 20;
 
 pub(crate) fn header(file: &[u8], limits: &Limits) -> Result<Header, Error> {
-    let format = InputFormat::ALL.into_iter().find(|format| (codec(*format).sniff)(file));
-    let format = format.ok_or(Error::Unsupported("this kind of file"))?;
-    let header = (codec(format).header)(file, limits)?;
+    let header = (codec(sniff(file)?).header)(file, limits)?;
     let Header { width, height, decode_memory, .. } = header;
     if decode_memory > MAX_DECODE_MEMORY {
         let megapixels = u64::from(width) * u64::from(height) / 1_000_000 * MAX_DECODE_MEMORY / decode_memory;
         return Err(Error::TooLarge { width, height, max_pixels: megapixels * 1_000_000 });
     }
     Ok(header)
+}
+
+/// The format of a file by its signature, also if this build does not decode it.
+pub fn sniff(file: &[u8]) -> Result<InputFormat, Error> {
+    let format = InputFormat::ALL.into_iter().find(|format| (codec(*format).sniff)(file));
+    format.ok_or(Error::Unsupported("this kind of file"))
 }
 
 /// Decodes a file whose header was checked against the limits. A decoder that finds another size than the
@@ -117,9 +128,28 @@ pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, RemovedMetada
 /// Adds the orientation to an original that was stored without it, so that viewers show it upright. `None` if
 /// it needs none, or its format cannot have one.
 pub fn with_orientation(original: &[u8], orientation: u8, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
+    let add_exif = codec(sniff(original)?).add_exif.filter(|_| (2..=8).contains(&orientation));
+    let Some(add_exif) = add_exif else { return Ok(None) };
     let header = header(original, limits)?;
-    Ok(match orientation {
-        2..=8 => (codec(header.format).add_exif)(original, &header, &exif::orientation_block(orientation)),
-        _ => None,
-    })
+    Ok(add_exif(original, &header, &exif::orientation_block(orientation)))
+}
+
+#[cfg(all(test, not(feature = "heic")))]
+mod tests {
+    use super::*;
+
+    const HEIC: &[u8] = include_bytes!("../tests/corpus/heic/orientation-6.heic");
+
+    #[test]
+    fn a_build_without_heic_names_it_and_the_formats_that_are_accepted() {
+        let refused = header(HEIC, &Limits { max_pixels: 64_000_000 }).unwrap_err().to_string();
+        assert_eq!(refused, "HEIC cannot be read: send the photo as JPEG, PNG, WebP, GIF or AVIF");
+    }
+
+    /// Of an instance that had the feature.
+    #[test]
+    fn a_build_without_heic_returns_originals_in_heic() {
+        assert_eq!(sniff(HEIC), Ok(InputFormat::Heic));
+        assert_eq!(with_orientation(HEIC, 6, &Limits { max_pixels: 64_000_000 }), Ok(None));
+    }
 }

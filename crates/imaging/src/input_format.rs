@@ -24,8 +24,19 @@ struct Names {
 }
 
 impl InputFormat {
-    /// In the order of every list.
+    /// In the order of every list. Stored originals may have any of them.
     pub const ALL: [Self; 6] = [Self::Jpeg, Self::Png, Self::WebP, Self::Gif, Self::Avif, Self::Heic];
+
+    /// The formats that this build decodes: uploads may have them.
+    pub const ACCEPTED: &'static [Self] = &[
+        Self::Jpeg,
+        Self::Png,
+        Self::WebP,
+        Self::Gif,
+        Self::Avif,
+        #[cfg(feature = "heic")]
+        Self::Heic,
+    ];
 
     const fn names(self) -> Names {
         let (name, media_type, label, extensions): (_, _, _, &[_]) = match self {
@@ -57,16 +68,23 @@ impl InputFormat {
         }
     }
 
-    /// All formats as a list in a sentence: `list("or")` is "JPEG, PNG or GIF".
+    /// The name in text for users.
+    pub(crate) const fn label(self) -> &'static str {
+        self.names().label
+    }
+
+    /// The accepted formats as a list in a sentence: `list("or")` is "JPEG, PNG or GIF".
     pub fn list(conjunction: &str) -> String {
-        let [first, middle @ .., last] = Self::ALL.map(|format| format.names().label);
-        let middle: String = middle.iter().flat_map(|label| [", ", label]).collect();
-        format!("{first}{middle} {conjunction} {last}")
+        let labels: Vec<&str> = Self::ACCEPTED.iter().map(|format| format.label()).collect();
+        match labels.split_last() {
+            Some((last, rest)) => format!("{} {conjunction} {last}", rest.join(", ")),
+            None => String::new(),
+        }
     }
 
     /// The `accept` attribute of a file input.
     pub fn accept() -> String {
-        let extensions = Self::ALL.iter().flat_map(|format| format.names().extensions);
+        let extensions = Self::ACCEPTED.iter().flat_map(|format| format.names().extensions);
         extensions.fold("image/*".to_owned(), |accept, extension| accept + "," + extension)
     }
 }
@@ -76,8 +94,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_every_format_in_a_sentence_and_for_a_file_input() {
-        assert_eq!(InputFormat::list("or"), "JPEG, PNG, WebP, GIF, AVIF or HEIC");
-        assert_eq!(InputFormat::accept(), "image/*,.avif,.heic,.heif");
+    fn lists_every_accepted_format_in_a_sentence_and_for_a_file_input() {
+        let (list, accept) = match cfg!(feature = "heic") {
+            true => ("JPEG, PNG, WebP, GIF, AVIF or HEIC", "image/*,.avif,.heic,.heif"),
+            false => ("JPEG, PNG, WebP, GIF or AVIF", "image/*,.avif"),
+        };
+        assert_eq!((InputFormat::list("or").as_str(), InputFormat::accept().as_str()), (list, accept));
     }
 }

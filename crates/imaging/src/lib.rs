@@ -4,6 +4,9 @@
 //! [`probe`] reads format, size and peak memory from the header, [`ingest`] turns an upload into a stripped
 //! original and its masters, and [`render`] encodes a master at a requested size and format.
 
+// What only HEVC needs of the HEIF reader is kept, so that one reader serves both.
+#![cfg_attr(not(feature = "heic"), allow(dead_code))]
+
 mod colour;
 mod decoded_image;
 mod encode;
@@ -32,7 +35,7 @@ pub use error::Error;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub use formats::check_isobmff;
-pub use formats::{strip, with_orientation};
+pub use formats::{sniff, strip, with_orientation};
 pub use ingest::{FitMasters, Ingested, Master, Masters, Original, ingest, thumbnail};
 pub use input_format::InputFormat;
 pub use limits::Limits;
