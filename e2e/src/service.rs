@@ -163,7 +163,12 @@ impl Service {
     pub fn try_operator(&self, args: &[&str]) -> Output {
         let mut command = Command::new(program());
         command.args(args).args(["--json", "--data-dir"]).arg(self.data_dir());
-        command.args(self.stores.flags()).output().unwrap()
+        command.args(self.store_flags()).output().unwrap()
+    }
+
+    /// The flags of a command that runs beside the service.
+    pub fn store_flags(&self) -> Vec<String> {
+        self.stores.flags()
     }
 
     /// A new user with this role.

@@ -72,7 +72,8 @@ impl App {
         let (token, session) = self.new_session(from)?;
         let needs_approval = instance.registration == Registration::Approval && invitation.is_none();
         let status = if needs_approval { Status::Pending } else { Status::Active };
-        let new = NewUser { username, password_hash, created_at: session.started_at, role, status };
+        let (created_at, network) = (session.started_at, Some(from.network()));
+        let new = NewUser { username, password_hash, created_at, role, status, network };
         let invitation =
             invitation.and_then(|code| code.parse::<RecoveryCode>().ok()).map(|code| code.hash());
         let user = match inner.store.join(new, session, invitation).await? {
@@ -271,7 +272,7 @@ impl App {
             token: token.hash(),
             started_at: self.0.clock.now(),
             client: from.name().map(str::to_owned),
-            network: Some(from.network()),
+            network: Some(from.network().to_string()),
         };
         Ok((token, session))
     }

@@ -2,10 +2,9 @@
 
 use std::net::IpAddr;
 
-use model::{PostId, Role, User, UserId};
+use model::{Network, PostId, Role, User, UserId};
 use store::NewAuditEntry;
 
-use crate::session_client::SessionClient;
 use crate::{App, Caller, Error};
 
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ impl Actor {
         caller.check_role(least)?;
         Ok(Self {
             name: caller.user.username.to_string(),
-            network: Some(SessionClient::new(address, None).network()),
+            network: Some(Network::of(address).to_string()),
             user: Some(caller.user.id),
             role: caller.role,
         })

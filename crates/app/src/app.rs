@@ -21,6 +21,13 @@ use crate::variants::Variants;
 #[derive(Debug, Clone)]
 pub struct App(pub(crate) Arc<AppInner>);
 
+impl App {
+    /// The time by the clock of the service.
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct AppInner {
     pub(crate) settings: Settings,

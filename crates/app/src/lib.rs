@@ -73,7 +73,6 @@ pub use instance_settings::{Instance, Quota, check_instance_setting};
 pub use invalidating_cache::InvalidatingCache;
 pub use invitations::Invitation;
 pub use logo::Logo;
-pub use moderation::UserRecord;
 pub use new_instance::SuspectedMistake;
 pub use open::{OpenError, RESTORE_ADVICE, lock_folder, permission_advice};
 pub use originals::{OriginalAccess, OriginalFile};
@@ -90,7 +89,7 @@ pub use settings::Settings;
 pub use stats::{DiskStats, QueueStats, Stats};
 pub use store::{
     AuditRow, Change, DatabaseUrl, ExportedLike, ExportedPost, ImportProgress, InstanceTotals, LoginAttempt,
-    LoginOutcome, PhotoTotals, Publication, ResumableUpload,
+    LoginOutcome, PhotoTotals, Publication, ResumableUpload, UserRecord,
 };
 pub use stored_hash::{InvalidPasswordHash, check_password_hash};
 pub use upload::{UPLOAD_BUSY, Upload};

@@ -1,7 +1,9 @@
 //! Decisions of moderators, owners and the operator. Each is in the audit log.
 
-use model::{Cursor, Limit, PostId, Reason, RecoveryCode, Role, Status, User, Username};
-use store::{AccessCheck, AuditRow, InstanceTotals, NewAuditEntry, NewUser, RecoveryCodeRow, RoleOutcome};
+use model::{Cursor, Limit, PostId, Reason, RecoveryCode, Role, Status, User, UserFilter, Username};
+use store::{
+    AccessCheck, AuditRow, InstanceTotals, NewAuditEntry, NewUser, RecoveryCodeRow, RoleOutcome, UserRecord,
+};
 
 use crate::actor::Audited;
 use crate::detached::detached;
@@ -10,15 +12,6 @@ use crate::{Actor, App, Client, Error, SessionInfo, Settings};
 
 const LAST_OWNER: Error =
     Error::Conflict { field: None, message: "this is the only owner; make another user an owner first" };
-
-/// A user as owners and moderators see them.
-#[derive(Debug, Clone)]
-pub struct UserRecord {
-    pub user: User,
-    pub status_reason: Option<Reason>,
-    pub posts: u64,
-    pub likes: u64,
-}
 
 impl App {
     /// A user who exists, hidden or not.
@@ -195,24 +188,30 @@ impl App {
         Ok(self.0.store.audit_log(before, limit).await?)
     }
 
-    /// Users, newest first: all, or those with a status.
+    /// The users who match a filter, newest first.
     pub async fn users(
         &self,
-        status: Option<Status>,
+        filter: UserFilter,
         before: Option<Cursor>,
         limit: Limit,
-    ) -> Result<(Vec<User>, Option<Cursor>), Error> {
-        let before = before.map_or(i64::MAX, |cursor| cursor.0);
-        let (users, more) = self.0.store.users(status, before, limit.get()).await?;
-        let next = users.last().filter(|_| more).map(|user| Cursor(user.id.0));
-        Ok((users, next))
+    ) -> Result<(Vec<UserRecord>, Option<Cursor>), Error> {
+        let (before, owners) = (before.map_or(i64::MAX, |cursor| cursor.0), &self.0.settings.admins);
+        let (mut records, more) = self.0.store.users(filter, owners, before, limit.get()).await?;
+        let next = records.last().filter(|_| more).map(|record| Cursor(record.user.id.0));
+        records.iter_mut().for_each(|record| record.user.role = self.role(&record.user));
+        Ok((records, next))
+    }
+
+    /// How many users match a filter, after the page that `before` ends.
+    pub async fn count_users(&self, filter: UserFilter, before: Cursor) -> Result<u64, Error> {
+        Ok(self.0.store.count_users(filter, &self.0.settings.admins, before.0).await?)
     }
 
     pub async fn user_record(&self, username: &Username) -> Result<UserRecord, Error> {
-        let user = self.target(username).await?;
-        let (posts, likes) = self.0.store.user_counts(user.id).await?;
-        let status_reason = self.0.store.status_reason(user.id).await?;
-        Ok(UserRecord { user, status_reason, posts, likes })
+        let record = self.0.store.user_record(username).await?;
+        let mut record = record.ok_or(Error::NO_SUCH_USER)?;
+        record.user.role = self.role(&record.user);
+        Ok(record)
     }
 
     pub async fn instance_totals(&self) -> Result<InstanceTotals, Error> {

@@ -1,6 +1,8 @@
 //! The client that starts a session: its name and its network, as its user recognises them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
+
+use model::Network;
 
 use crate::Client;
 
@@ -24,12 +26,8 @@ impl SessionClient {
         self.name.as_deref()
     }
 
-    /// The address without its last part: enough to recognise a place, not a device.
-    pub(crate) fn network(&self) -> String {
-        match self.address {
-            IpAddr::V4(v4) => format!("{}/24", Ipv4Addr::from_bits(v4.to_bits() & !0xff)),
-            IpAddr::V6(v6) => format!("{}/48", Ipv6Addr::from_bits(v6.to_bits() >> 80 << 80)),
-        }
+    pub(crate) fn network(&self) -> Network {
+        Network::of(self.address)
     }
 }
 
@@ -103,13 +101,5 @@ mod tests {
         }
         assert_eq!((client_name(""), client_name("Mozilla/5.0")), (None, None));
         assert_eq!(client_name(&"x".repeat(99)).map(|name| name.len()), Some(MAX_PROGRAM));
-    }
-
-    #[test]
-    fn networks_do_not_identify_a_device() {
-        let network = |address: &str| SessionClient::new(address.parse().unwrap(), None).network();
-        assert_eq!(network("203.0.113.77"), "203.0.113.0/24");
-        assert_eq!(network("::ffff:203.0.113.77"), "203.0.113.0/24");
-        assert_eq!(network("2001:db8:7:8:9::1"), "2001:db8:7::/48");
     }
 }

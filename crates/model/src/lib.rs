@@ -10,6 +10,7 @@ mod focus;
 mod idempotency_key;
 mod ids;
 mod image_size;
+mod network;
 mod photo;
 mod post;
 mod recovery_code;
@@ -31,6 +32,7 @@ pub use focus::Focus;
 pub use idempotency_key::{IdempotencyKey, RequestDigest};
 pub use ids::{PhotoId, validate_id};
 pub use image_size::{FitSize, ImageSize, fit_dimensions};
+pub use network::{Network, NetworkRange};
 pub use photo::{
     MAX_PIXELS, Photo, Placeholder, fit_master_sides, initial_fit_master_sides, master_sides,
     smallest_sufficient, validate_dimensions, validate_placeholder,
@@ -43,7 +45,7 @@ pub use size::Size;
 pub use tag::{OPENING_PUNCTUATION, Tag};
 pub use text::*;
 pub use timestamp::Timestamp;
-pub use user::{Profile, ProfileEdit, User, UserId, Username};
+pub use user::{Profile, ProfileEdit, User, UserFilter, UserId, Username};
 
 /// The reason why a value was rejected, as a message for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -49,6 +49,15 @@ impl Timestamp {
         text
     }
 
+    /// A time, or a day such as `2026-11-14`, which stands for its start in UTC.
+    pub fn parse_or_day(text: &str) -> Result<Self, ValidationError> {
+        text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).map_err(|_: ValidationError| {
+            ValidationError(
+                "expected a time such as 2026-11-14T09:30:00Z, or a day such as 2026-11-14".into(),
+            )
+        })
+    }
+
     pub fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(micros(span)))
     }
@@ -113,6 +122,17 @@ mod tests {
         for beyond in [i64::MIN, -1, i64::MAX] {
             assert_eq!(Timestamp::from_micros(beyond).to_string(), "1970-01-01T00:00:00+0000");
             assert!(Timestamp::from_micros(beyond).validate().is_err(), "{beyond}");
+        }
+    }
+
+    #[test]
+    fn a_day_stands_for_its_start() {
+        let midnight = Timestamp::from_micros(1_794_614_400_000_000);
+        for text in ["2026-11-14", "2026-11-14T00:00:00Z", "2026-11-14T01:00:00+0100"] {
+            assert_eq!(Timestamp::parse_or_day(text), Ok(midnight), "{text}");
+        }
+        for text in ["", "2026-11", "2026-02-30", "14.11.2026", "2026-11-14T09:30"] {
+            assert!(Timestamp::parse_or_day(text).is_err(), "{text}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::numeric_id;
-use crate::{Bio, DisplayName, Link, Photo, Role, Status, Timestamp, ValidationError};
+use crate::{Bio, DisplayName, Link, NetworkRange, Photo, Role, Status, Timestamp, ValidationError};
 
 numeric_id!(
     /// The id of a user.
@@ -39,6 +39,19 @@ pub struct ProfileEdit {
     pub display_name: Option<Option<DisplayName>>,
     pub bio: Option<Option<Bio>>,
     pub link: Option<Option<Link>>,
+}
+
+/// Which users a list has: those that match all of these.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserFilter {
+    /// The beginning of the username, in any case.
+    pub query: Option<String>,
+    pub status: Option<Status>,
+    pub role: Option<Role>,
+    /// Where they joined from.
+    pub network: Option<NetworkRange>,
+    /// When they joined, at the earliest.
+    pub since: Option<Timestamp>,
 }
 
 /// 1 to 64 ASCII letters, digits and `_ . - @ +`, which excludes homoglyphs. Case is preserved in display and

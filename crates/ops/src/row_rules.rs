@@ -237,6 +237,7 @@ mod tests {
             (2, "username_key", json!("ada"), "username_key"),
             (2, "password_hash", json!("hash"), "password_hash"),
             (2, "password_hash", json!(expensive), "limit"),
+            (2, "network", json!(1_i64 << 30), "network"),
             (2, "photo_id", json!(PHOTO.replace('0', "1")), "there is no photo"),
             (3, "id", json!(1), "duplicate"),
             (3, "photo_id", json!(AVATAR), "another row has it"),

@@ -6,8 +6,8 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use model::{
-    Focus, PhotoId, Placeholder, PostId, ReportId, RequestDigest, Role, Status, Text, TextRule, Timestamp,
-    TokenHash, UserId, Username, ValidationError, validate_placeholder,
+    Focus, Network, PhotoId, Placeholder, PostId, ReportId, RequestDigest, Role, Status, Text, TextRule,
+    Timestamp, TokenHash, UserId, Username, ValidationError, validate_placeholder,
 };
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -101,6 +101,7 @@ integers! {
     PostId: |id| Some(PostId(id)), |id: &PostId| id.0, PostId::validate;
     ReportId: |id| Some(ReportId(id)), |id: &ReportId| id.0, ReportId::validate;
     Focus: Focus::from_stored, |focus: &Focus| focus.to_stored(), |_| Ok(());
+    Network: Network::from_stored, |network: &Network| network.to_stored(), |_| Ok(());
     Timestamp: |micros| Some(Timestamp::from_micros(micros)), |time: &Timestamp| time.micros(), Timestamp::validate;
 }
 

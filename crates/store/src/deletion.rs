@@ -17,7 +17,7 @@ use crate::{photos, sessions, users};
 statements! {
     // The name is free from now on: the key is none that a username could have.
     MARK = "UPDATE users SET username = 'deleted', username_key = $1, password_hash = '', photo_id = NULL,
-        display_name = NULL, bio = NULL, link = NULL, role = 'member', status = 'deleted', status_reason = NULL
+        display_name = NULL, bio = NULL, link = NULL, role = 'member', status = 'deleted', status_reason = NULL, network = NULL
         WHERE id = $2 AND status <> 'deleted'";
     // Changes nothing, but locks the row.
     LOCK = "UPDATE users SET password_hash = password_hash WHERE id = $1 AND status <> 'deleted'";

@@ -65,7 +65,7 @@ pub use invitations::InvitationRow;
 pub use like_write::LikeOutcome;
 pub use likes::LikeRow;
 pub use maintenance::PhotoTotals;
-pub use moderation::{InstanceTotals, RoleOutcome};
+pub use moderation::{InstanceTotals, RoleOutcome, UserRecord};
 pub use passwords::RecoveryCodeRow;
 pub use photos::{NewPhoto, Original, PhotoOwner, PhotoRow};
 pub use postgres::{DatabaseUrl, ReplicationLag, replica_lag};

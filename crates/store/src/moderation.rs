@@ -2,7 +2,7 @@
 //! decision is in the audit log of the same transaction.
 
 use futures_util::FutureExt;
-use model::{PhotoId, PostId, Reason, Role, Status, User, UserId};
+use model::{Network, PhotoId, PostId, Reason, Role, Status, Timestamp, User, UserFilter, UserId, Username};
 
 use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
@@ -15,7 +15,8 @@ use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::tx::Tx;
-use crate::users::{self, FROM_USERS, USER_COLUMN_LIST, read_user};
+use crate::users::{self, FROM_USERS, USER_COLUMN_COUNT, USER_COLUMN_LIST, read_user};
+use crate::value::Value;
 
 statements! {
     // An account that is being deleted stays so.
@@ -29,16 +30,47 @@ statements! {
     SET_HIDDEN = "UPDATE posts SET hidden_reason = $1 WHERE id = $2 RETURNING photo_id";
     HIDDEN_BY_USER = "SELECT id, hidden_reason FROM posts WHERE user_id = $1 AND hidden_reason IS NOT NULL
         ORDER BY id DESC LIMIT 100";
-    PAGE = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.id < $1 ORDER BY u.id DESC LIMIT $2");
-    PAGE_BY_STATUS = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS,
-        "WHERE u.status = $1 AND u.status <> 'active' AND u.id < $2 ORDER BY u.id DESC LIMIT $3");
-    POST_COUNT = "SELECT count(*) FROM posts WHERE user_id = $1";
-    LIKE_COUNT = "SELECT count(*) FROM likes WHERE user_id = $1";
+    RECORD = sql!(RECORDS, "WHERE u.username_key = $1");
+    PAGE = sql!(RECORDS, MATCHES, WITH_STATUS, "ORDER BY u.id DESC LIMIT $9");
+    PAGE_BY_STATUS = sql!(RECORDS, MATCHES, WITH_OTHER_STATUS, "ORDER BY u.id DESC LIMIT $9");
+    MATCHING = sql!("SELECT count(*) FROM users u ", MATCHES, WITH_STATUS);
     USER_TOTALS = "SELECT (SELECT count(*) FROM users WHERE status <> 'deleted'),
         (SELECT count(*) FROM users WHERE status = 'pending' AND status <> 'active'),
         (SELECT count(*) FROM users WHERE status IN ('suspended', 'hidden') AND status <> 'active'),
         (SELECT count(*) FROM users WHERE status = 'deleted' AND status <> 'active'),
         (SELECT count(*) FROM posts), (SELECT count(*) FROM likes)";
+}
+
+/// Users with their records. The counts read the index entries of that user only.
+const RECORDS: &str = sql!(
+    "SELECT ",
+    USER_COLUMN_LIST,
+    ", u.status_reason, u.network, (SELECT count(*) FROM posts p WHERE p.user_id = u.id),
+        (SELECT count(*) FROM likes l WHERE l.user_id = u.id)",
+    FROM_USERS
+);
+
+/// The conditions of a filter, for users from the newest down: id, time, network, beginning of the name, and
+/// role, of which the configuration names some owners.
+const MATCHES: &str = "WHERE u.id < $1 AND u.created_at >= $2 AND coalesce(u.network, -1) BETWEEN $3 AND $4
+    AND substr(u.username_key, 1, length(CAST($5 AS TEXT))) = $5
+    AND CAST($6 AS TEXT) IN ('',
+        CASE replace(CAST($7 AS TEXT), ',' || u.username_key || ',', '') WHEN $7 THEN u.role ELSE 'owner' END)
+    AND u.status <> 'deleted' ";
+const WITH_STATUS: &str = "AND CAST($8 AS TEXT) IN ('', u.status) ";
+// From the index of those who are not active: few among many.
+const WITH_OTHER_STATUS: &str = "AND u.status = $8 AND u.status <> 'active' ";
+
+/// A user as moderators see them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserRecord {
+    pub user: User,
+    pub status_reason: Option<Reason>,
+    /// Where the account joined from.
+    pub network: Option<Network>,
+    pub posts: u64,
+    /// The number of posts that the user likes.
+    pub likes: u64,
 }
 
 /// Totals of an instance.
@@ -159,39 +191,54 @@ impl Store {
         .await
     }
 
-    /// Users with an id below `before`, newest first, at most `limit`; all, or those with a status.
+    /// The users with an id below `before` who match a filter, newest first, at most `limit`, and whether
+    /// there are more. `owners` are owners whatever their row says.
     pub async fn users(
         &self,
-        status: Option<Status>,
+        filter: UserFilter,
+        owners: &[Username],
         before: i64,
         limit: usize,
-    ) -> Result<(Vec<User>, bool), Error> {
+    ) -> Result<(Vec<UserRecord>, bool), Error> {
+        let (filter, owners) = prepared(filter, owners);
         let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        self.read(move |tx| {
+        self.read_long(move |tx| {
             async move {
-                let read = |row: &Row<'_, '_>| read_user(row, 0);
-                match status {
-                    Some(status) => {
-                        let params = [status.value(), before.into(), fetched.into()];
-                        tx.page(limit, (PAGE_BY_STATUS, &params), read).await
-                    }
-                    None => tx.page(limit, (PAGE, &[before.into(), fetched.into()]), read).await,
-                }
+                let page = match filter.status {
+                    None | Some(Status::Active) => PAGE,
+                    Some(_) => PAGE_BY_STATUS,
+                };
+                let conditions = conditions(&filter, &owners, before);
+                let params: Vec<Value<'_>> = conditions.into_iter().chain([fetched.into()]).collect();
+                tx.page(limit, (page, &params), read_record).await
             }
             .boxed()
         })
         .await
     }
 
-    /// The number of a user's posts, and of the posts that the user likes.
-    pub async fn user_counts(&self, user: UserId) -> Result<(u64, u64), Error> {
-        self.read_long(move |tx| {
+    /// How many users with an id below `before` match a filter.
+    pub async fn count_users(
+        &self,
+        filter: UserFilter,
+        owners: &[Username],
+        before: i64,
+    ) -> Result<u64, Error> {
+        let (filter, owners) = prepared(filter, owners);
+        let count = self.read_long(move |tx| {
             async move {
-                let posts = tx.first(POST_COUNT, &[user.into()], |row| row.unsigned(0)).await?;
-                let likes = tx.first(LIKE_COUNT, &[user.into()], |row| row.unsigned(0)).await?;
-                Ok((posts.unwrap_or(0), likes.unwrap_or(0)))
+                tx.first(MATCHING, &conditions(&filter, &owners, before), |row| row.unsigned(0)).await
             }
             .boxed()
+        });
+        Ok(count.await?.unwrap_or(0))
+    }
+
+    /// The record of the user with this name, compared without case.
+    pub async fn user_record(&self, username: &Username) -> Result<Option<UserRecord>, Error> {
+        let key = username.key();
+        self.read_long(move |tx| {
+            async move { tx.first(RECORD, &[key.as_str().into()], read_record).await }.boxed()
         })
         .await
     }
@@ -227,4 +274,37 @@ pub(crate) async fn is_last_owner(tx: &mut Tx<'_>, user: UserId) -> Result<bool,
     }
     tx.execute(LOCK_OWNERS, &[]).await?;
     Ok(tx.all(OWNERS, &[], |row| row.user_id(0)).await? == [user])
+}
+
+/// A filter with the key of its query, and the keys of names, each between commas, which no name contains.
+fn prepared(filter: UserFilter, owners: &[Username]) -> (UserFilter, String) {
+    let query = filter.query.map(|query| query.to_ascii_lowercase());
+    let owners = owners.iter().map(|name| format!(",{},", name.key())).collect();
+    (UserFilter { query, ..filter }, owners)
+}
+
+/// The parameters of [`MATCHES`] and the status.
+fn conditions<'a>(filter: &'a UserFilter, owners: &'a str, before: i64) -> [Value<'a>; 8] {
+    let (first, last) =
+        filter.network.map_or((-1, i64::MAX), |range| (range.first.to_stored(), range.last.to_stored()));
+    [
+        before.into(),
+        filter.since.map_or(i64::MIN, Timestamp::micros).into(),
+        first.into(),
+        last.into(),
+        filter.query.as_deref().unwrap_or_default().into(),
+        filter.role.map_or("", Role::as_str).into(),
+        owners.into(),
+        filter.status.map_or("", Status::as_str).into(),
+    ]
+}
+
+fn read_record(row: &Row<'_, '_>) -> Result<UserRecord, Error> {
+    Ok(UserRecord {
+        user: read_user(row, 0)?,
+        status_reason: Reason::read_nullable(row, USER_COLUMN_COUNT)?,
+        network: Network::read_nullable(row, USER_COLUMN_COUNT + 1)?,
+        posts: row.unsigned(USER_COLUMN_COUNT + 2)?,
+        likes: row.unsigned(USER_COLUMN_COUNT + 3)?,
+    })
 }

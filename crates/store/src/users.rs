@@ -2,7 +2,8 @@
 
 use futures_util::FutureExt;
 use model::{
-    Bio, DisplayName, Link, PhotoId, Profile, Reason, Role, Status, Timestamp, User, UserId, Username,
+    Bio, DisplayName, Link, Network, PhotoId, Profile, Reason, Role, Status, Timestamp, User, UserId,
+    Username,
 };
 
 use crate::column::Column;
@@ -16,7 +17,7 @@ use crate::tx::Tx;
 use crate::value::Value;
 
 table! {
-    /// A row of `users`.
+    /// A row of `users`. `network` is where the account joined from; NULL if no request made it.
     UserRow = "users", key (id), sequence {
         id: UserId,
         username: Username,
@@ -30,6 +31,7 @@ table! {
         role: Role,
         status: Status,
         status_reason: Option<Reason>,
+        network: Option<Network>,
     }
 }
 
@@ -68,12 +70,21 @@ pub struct NewUser {
     pub created_at: Timestamp,
     pub role: Role,
     pub status: Status,
+    /// Where the request to join came from.
+    pub network: Option<Network>,
 }
 
 impl NewUser {
     /// An active member.
     pub fn new(username: Username, password_hash: String, created_at: Timestamp) -> Self {
-        Self { username, password_hash, created_at, role: Role::Member, status: Status::Active }
+        Self {
+            username,
+            password_hash,
+            created_at,
+            role: Role::Member,
+            status: Status::Active,
+            network: None,
+        }
     }
 }
 
@@ -138,6 +149,7 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>
         role: new.role,
         status: new.status,
         status_reason: None,
+        network: new.network,
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.user_id(0)).await?;
     Ok(id.map(|id| User {

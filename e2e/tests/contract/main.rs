@@ -37,5 +37,6 @@ mod security;
 mod sessions;
 mod tags;
 mod uploads;
+mod user_lists;
 mod users;
 mod whole_photos;

@@ -81,8 +81,8 @@ fn the_first_owner_is_made_before_the_first_start() {
     let added: Value = serde_json::from_slice(&added.stdout).unwrap();
     let table = String::from_utf8(run(&["user", "list"]).stdout).unwrap();
     let words: Vec<&str> = table.split_whitespace().collect();
-    assert_eq!(words[..7], ["ID", "USERNAME", "CREATED_AT", "ROLE", "STATUS", "1", "grace"], "{table}");
-    assert_eq!(words[8..], ["owner", "active"], "{table}");
+    let columns = ["ID", "USERNAME", "AGE", "ROLE", "STATUS", "POSTS", "LIKES"];
+    assert_eq!(words, [&columns[..], &["1", "grace", "0m", "owner", "active", "0", "0"]].concat(), "{table}");
 
     let service = Service::start_in(&data, &[]);
     assert!(!service.log().join("\n").contains("join?invitation="), "there is an owner");

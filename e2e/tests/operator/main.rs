@@ -17,5 +17,6 @@ mod originals;
 mod restore;
 mod round_trip;
 mod snapshot;
+mod spam_wave;
 mod start;
 mod upload_hook;

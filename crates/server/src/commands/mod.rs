@@ -10,6 +10,7 @@ mod migrate;
 mod operator;
 mod restore;
 mod serve;
+mod users;
 
 use std::process::ExitCode;
 
@@ -72,7 +73,7 @@ pub(crate) enum Command {
     ///
     /// Works beside a running service and without one.
     #[command(verbatim_doc_comment)]
-    User(operator::UserArgs),
+    User(users::UserArgs),
 
     /// Delete, hide or show a post
     Post(operator::PostArgs),

@@ -1,5 +1,5 @@
-//! `pinhole user`, `post`, `invite`, `audit`, `stats` and `import-account`: commands of the operator, beside
-//! a running service or without one.
+//! `pinhole post`, `invite`, `audit`, `stats` and `import-account`: commands of the operator, beside
+//! a running service or without one. `pinhole user` is in [`super::users`].
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,10 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::operator::{
-    InviteCommand, OperatorCommand, PostCommand, UserCommand, call, import_account, render, send_archive,
+    InviteCommand, OperatorCommand, PostCommand, call, import_account, render, send_archive,
 };
 use crate::process::{block_on, fail, print};
 use crate::settings::{app_settings, base_url};
-
-#[derive(Debug, PartialEq, Eq, Args)]
-pub(crate) struct UserArgs {
-    #[command(subcommand)]
-    command: UserCommand,
-    /// Print the result as JSON
-    #[arg(long, global = true)]
-    json: bool,
-}
 
 #[derive(Debug, PartialEq, Eq, Args)]
 pub(crate) struct PostArgs {
@@ -80,12 +71,6 @@ pub(crate) struct ImportArgs {
     json: bool,
 }
 
-impl UserArgs {
-    pub(super) fn run(self, config: &Config) -> ExitCode {
-        run(config, OperatorCommand::User(self.command), self.json)
-    }
-}
-
 impl PostArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
         run(config, OperatorCommand::Post(self.command), self.json)
@@ -114,22 +99,38 @@ impl StatsArgs {
 impl ImportArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
         let Self { file, user, json } = self;
-        let imported = block_on(import(config, &file, user));
-        let is_complete = matches!(&imported, Ok(Ok(value)) if value["error"].is_null());
+        let imported = block_on(import(config, &file, user)).flatten();
+        let is_complete = matches!(&imported, Ok(value) if value["error"].is_null());
         let exit = report(imported, json);
         if is_complete { exit } else { ExitCode::FAILURE }
     }
 }
 
-fn run(config: &Config, command: OperatorCommand, json: bool) -> ExitCode {
-    report(block_on(execute(config, command)), json)
+pub(super) fn run(config: &Config, command: OperatorCommand, json: bool) -> ExitCode {
+    report(execute(config, command), json)
 }
 
-fn report(outcome: Result<Result<Value, String>, String>, json: bool) -> ExitCode {
+/// Runs a command; returns its result.
+pub(super) fn execute(config: &Config, command: OperatorCommand) -> Result<Value, String> {
+    let (replies, outcome) = execute_all(config, vec![command]);
+    outcome.map(|()| replies.into_iter().next().unwrap_or_default())
+}
+
+/// Runs commands until one fails; returns the results of those before.
+pub(super) fn execute_all(
+    config: &Config,
+    commands: Vec<OperatorCommand>,
+) -> (Vec<Value>, Result<(), String>) {
+    let mut replies = Vec::new();
+    let outcome = block_on(run_all(config, commands, &mut replies)).flatten();
+    (replies, outcome)
+}
+
+pub(super) fn report(outcome: Result<Value, String>, json: bool) -> ExitCode {
     match outcome {
-        Ok(Ok(value)) if json => print(&(value.to_string() + "\n")),
-        Ok(Ok(value)) => print(&render(&value)),
-        Ok(Err(error)) | Err(error) => fail(error),
+        Ok(value) if json => print(&(value.to_string() + "\n")),
+        Ok(value) => print(&render(&value)),
+        Err(error) => fail(error),
     }
 }
 
@@ -153,21 +154,31 @@ fn check_instance(config: &Config) -> Result<(), String> {
     ))
 }
 
-async fn execute(config: &Config, command: OperatorCommand) -> Result<Value, String> {
-    if !command.may_create_instance() {
+async fn run_all(
+    config: &Config,
+    commands: Vec<OperatorCommand>,
+    replies: &mut Vec<Value>,
+) -> Result<(), String> {
+    if !commands.iter().any(OperatorCommand::may_create_instance) {
         check_instance(config)?;
     }
     match App::open(app_settings(config), Clock::system()).await {
         Ok(app) => {
-            let deletes_account = command.deletes_account();
-            let outcome = command.execute(&app, &base_url(config, config.listen)).await;
-            // Without a service, nothing else deletes what belongs to the account.
-            if deletes_account && let Err(error) = app.delete_marked_accounts().await {
-                eprintln!("pinhole: the rest of the account is deleted when the service starts: {error}");
+            for command in commands {
+                let deletes_account = command.deletes_account();
+                replies.push(command.execute(&app, &base_url(config, config.listen)).await?);
+                // Without a service, nothing else deletes what belongs to the account.
+                if deletes_account && let Err(error) = app.delete_marked_accounts().await {
+                    eprintln!("pinhole: the rest of the account is deleted when the service starts: {error}");
+                }
             }
-            outcome
         }
-        Err(OpenError::Locked { .. }) => call(&config.data_dir, &command).await,
-        Err(error) => Err(error.to_string()),
+        Err(OpenError::Locked { .. }) => {
+            for command in &commands {
+                replies.push(call(&config.data_dir, command).await?);
+            }
+        }
+        Err(error) => return Err(error.to_string()),
     }
+    Ok(())
 }

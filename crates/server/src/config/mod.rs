@@ -34,3 +34,4 @@ pub use settings::Config;
 pub use text::LogFormat;
 
 pub(crate) use help::help;
+pub(crate) use numbers::parse_duration;

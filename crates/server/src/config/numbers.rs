@@ -95,6 +95,11 @@ fn zero(expected: &str) -> String {
     format!("zero does not mean \"no limit\"; {expected}, greater than zero")
 }
 
+/// A duration that is no setting, such as `2h`.
+pub(crate) fn parse_duration(raw: &str) -> Result<Duration, String> {
+    Span::<1>::parse(raw)
+}
+
 /// `(32, "MiB")` for `32 MiB`.
 fn number_and_unit(raw: &str) -> Option<(u64, &str)> {
     let end = raw.find(|c: char| !c.is_ascii_digit()).unwrap_or(raw.len());

@@ -5,12 +5,13 @@
 mod import_account;
 mod render;
 mod socket;
+mod users;
 
 use std::time::Duration;
 
-use app::{Actor, App, AuditRow, SessionInfo, UserRecord};
+use app::{Actor, App, AuditRow};
 use clap::Subcommand;
-use model::{Limit, PostId, Reason, Role, Status, User, Username};
+use model::{PostId, Reason, Role, Username};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -19,6 +20,7 @@ use crate::links;
 pub(crate) use import_account::{ImportCommand, import_account};
 pub(crate) use render::render;
 pub(crate) use socket::{OperatorSocket, call, send_archive};
+pub(crate) use users::{NAMES_AT_ONCE, UserCommand};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -34,65 +36,6 @@ pub(crate) enum OperatorCommand {
     Stats,
     /// The archive follows the command.
     ImportAccount(ImportCommand),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand, Serialize, Deserialize)]
-pub(crate) enum UserCommand {
-    /// List users, newest first
-    List {
-        /// Only those with this status: active, pending, suspended or hidden
-        #[arg(long)]
-        status: Option<String>,
-        /// How many at most
-        #[arg(long, default_value_t = 100)]
-        limit: usize,
-    },
-    /// Show a user's role, status and counts
-    Show { username: String },
-    /// Create a user, and print a link to set the password
-    Add {
-        username: String,
-        /// Make the user an owner
-        #[arg(long, conflicts_with = "moderator")]
-        owner: bool,
-        /// Make the user a moderator
-        #[arg(long)]
-        moderator: bool,
-    },
-    /// Set a user's role: member, moderator or owner
-    Role {
-        username: String,
-        #[arg(value_parser = ["member", "moderator", "owner"])]
-        role: String,
-    },
-    /// Print a link with which a user can set a new password, once and within 24 hours
-    Reset { username: String },
-    /// Suspend a user, who can still log in and read
-    Suspend {
-        username: String,
-        /// Why; the user sees it
-        #[arg(long)]
-        reason: String,
-        /// Also hide the profile and its posts
-        #[arg(long)]
-        hide_posts: bool,
-    },
-    /// End a suspension, or approve a new account
-    Restore { username: String },
-    /// Delete a user with all posts, photos and likes
-    Delete {
-        username: String,
-        /// Why, for the audit log
-        #[arg(long)]
-        reason: Option<String>,
-    },
-    /// List a user's sessions
-    Sessions {
-        username: String,
-        /// End all of them
-        #[arg(long)]
-        end: bool,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand, Serialize, Deserialize)]
@@ -171,59 +114,6 @@ impl OperatorCommand {
     }
 }
 
-impl UserCommand {
-    async fn run(self, app: &App, operator: &Actor, base_url: &str) -> Result<Value, app::Error> {
-        match self {
-            Self::List { status, limit } => {
-                let status = status.map(|word| parse::<Status>("status", &word)).transpose()?;
-                list(app, status, limit).await
-            }
-            Self::Show { username } => Ok(record(&app.user_record(&name(&username)?).await?)),
-            Self::Add { username, owner, moderator } => {
-                let role = match (owner, moderator) {
-                    (true, _) => Role::Owner,
-                    (false, true) => Role::Moderator,
-                    (false, false) => Role::Member,
-                };
-                let (user, code) = app.add_user(operator, &username, role).await?;
-                let url = links::reset(base_url, &user.username, &code);
-                Ok(json!({ "username": user.username.as_str(), "role": role.as_str(), "url": url }))
-            }
-            Self::Role { username, role } => {
-                app.set_role(operator, &name(&username)?, parse("role", &role)?).await?;
-                Ok(json!({ "username": username, "role": role }))
-            }
-            Self::Reset { username } => {
-                let (user, code) = app.reset_code(operator, &name(&username)?).await?;
-                let url = links::reset(base_url, &user.username, &code);
-                Ok(json!({ "username": user.username.as_str(), "url": url }))
-            }
-            Self::Suspend { username, reason, hide_posts } => {
-                app.suspend(operator, &name(&username)?, hide_posts, self::reason(reason)?).await?;
-                let status = if hide_posts { Status::Hidden } else { Status::Suspended };
-                Ok(json!({ "username": username, "status": status.as_str() }))
-            }
-            Self::Restore { username } => {
-                app.restore(operator, &name(&username)?).await?;
-                Ok(json!({ "username": username, "status": Status::Active.as_str() }))
-            }
-            Self::Delete { username, reason } => {
-                let reason = reason.map(self::reason).transpose()?;
-                app.delete_account(operator, &name(&username)?, reason).await?;
-                Ok(json!({ "username": username, "status": Status::Deleted.as_str() }))
-            }
-            Self::Sessions { username, end: true } => {
-                let ended = app.end_sessions_of(operator, &name(&username)?).await?;
-                Ok(json!({ "username": username, "ended": ended }))
-            }
-            Self::Sessions { username, end: false } => {
-                let sessions = app.sessions_of(&name(&username)?).await?;
-                Ok(sessions.iter().map(session).collect())
-            }
-        }
-    }
-}
-
 impl PostCommand {
     async fn run(self, app: &App, operator: &Actor) -> Result<Value, app::Error> {
         match self {
@@ -244,48 +134,6 @@ impl PostCommand {
             }
         }
     }
-}
-
-async fn list(app: &App, status: Option<Status>, limit: usize) -> Result<Value, app::Error> {
-    let (mut rows, mut before): (Vec<Value>, _) = (Vec::new(), None);
-    let page: Limit = Limit::MAX.to_string().parse().unwrap_or_default();
-    loop {
-        let (users, next) = app.users(status, before, page).await?;
-        rows.extend(users.iter().filter(|user| user.status != Status::Deleted).map(user_line));
-        before = next;
-        if rows.len() >= limit || before.is_none() {
-            rows.truncate(limit);
-            return Ok(rows.into());
-        }
-    }
-}
-
-fn user_line(user: &User) -> Value {
-    json!({
-        "id": user.id.0,
-        "username": user.username.as_str(),
-        "role": user.role.as_str(),
-        "status": user.status.as_str(),
-        "created_at": user.created_at.to_string(),
-    })
-}
-
-fn record(record: &UserRecord) -> Value {
-    let mut value = user_line(&record.user);
-    value["reason"] = record.status_reason.as_ref().map(Reason::as_str).into();
-    value["posts"] = record.posts.into();
-    value["likes"] = record.likes.into();
-    value
-}
-
-fn session(session: &SessionInfo) -> Value {
-    json!({
-        "id": session.id.to_string(),
-        "client": session.client,
-        "network": session.network,
-        "created_at": session.created_at.to_string(),
-        "last_used_at": session.last_used_at.to_string(),
-    })
 }
 
 fn audit_entry(row: &AuditRow) -> Value {

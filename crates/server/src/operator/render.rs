@@ -11,8 +11,20 @@ pub(crate) fn render(value: &Value) -> String {
 }
 
 /// The order of columns and lines; others follow.
-const ORDER: [&str; 10] =
-    ["id", "actor", "action", "username", "created_at", "users", "role", "status", "posts", "likes"];
+const ORDER: [&str; 12] = [
+    "id",
+    "actor",
+    "action",
+    "username",
+    "created_at",
+    "age",
+    "network",
+    "users",
+    "role",
+    "status",
+    "posts",
+    "likes",
+];
 
 fn sorted_keys(members: &Map<String, Value>) -> Vec<&String> {
     let mut keys: Vec<&String> = members.keys().collect();

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{Cursor, FeedStart, Limit, PostFilter, PostId, Reason, Role, Status, TokenHash, UserId};
+use model::{
+    Cursor, FeedStart, Limit, PostFilter, PostId, Reason, Role, Status, TokenHash, UserFilter, UserId,
+};
 use store::{
     AccessCheck, BlockOutcome, CreateOutcome, DeletionOutcome, Exclusions, HiddenUsers, InvitationRow,
     JoinOutcome, LikeOutcome, NewAuditEntry, NewReport, NewUser, Relations, ReportOutcome, ResolveOutcome,
@@ -197,8 +199,10 @@ pub(crate) async fn an_instance_keeps_an_owner_and_an_audit_log(db: TestDatabase
     assert_eq!(set_role(ada, Role::Member).await, RoleOutcome::Changed);
     assert_eq!(suspended(ada, Status::Hidden).await, RoleOutcome::Changed);
     assert_eq!(db.store.status_reason(ada).await.unwrap(), Some(reason("spam")));
-    let (hidden, _) = db.store.users(Some(Status::Hidden), i64::MAX, 9).await.unwrap();
-    assert_eq!(hidden.iter().map(|user| (user.id, user.role)).collect::<Vec<_>>(), [(ada, Role::Member)]);
+    let filter = UserFilter { status: Some(Status::Hidden), ..UserFilter::default() };
+    let (hidden, _) = db.store.users(filter, &[], i64::MAX, 9).await.unwrap();
+    let hidden: Vec<_> = hidden.iter().map(|record| (record.user.id, record.user.role)).collect();
+    assert_eq!(hidden, [(ada, Role::Member)]);
     // What was refused is not in the log, and what is in it stays.
     assert_eq!(db.store.audit_log(None, 9).await.unwrap().0.len(), 4);
     for sql in ["DELETE FROM audit_log", "UPDATE audit_log SET actor = 'x'"] {

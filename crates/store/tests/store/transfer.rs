@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use model::{Alt, Bio, PhotoId, PostId, ProfileEdit, Role, Token, TokenHash, UserId};
+use model::{Alt, Bio, Network, PhotoId, PostId, ProfileEdit, Role, Token, TokenHash, UserId};
 use store::{
     BlobState, CreateOutcome, Error, ExportRow, JoinOutcome, NewPost, NewReport, NewSession, NewUser,
     Original, OverdueCounts, Publication, Sink, Store, Table,
@@ -177,7 +177,8 @@ pub(crate) async fn a_photo_that_is_claimed_again_is_not_deleted(db: TestDatabas
 /// Creates the user with this number, with a session token derived from it.
 pub(crate) async fn join(store: &Store, number: u16) -> i64 {
     let username = format!("user{number}").parse().unwrap();
-    let new = NewUser::new(username, "hash".into(), NOW);
+    let network = Some(Network::of([192, 0, 2, 7].into()));
+    let new = NewUser { network, ..NewUser::new(username, "hash".into(), NOW) };
     let mut token = [0; 32];
     token[..2].copy_from_slice(&number.to_be_bytes());
     let (client, network) = (Some("curl".into()), Some("192.0.2.0/24".into()));

@@ -1,12 +1,14 @@
 //! What moderators and owners do: users, posts, the audit log.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
+use std::str::FromStr;
 
 use app::{Actor, AuditRow, Caller, UserRecord};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{PostId, Reason, Role, Status, Timestamp, Username};
+use model::{Network, PostId, Reason, Role, Timestamp, UserFilter, Username, ValidationError};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::path::ParameterIn;
@@ -56,7 +58,7 @@ impl FormSchema for RoleForm {
     const TEXT: &'static [&'static str] = &["role"];
 }
 
-/// A user as moderators see them.
+/// A user as moderators see them, in a list.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModeratedUser<'a> {
     /// The user.
@@ -67,9 +69,23 @@ pub(crate) struct ModeratedUser<'a> {
     /// `active`, `pending`, `suspended` or `hidden`: suspended, with the posts hidden.
     #[schema(example = "active")]
     status: &'static str,
+    /// Why the user is suspended; absent if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "Spam", nullable = false)]
+    reason: Option<&'a str>,
+    /// The network that the account joined from: an address without its last part. Absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "203.0.113.0/24", nullable = false)]
+    network: Option<AsDisplay<Network>>,
+    /// The number of the user's posts.
+    #[schema(example = 12)]
+    post_count: u64,
+    /// The number of posts that the user likes.
+    #[schema(example = 34)]
+    like_count: u64,
 }
 
-/// A user as moderators see them, with counts.
+/// A user as moderators see them.
 #[derive(Serialize, ToSchema)]
 #[schema(as = UserRecord)]
 pub(crate) struct UserRecordDto<'a> {
@@ -85,6 +101,10 @@ pub(crate) struct UserRecordDto<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "Spam", nullable = false)]
     reason: Option<&'a str>,
+    /// The network that the account joined from: an address without its last part. Absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "203.0.113.0/24", nullable = false)]
+    network: Option<AsDisplay<Network>>,
     /// The number of the user's posts.
     #[schema(example = 12)]
     posts: u64,
@@ -152,9 +172,10 @@ pub(crate) struct ResetLink {
     url: String,
 }
 
-impl<'a> From<&'a model::User> for ModeratedUser<'a> {
-    fn from(user: &'a model::User) -> Self {
-        Self { user: User::from(user), role: user.role.as_str(), status: user.status.as_str() }
+impl<'a> From<&'a UserRecord> for ModeratedUser<'a> {
+    fn from(record: &'a UserRecord) -> Self {
+        let UserRecordDto { user, role, status, reason, network, posts, likes } = record.into();
+        Self { user, role, status, reason, network, post_count: posts, like_count: likes }
     }
 }
 
@@ -165,6 +186,7 @@ impl<'a> From<&'a UserRecord> for UserRecordDto<'a> {
             role: record.user.role.as_str(),
             status: record.user.status.as_str(),
             reason: record.status_reason.as_ref().map(Reason::as_str),
+            network: record.network.map(AsDisplay),
             posts: record.posts,
             likes: record.likes,
         }
@@ -206,24 +228,69 @@ pub(crate) async fn users(
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Moderator)?;
     let raw = parts.uri.query().unwrap_or_default();
-    let query = FeedQuery::parse(raw)?;
-    let status: Option<Status> = feed::parameter(raw, "status")
-        .map(|word| word.parse().map_err(|rule: model::ValidationError| ApiError::invalid("status", rule.0)))
-        .transpose()?;
-    let (users, next) = http.app.users(status, query.cursor(), query.limit()).await?;
+    let (query, filter) = (FeedQuery::parse(raw)?, user_filter(raw)?);
+    let (users, next) = http.app.users(filter, query.cursor(), query.limit()).await?;
     let base_url = http.addresses.base_url((&parts).into());
-    let suffix = status.map(|status| format!("&status={status}")).unwrap_or_default();
-    let next = next.map(|cursor| query.next_url(cursor, users.len(), &base_url, "/admin/users") + &suffix);
-    let shown = users.iter().filter(|user| user.status != Status::Deleted);
-    let data = shown.map(ModeratedUser::from).collect();
+    let next = next.map(|cursor| {
+        let url = query.next_url(cursor, users.len(), &base_url, "/admin/users");
+        let mut url = form_urlencoded::Serializer::for_suffix(url, 0);
+        for (name, _) in USER_FILTER {
+            url.extend_pairs(given(raw, name).map(|value| (name, value)));
+        }
+        url.finish()
+    });
+    let data = users.iter().map(ModeratedUser::from).collect();
     Ok(json(StatusCode::OK, &ModeratedUserPage { data, paging: Paging { next } }))
 }
 
-/// The `status` parameter of [`users`].
-pub(crate) fn describe_status(entry: &mut Entry) {
-    let status = string().enum_values(Some(["active", "pending", "suspended", "hidden"]));
-    let about = "Only users with this status; all by default";
-    entry.parameter(parameter("status", ParameterIn::Query, about, status));
+/// The parameters that select [`users`].
+const USER_FILTER: [(&str, &str); 5] = [
+    ("query", "The beginning of the username, in any case"),
+    ("status", "Only users with this status; all by default"),
+    ("role", "Only users with this role; all by default"),
+    ("network", "Only users who joined from this address or prefix, such as `203.0.113.0/24`"),
+    ("since", "Only users who joined at or after this time, or since the start of this day in UTC"),
+];
+
+pub(crate) fn describe_users(entry: &mut Entry) {
+    for (name, about) in USER_FILTER {
+        let schema = match name {
+            "status" => string().enum_values(Some(["active", "pending", "suspended", "hidden"])),
+            "role" => string().enum_values(Some(["member", "moderator", "owner"])),
+            "network" => string().pattern(Some(r"^[0-9a-fA-F:.]+(/\d{1,3})?$")),
+            "since" => string()
+                .pattern(Some(r"^\d{4}-\d{2}-\d{2}(T.+)?$"))
+                .examples(["2026-11-14T09:30:00Z", "2026-11-14"]),
+            _ => string(),
+        };
+        entry.parameter(parameter(name, ParameterIn::Query, about, schema));
+    }
+    entry.error(400, "A parameter is invalid");
+}
+
+fn user_filter(raw: &str) -> Result<UserFilter, ApiError> {
+    let query = given(raw, "query").map(Cow::into_owned);
+    if query.as_ref().is_some_and(|query| query.contains('\0')) {
+        return Err(ApiError::invalid("query", "query contains a NUL character"));
+    }
+    let since = given(raw, "since").map(|text| Timestamp::parse_or_day(&text)).transpose();
+    Ok(UserFilter {
+        query,
+        status: parsed(raw, "status")?,
+        role: parsed(raw, "role")?,
+        network: parsed(raw, "network")?,
+        since: since.map_err(|rule| ApiError::invalid("since", rule.0))?,
+    })
+}
+
+fn parsed<T: FromStr<Err = ValidationError>>(raw: &str, name: &'static str) -> Result<Option<T>, ApiError> {
+    let value = given(raw, name).map(|text| text.parse()).transpose();
+    value.map_err(|rule: ValidationError| ApiError::invalid(name, rule.0))
+}
+
+/// A parameter that is not empty, as one is that a form leaves open.
+fn given<'a>(raw: &'a str, name: &str) -> Option<Cow<'a, str>> {
+    feed::parameter(raw, name).filter(|value| !value.is_empty())
 }
 
 pub(crate) async fn user(
@@ -278,7 +345,7 @@ pub(crate) async fn set_role(
     caller.check_role(Role::Owner)?;
     let role = form.read(&http).await?.required("role")?;
     let actor = actor(&http, &caller, address, Role::Owner).await?;
-    let role = role.parse().map_err(|rule: model::ValidationError| ApiError::invalid("role", rule.0))?;
+    let role = role.parse().map_err(|rule: ValidationError| ApiError::invalid("role", rule.0))?;
     http.app.set_role(&actor, &username, role).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

@@ -23,7 +23,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
-use model::{Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Status, Tag, Username};
+use model::{
+    Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Status, Tag, UserFilter, Username,
+};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
@@ -242,7 +244,8 @@ pub(crate) async fn admin(State(http): State<Http>, request: PageRequest) -> Res
     let (reports, _) = http.app.reports(caller, false, None, most).await?;
     let mut accounts = Vec::new();
     for status in [Status::Pending, Status::Suspended, Status::Hidden] {
-        accounts.extend(http.app.users(Some(status), None, most).await?.0);
+        let filter = UserFilter { status: Some(status), ..UserFilter::default() };
+        accounts.extend(http.app.users(filter, None, most).await?.0.into_iter().map(|record| record.user));
     }
     let (audit, _) = http.app.audit_log(None, AUDIT_ENTRIES).await?;
     let page = AdminTemplate {

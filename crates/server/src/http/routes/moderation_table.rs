@@ -42,8 +42,13 @@ pub(super) fn moderation() -> Vec<Route> {
             .about("moderate_delete_post", "moderation", "Delete a post", "With its likes and its photo.")
             .json::<Empty>(200, "The post is deleted"),
         api(Method::GET, "/admin/users", moderation::users)
-            .parameters(moderation::describe_status)
-            .about("users", "moderation", "Read the users", "Newest first. `offset` is ignored.")
+            .parameters(moderation::describe_users)
+            .about(
+                "users",
+                "moderation",
+                "Read the users",
+                "Newest first: all, or those that match every parameter. `offset` is ignored.",
+            )
             .json::<ModeratedUserPage>(200, "A page of users"),
         api(Method::GET, "/admin/users/{username}", moderation::user)
             .about("user_record", "moderation", "Read a user's record", "With role, status and counts.")

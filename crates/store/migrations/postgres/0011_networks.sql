@@ -1,0 +1,2 @@
+-- The network that an account joined from, as a number; NULL if no request made the account.
+ALTER TABLE users ADD COLUMN network BIGINT;
