@@ -40,6 +40,10 @@ impl Actor {
         self.role
     }
 
+    pub(crate) fn is_owner(&self) -> bool {
+        self.role == Role::Owner
+    }
+
     /// The user to whose items the actor is restricted; owners and the operator are not.
     pub(crate) fn restricted_to(&self) -> Option<UserId> {
         self.user.filter(|_| self.role < Role::Owner)

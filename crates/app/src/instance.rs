@@ -33,6 +33,19 @@ impl App {
         self.0.caches.instance.get_or_fill((), fill).await
     }
 
+    /// The settings that can be edited, with their values; `None` for one that is not set.
+    pub async fn instance_settings(&self) -> Result<Vec<(&'static str, Option<String>)>, Error> {
+        let instance = self.instance().await?;
+        let rows = self.0.store.instance_settings().await?;
+        let stored = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.clone());
+        let value = |key| match key {
+            "registration" => Some(instance.registration.to_string()),
+            "member_invitations" => Some(if instance.member_invitations { "on" } else { "off" }.into()),
+            _ => stored(key),
+        };
+        Ok(Self::instance_keys().map(|key| (key, value(key))).collect())
+    }
+
     /// Sets these settings; an empty value unsets one.
     pub async fn edit_instance(
         &self,

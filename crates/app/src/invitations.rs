@@ -1,8 +1,9 @@
 //! Invitations: who may make them, and the one for the first owner.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use model::{RecoveryCode, Role, SessionId, Timestamp};
+use model::{RecoveryCode, Role, SessionId, Status, Timestamp, User};
 use store::InvitationRow;
 
 use crate::actor::Audited;
@@ -25,6 +26,14 @@ impl From<InvitationRow> for Invitation {
         let InvitationRow { code_hash, user_id: _, role, uses, max_uses, created_at, expires_at } = row;
         Self { id: code_hash.session_id(), role, uses, max_uses, created_at, expires_at }
     }
+}
+
+/// An invitation with which others can join now, as moderators see it.
+#[derive(Debug, Clone)]
+pub struct UsableInvitation {
+    pub invitation: Invitation,
+    /// Who made it; `None` for the operator.
+    pub maker: Option<User>,
 }
 
 const MAX_USES: u32 = 10_000;
@@ -88,6 +97,44 @@ impl App {
         let (by, now) = (actor.restricted_to(), self.0.clock.now());
         let deleted = self.0.store.delete_invitation(by, id, now, audit).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) }
+    }
+
+    /// The invitations with which others can join now, of every maker, the last to expire first. Moderators
+    /// see those for members.
+    pub async fn usable_invitations(&self, actor: &Actor) -> Result<Vec<UsableInvitation>, Error> {
+        let mut rows = self.0.store.invitations(None, self.0.clock.now()).await?;
+        rows.retain(|row| row.uses < row.max_uses && (row.role == Role::Member || actor.is_owner()));
+        let makers: BTreeSet<_> = rows.iter().filter_map(|row| row.user_id).collect();
+        let makers = self.0.store.authors(makers.into_iter().collect()).await?;
+        let usable = rows.into_iter().filter_map(|row| {
+            let maker = match row.user_id {
+                Some(id) => Some(makers.iter().find(|user| user.id == id && user.status == Status::Active)?),
+                None => None,
+            };
+            Some(UsableInvitation { maker: maker.cloned(), invitation: row.into() })
+        });
+        Ok(usable.collect())
+    }
+
+    /// Deletes an invitation of any maker. Moderators decide about those of members and their own.
+    pub async fn revoke_invitation(&self, actor: &Actor, id: SessionId) -> Result<(), Error> {
+        let missing = || Error::NotFound("there is no such invitation");
+        let now = self.0.clock.now();
+        let rows = self.0.store.invitations(None, now).await?;
+        let row = rows.into_iter().find(|row| row.code_hash.session_id() == id).ok_or_else(missing)?;
+        let maker = match row.user_id {
+            Some(id) => self.0.store.author(id).await?,
+            None => None,
+        };
+        let is_own = actor.user().is_some() && actor.user() == row.user_id;
+        let is_of_member = maker.as_ref().is_some_and(|maker| self.role(maker) == Role::Member);
+        if !(actor.is_owner() || is_own || is_of_member) {
+            return Err(Error::Forbidden("only owners may revoke invitations of moderators and owners"));
+        }
+        let mut audit = self.audit(actor, "delete_invitation").detail(id);
+        audit.username = maker.map(|maker| maker.username.to_string());
+        let deleted = self.0.store.delete_invitation(None, id, now, Some(audit)).await?;
+        if deleted { Ok(()) } else { Err(missing()) }
     }
 
     /// The code of a link that makes the first owner; `None` if there is one, or if the configuration names

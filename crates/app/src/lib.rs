@@ -71,7 +71,7 @@ pub use fair_semaphore::{FairPermit, FairSemaphore, Holder, PermitLimits, Revoca
 pub use imaging::{InputFormat, OutputFormat, RemovedMetadata};
 pub use instance_settings::{Instance, Quota, check_instance_setting};
 pub use invalidating_cache::InvalidatingCache;
-pub use invitations::Invitation;
+pub use invitations::{Invitation, UsableInvitation};
 pub use logo::Logo;
 pub use new_instance::SuspectedMistake;
 pub use open::{OpenError, RESTORE_ADVICE, lock_folder, permission_advice};

@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 73] = [
+const MATRIX: [(&str, &str, [u16; 9]); 75] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -69,6 +69,9 @@ const MATRIX: [(&str, &str, [u16; 9]); 73] = [
     ("GET",    "/admin/users",                   [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     ("GET",    "/admin/users/{third}",           [401, 401, 401,  403,  403,  403,  403,  200,  200]),
     ("GET",    "/admin/audit",                   [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("GET",    "/admin/invitations",             [401, 401, 401,  403,  403,  403,  403,  200,  200]),
+    ("DELETE", "/admin/invitations/0123456789abcdef",
+                                                 [401, 401, 401,  403,  403,  403,  403,  404,  404]),
     ("PUT",    "/admin/users/{third}/suspension",[401, 401, 401,  403,  403,  403,  403,  200,  200]),
     ("DELETE", "/admin/users/{third}/suspension",[401, 401, 401,  403,  403,  403,  403,  200,  409]),
     ("PUT",    "/admin/users/{third}/approval",  [401, 401, 401,  403,  403,  403,  403,  409,  409]),

@@ -122,3 +122,89 @@ fn owners_by_the_configuration_are_listed_as_owners() {
     assert_eq!(names(&list("role=member")), ["grac"]);
     assert!(list("query=grace")["data"][0].get("network").is_none(), "no request made the account");
 }
+
+#[test]
+fn moderators_revoke_the_invitations_of_members_and_owners_all() {
+    let service = Service::start(&[]);
+    let (owner, moderator, ada, bob) = (
+        service.new_user_with_role("owner"),
+        service.new_user_with_role("moderator"),
+        service.new_user("ada"),
+        service.new_user("bob"),
+    );
+    let edit = FormData::new().text("member_invitations", "on").text("registration", "invitation");
+    owner.request("PATCH", "/admin/instance").body(edit).send().expect(200);
+    let invite = |client: &Client, uses: &str| {
+        let made = client.post("/invitations", FormData::new().text("uses", uses)).expect(201).json();
+        let (_, code) = made["url"].as_str().unwrap().split_once("?invitation=").unwrap();
+        (made["id"].as_str().unwrap().to_owned(), code.to_owned())
+    };
+    let join = |code: &str| {
+        let form = FormData::account(&unique("new"), PASSWORD).text("invitation", code);
+        service.anonymous().post("/join/username", form)
+    };
+    let (of_ada, code) = invite(&ada, "3");
+    let (of_bob, _) = invite(&bob, "1");
+    let (of_moderator, _) = invite(&moderator, "1");
+    let (of_owner, _) = invite(&owner, "1");
+    let operators = service.operator(&["invite", "--role", "moderator", "--uses", "2"]);
+    assert_eq!(operators["role"], "moderator");
+    join(&code).expect(201);
+
+    let list = |client: &Client| -> Vec<(String, String, u64)> {
+        let list = client.get("/admin/invitations").expect(200).json();
+        let mut rows: Vec<_> = list["data"].as_array().unwrap().clone();
+        rows.sort_by_key(|row| row["created_at"].to_string());
+        let text =
+            |row: &Value, key: &str| row.get(key).map_or("-", |text| text.as_str().unwrap()).to_owned();
+        rows.iter()
+            .map(|row| (text(row, "username"), text(row, "role"), row["uses_left"].as_u64().unwrap()))
+            .collect()
+    };
+    let row = |maker: &str, role: &str, left| (maker.to_owned(), role.to_owned(), left);
+    let (a, b, m, o) = (ada.username(), bob.username(), moderator.username(), owner.username());
+    let mut seen = list(&owner);
+    seen.sort();
+    let mut expected = vec![
+        row("-", "moderator", 2),
+        row(a, "member", 2),
+        row(b, "member", 1),
+        row(m, "member", 1),
+        row(o, "member", 1),
+    ];
+    expected.sort();
+    assert_eq!(seen, expected);
+    let mut seen = list(&moderator);
+    seen.sort();
+    expected.retain(|(_, role, _)| role == "member");
+    assert_eq!(seen, expected, "not those that make moderators");
+    let whole = owner.get("/admin/invitations").expect(200).json();
+    assert!(!whole.to_string().contains(&code), "the code is not stored");
+
+    let revoke = |client: &Client, id: &str| client.delete(&format!("/admin/invitations/{id}"));
+    revoke(&ada, &of_bob).expect_error(403);
+    revoke(&moderator, &of_owner).expect_error(403);
+    revoke(&moderator, &of_ada).expect(200);
+    revoke(&moderator, &of_ada).expect_error(404);
+    revoke(&moderator, &of_moderator).expect(200);
+    join(&code).expect_error_for(400, Some("invitation"));
+    assert!(ada.get("/invitations").expect(200).json()["data"].as_array().unwrap().is_empty());
+    revoke(&owner, &of_owner).expect(200);
+    let of_operator =
+        whole["data"].as_array().unwrap().iter().find(|row| row["role"] == "moderator").unwrap();
+    let of_operator = of_operator["id"].as_str().unwrap();
+    revoke(&moderator, of_operator).expect_error(403);
+    revoke(&owner, of_operator).expect(200);
+    let audit = owner.get("/admin/audit").expect(200).json();
+    let revoked: Vec<_> = audit["data"].as_array().unwrap()[..4]
+        .iter()
+        .map(|entry| (entry["action"].as_str().unwrap(), entry["actor"].as_str().unwrap()))
+        .collect();
+    assert_eq!(revoked, [o, o, m, m].map(|actor| ("delete_invitation", actor)));
+    assert_eq!(audit["data"][3]["username"], a);
+
+    // The link of a suspended user does not work, so it is not in the list.
+    let reason = FormData::new().text("reason", "spam");
+    moderator.put(&format!("/admin/users/{b}/suspension"), reason).expect(200);
+    assert_eq!(list(&owner), []);
+}

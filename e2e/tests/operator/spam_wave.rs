@@ -110,3 +110,62 @@ fn several_users_are_deleted_without_a_service() {
     expect_failure(&output, "1 of 3 failed");
     assert_eq!(text(&run(&["user", "list", "--names"]).stdout), "spam2\ngrace\n");
 }
+
+#[test]
+fn joins_are_closed_and_reopened_while_the_service_runs() {
+    let service = Service::start(&[]);
+    let join = || {
+        let form = FormData::account(&unique("new"), PASSWORD);
+        service.anonymous().post("/join/username", form)
+    };
+    join().expect(201);
+    let set = service.operator(&["instance", "set", "registration=closed", "name=Birds = us"]);
+    assert_eq!((&set["registration"], &set["name"]), (&"closed".into(), &"Birds = us".into()));
+    let refused = join().expect_error(403);
+    assert_eq!(refused.header("x-error-code"), Some("registration_closed"));
+    service.operator(&["instance", "set", "registration=approval"]);
+    join().expect(201);
+    assert_eq!(service.operator(&["stats"])["pending"], 1);
+    service.operator(&["instance", "set", "registration=", "member_bytes=10GB", "member_invitations=on"]);
+    join().expect(201);
+    let shown = service.operator(&["instance", "show"]);
+    assert_eq!((&shown["registration"], &shown["member_bytes"]), (&"open".into(), &"10000000000".into()));
+    let instance = service.anonymous().get("/instance").expect(200).json();
+    assert_eq!(instance["member_quota"]["bytes"], 10_000_000_000_u64);
+    for (setting, message) in [
+        ("registraton=closed", "unknown setting registraton; did you mean registration?"),
+        ("registration=shut", "registration is one of open, invitation, approval, closed"),
+        ("registration", "expected KEY=VALUE"),
+        ("accent=red", "a colour has the form #b8442f"),
+        ("member_posts_per_day=many", "expected a whole number"),
+    ] {
+        expect_failure(&service.try_operator(&["instance", "set", "name=Wrong", setting]), message);
+    }
+    assert_eq!(service.operator(&["instance", "show"]), shown, "one that is refused refuses all");
+    let table = text(&pinhole(&service, &["instance", "show"], b"").stdout);
+    let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(lines.contains(&vec!["member_invitations", "on"]) && lines.contains(&vec!["terms"]), "{table}");
+}
+
+#[test]
+fn invitations_are_listed_and_revoked() {
+    let service = Service::start(&[]);
+    let owner = service.new_user_with_role("owner");
+    owner.post("/invitations", Body::none()).expect(201);
+    let made = service.operator(&["invite", "--uses", "5"]);
+    let (_, code) = made["url"].as_str().unwrap().split_once("?invitation=").unwrap();
+    let join = || {
+        let form = FormData::account(&unique("new"), PASSWORD).text("invitation", code);
+        service.anonymous().post("/join/username", form)
+    };
+    join().expect(201);
+    let list = service.operator(&["invite", "list"]);
+    let of_operator = list.as_array().unwrap().iter().find(|row| row["username"] == "operator").unwrap();
+    assert_eq!((&of_operator["uses_left"], list.as_array().unwrap().len()), (&4.into(), 2));
+    let id = of_operator["id"].as_str().unwrap();
+    service.operator(&["invite", "revoke", id]);
+    join().expect_error_for(400, Some("invitation"));
+    expect_failure(&service.try_operator(&["invite", "revoke", id]), "there is no such invitation");
+    expect_failure(&service.try_operator(&["invite", "revoke", "x"]), "id");
+    assert_eq!(usernames(&service.operator(&["invite", "list"])), [owner.username()]);
+}

@@ -78,8 +78,20 @@ pub(crate) enum Command {
     /// Delete, hide or show a post
     Post(operator::PostArgs),
 
-    /// Print a link with which others can join
+    /// Print a link with which others can join; list and revoke such invitations
     Invite(operator::InviteArgs),
+
+    /// Show and change what owners set: who may join, name, description, quotas
+    ///
+    /// Works beside a running service and without one. A change is in force on all nodes at once:
+    ///
+    ///   pinhole instance set registration=approval
+    ///   pinhole instance set name="Birds of the north" accent=#2f6ab8 member_bytes=10GB
+    ///
+    /// The keys are those that `pinhole instance show` prints. registration is open, invitation, approval or
+    /// closed. An empty value unsets a key.
+    #[command(verbatim_doc_comment)]
+    Instance(operator::InstanceArgs),
 
     /// Print the audit log: what moderators, owners and the operator have done
     Audit(operator::AuditArgs),
@@ -127,6 +139,7 @@ impl Command {
             Self::User(args) => args.run(config),
             Self::Post(args) => args.run(config),
             Self::Invite(args) => args.run(config),
+            Self::Instance(args) => args.run(config),
             Self::Audit(args) => args.run(config),
             Self::Stats(args) => args.run(config),
             Self::ImportAccount(args) => args.run(config),

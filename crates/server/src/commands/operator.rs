@@ -1,4 +1,4 @@
-//! `pinhole post`, `invite`, `audit`, `stats` and `import-account`: commands of the operator, beside
+//! `pinhole post`, `invite`, `instance`, `audit`, `stats` and `import-account`: commands of the operator, beside
 //! a running service or without one. `pinhole user` is in [`super::users`].
 
 use std::fs::File;
@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::config::Config;
 use crate::operator::{
-    InviteCommand, OperatorCommand, PostCommand, call, import_account, render, send_archive,
+    InstanceCommand, InvitationsCommand, InviteCommand, OperatorCommand, PostCommand, call, import_account,
+    render, send_archive,
 };
 use crate::process::{block_on, fail, print};
 use crate::settings::{app_settings, base_url};
@@ -27,7 +28,10 @@ pub(crate) struct PostArgs {
 }
 
 #[derive(Debug, PartialEq, Eq, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct InviteArgs {
+    #[command(subcommand)]
+    command: Option<InvitationsCommand>,
     /// How many users may join with the link
     #[arg(long, default_value_t = 1)]
     uses: u32,
@@ -38,7 +42,16 @@ pub(crate) struct InviteArgs {
     #[arg(long, default_value = "member")]
     role: String,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Args)]
+pub(crate) struct InstanceArgs {
+    #[command(subcommand)]
+    command: InstanceCommand,
+    /// Print the result as JSON
+    #[arg(long, global = true)]
     json: bool,
 }
 
@@ -79,8 +92,18 @@ impl PostArgs {
 
 impl InviteArgs {
     pub(super) fn run(self, config: &Config) -> ExitCode {
-        let Self { uses, days, role, json } = self;
-        run(config, OperatorCommand::Invite(InviteCommand { uses, days, role }), json)
+        let Self { command, uses, days, role, json } = self;
+        let command = match command {
+            Some(command) => OperatorCommand::Invitations(command),
+            None => OperatorCommand::Invite(InviteCommand { uses, days, role }),
+        };
+        run(config, command, json)
+    }
+}
+
+impl InstanceArgs {
+    pub(super) fn run(self, config: &Config) -> ExitCode {
+        run(config, OperatorCommand::Instance(self.command), self.json)
     }
 }
 

@@ -34,4 +34,5 @@ pub use settings::Config;
 pub use text::LogFormat;
 
 pub(crate) use help::help;
-pub(crate) use numbers::parse_duration;
+pub(crate) use numbers::{parse_duration, parse_size};
+pub(crate) use suggest::nearest;

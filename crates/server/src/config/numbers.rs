@@ -95,6 +95,11 @@ fn zero(expected: &str) -> String {
     format!("zero does not mean \"no limit\"; {expected}, greater than zero")
 }
 
+/// A size that is no setting, such as `10GB`.
+pub(crate) fn parse_size(raw: &str) -> Result<u64, String> {
+    Bytes::<1>::parse(raw)
+}
+
 /// A duration that is no setting, such as `2h`.
 pub(crate) fn parse_duration(raw: &str) -> Result<Duration, String> {
     Span::<1>::parse(raw)

@@ -8,8 +8,12 @@ use super::setting::Table;
 const MIN_SIMILARITY: f64 = 0.4;
 
 pub(super) fn nearest_key(table: Table, unknown: &str) -> Option<String> {
+    nearest(table.keys(), unknown)
+}
+
+pub(crate) fn nearest<K: AsRef<str>>(known: impl Iterator<Item = K>, unknown: &str) -> Option<K> {
     let unknown = unknown.to_ascii_lowercase().replace('-', "_");
-    let scored = table.keys().map(|key| (similarity(&unknown, &key), key));
+    let scored = known.map(|key| (similarity(&unknown, key.as_ref()), key));
     let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other));
     best.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).map(|(_, key)| key)
 }

@@ -3,21 +3,23 @@
 //! command, if no service runs on the data folder.
 
 mod import_account;
+mod instance;
 mod render;
 mod socket;
 mod users;
 
 use std::time::Duration;
 
-use app::{Actor, App, AuditRow};
+use app::{Actor, App, AuditRow, UsableInvitation};
 use clap::Subcommand;
-use model::{PostId, Reason, Role, Username};
+use model::{PostId, Reason, Role, SessionId, Username};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::links;
 
 pub(crate) use import_account::{ImportCommand, import_account};
+pub(crate) use instance::InstanceCommand;
 pub(crate) use render::render;
 pub(crate) use socket::{OperatorSocket, call, send_archive};
 pub(crate) use users::{NAMES_AT_ONCE, UserCommand};
@@ -30,6 +32,8 @@ pub(crate) enum OperatorCommand {
     User(UserCommand),
     Post(PostCommand),
     Invite(InviteCommand),
+    Invitations(InvitationsCommand),
+    Instance(InstanceCommand),
     Audit {
         limit: usize,
     },
@@ -65,6 +69,17 @@ pub(crate) struct InviteCommand {
     pub(crate) role: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand, Serialize, Deserialize)]
+pub(crate) enum InvitationsCommand {
+    /// List the invitations with which others can join now
+    List,
+    /// Revoke an invitation: its link stops working
+    Revoke {
+        /// The id in the list
+        id: String,
+    },
+}
+
 impl OperatorCommand {
     /// Whether the command makes sense where there is no instance yet.
     pub(crate) fn may_create_instance(&self) -> bool {
@@ -92,6 +107,15 @@ impl OperatorCommand {
                 let expires_at = invitation.expires_at.to_string();
                 Ok(json!({ "url": url, "role": role.as_str(), "uses": uses, "expires_at": expires_at }))
             }
+            Self::Invitations(InvitationsCommand::List) => {
+                let invitations = app.usable_invitations(&operator).await?;
+                Ok(invitations.iter().map(invitation).collect())
+            }
+            Self::Invitations(InvitationsCommand::Revoke { id }) => {
+                app.revoke_invitation(&operator, parse::<SessionId>("id", &id)?).await?;
+                Ok(json!({ "id": id, "status": "revoked" }))
+            }
+            Self::Instance(command) => command.run(app, &operator).await,
             Self::ImportAccount(_) => Err(app::Error::invalid("archive", "the archive is missing")),
             Self::Audit { limit } => {
                 let (rows, _) = app.audit_log(None, limit).await?;
@@ -134,6 +158,18 @@ impl PostCommand {
             }
         }
     }
+}
+
+fn invitation(usable: &UsableInvitation) -> Value {
+    let UsableInvitation { invitation, maker } = usable;
+    json!({
+        "id": invitation.id.to_string(),
+        "username": maker.as_ref().map_or("operator", |maker| maker.username.as_str()),
+        "role": invitation.role.as_str(),
+        "uses_left": invitation.max_uses - invitation.uses,
+        "created_at": invitation.created_at.to_string(),
+        "expires_at": invitation.expires_at.to_string(),
+    })
 }
 
 fn audit_entry(row: &AuditRow) -> Value {

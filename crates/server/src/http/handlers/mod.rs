@@ -9,6 +9,7 @@ pub(super) mod docs;
 pub(super) mod feed;
 pub(super) mod health;
 pub(super) mod instance;
+pub(super) mod invitations;
 pub(super) mod likes;
 pub(super) mod moderation;
 pub(super) mod new_post;

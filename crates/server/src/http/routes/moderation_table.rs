@@ -4,9 +4,10 @@ use http::Method;
 
 use crate::http::dto::Empty;
 use crate::http::handlers::instance::InstanceDto;
+use crate::http::handlers::invitations::UsableInvitationList;
 use crate::http::handlers::moderation::{AuditPage, ModeratedUserPage, ResetLink, UserRecordDto};
 use crate::http::handlers::reports::ReportPage;
-use crate::http::handlers::{instance, moderation, reports};
+use crate::http::handlers::{instance, invitations, moderation, reports};
 use crate::http::routes::route::{Route, api};
 
 pub(super) fn moderation() -> Vec<Route> {
@@ -90,6 +91,22 @@ pub(super) fn moderation() -> Vec<Route> {
                 "For owners, to hand to a user who has lost it. It works once, within 24 hours.",
             )
             .json::<ResetLink>(201, "The link"),
+        api(Method::GET, "/admin/invitations", invitations::list)
+            .about(
+                "usable_invitations",
+                "moderation",
+                "Read the invitations of all users",
+                "Those with which others can join now. Moderators see those for members, owners all.",
+            )
+            .json::<UsableInvitationList>(200, "The invitations"),
+        api(Method::DELETE, "/admin/invitations/{invitation_id}", invitations::revoke)
+            .about(
+                "revoke_invitation",
+                "moderation",
+                "Revoke an invitation",
+                "Its link stops working. Moderators revoke those of members and their own, owners all.",
+            )
+            .json::<Empty>(200, "The invitation is revoked"),
         api(Method::GET, "/admin/audit", moderation::audit_log)
             .about("audit_log", "moderation", "Read the audit log", "Newest first. `offset` is ignored.")
             .json::<AuditPage>(200, "A page of the audit log"),
