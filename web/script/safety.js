@@ -1,9 +1,10 @@
-// Reporting and blocking, from the menus of posts and profiles.
+// Reporting and blocking, from the menus of posts and profiles, and taking back what lists leave out.
 
 import { ApiError, call } from "./api.js";
 import { t } from "./i18n.js";
+import { clearPages } from "./offline-cache.js";
 import { confirm, openSheet } from "./sheet.js";
-import { toast } from "./toast.js";
+import { attempt, toast, toastOnNextPage } from "./toast.js";
 
 /** @param {string} name */
 export const blockPath = (name) => `/me/blocks/${encodeURIComponent(name)}`;
@@ -25,5 +26,15 @@ export function block(name, done) {
   confirm(question, async () => {
     await call("PUT", blockPath(name));
     await done();
+  });
+}
+
+/** Shows in lists again what they leave out. @param {string} path of the block or the hidden post */
+export function showAgain(path) {
+  return attempt(async () => {
+    await call("DELETE", path);
+    await clearPages();
+    toastOnNextPage(t(path.startsWith("/me/blocks/") ? "unblocked_toast" : "shown_toast"));
+    location.reload();
   });
 }

@@ -67,6 +67,10 @@ impl App {
         Ok((posts, next))
     }
 
+    pub async fn has_hidden(&self, caller: &Caller, post: PostId) -> Result<bool, Error> {
+        Ok(self.relations(caller.user.id).await?.hidden_posts.contains(&post))
+    }
+
     pub async fn hide_post(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
         self.post(Some(caller), post).await?;
         match self.0.store.hide_for(caller.user.id, post, self.0.clock.now()).await? {

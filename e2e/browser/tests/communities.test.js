@@ -50,6 +50,16 @@ browserTest("a hidden post comes back by undo, or from the settings", async ({ o
   await hidden.getByRole("link", { name: "the third" }).waitFor();
   await assertAccessible(page);
   await screenshot(page, "settings-hidden-posts", { full: true });
+  await hidden.getByRole("link", { name: "the third" }).click();
+  await page.getByText("You have hidden this photo from your lists.").waitFor();
+  await assertAccessible(page);
+  await screenshot(page, "post-hidden");
+  await page.getByRole("button", { name: "Show again" }).press("Enter");
+  await told(page, "Shown in your lists again.");
+  assert.equal(await page.getByText("You have hidden this photo").count(), 0);
+  await choose(page, "the third", "Hide post");
+  await waitForPath(page, "/");
+  await page.goto("/settings");
   await hidden.getByRole("button", { name: "Show again" }).press("Enter");
   await told(page, "Shown in your lists again.");
   await hidden.getByText("You have hidden no photos.").waitFor();

@@ -1,6 +1,6 @@
-//! What a page says instead of a list without posts.
+//! What a page says instead of a list without posts, and about a post that lists leave out.
 
-use model::Tag;
+use model::{PostId, Tag};
 
 use super::layout::Layout;
 use super::locale::{Locale, interpolate};
@@ -66,5 +66,25 @@ impl Empty {
         let (title, link) =
             (messages.moderated_title.clone(), Some(("/settings", messages.settings.clone())));
         Self { title, text: messages.moderated_text.clone(), link, ..Self::default() }
+    }
+}
+
+/// A post that the reader's lists leave out.
+pub(super) struct LeftOut<'a> {
+    pub(super) text: String,
+    /// What to delete so that lists show it again.
+    pub(super) path: String,
+    pub(super) label: &'a str,
+}
+
+impl<'a> LeftOut<'a> {
+    pub(super) fn author(locale: &'a Locale, name: &str) -> Self {
+        let text = interpolate(&locale.page.blocked_title, "name", name);
+        Self { text, path: format!("/me/blocks/{name}"), label: &locale.page.unblock }
+    }
+
+    pub(super) fn post(locale: &'a Locale, id: PostId) -> Self {
+        let (text, label) = (locale.page.hidden_by_reader.clone(), &locale.page.show_again);
+        Self { text, path: format!("/me/hidden-posts/{id}"), label }
     }
 }

@@ -116,7 +116,7 @@ page_messages! {
     password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
     no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
     retry, left_out_title, left_out_text, left_out_link, blocked_title, blocked_text, moderated_title, moderated_text,
-    unreachable_title, unreachable_text, report_user, hidden_posts_title, hidden_posts_text, hidden_posts_none, show_again,
+    unreachable_title, unreachable_text, report_user, hidden_posts_title, hidden_posts_text, hidden_posts_none, hidden_by_reader, show_again,
     not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
     slow_down_text, to_home, offline_title, offline_text, settings, forgot, recovery_title,
     recovery_lead, recovery_submit, recovery_code, recovery_code_hint, recovery_help,

@@ -34,7 +34,7 @@ use crate::http::handlers::tags::encode_segment;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
 use community_templates::{AboutTemplate, AccountItem, AdminTemplate, AuditItem, ReportItem};
-use empty::Empty;
+use empty::{Empty, LeftOut};
 use layout::PageRequest;
 use preferences::View;
 use templates::{
@@ -99,7 +99,14 @@ pub(crate) async fn post(
     let others = http.app.feed(request.caller.as_ref(), filter, start(None), limit).await?;
     let more = others.posts.iter().filter(|other| other.id != id);
     let more = more.take(MORE_SHOWN).map(|other| Card::new(other, layout.locale, false)).collect();
-    layout.respond(&request, &PostTemplate { layout: &layout, p, title, description, more })
+    let left_out = match &request.caller {
+        Some(caller) if http.app.has_blocked(caller, post.user.id).await? => {
+            Some(LeftOut::author(layout.locale, &p.author.name))
+        }
+        Some(caller) if http.app.has_hidden(caller, id).await? => Some(LeftOut::post(layout.locale, id)),
+        _ => None,
+    };
+    layout.respond(&request, &PostTemplate { layout: &layout, p, title, description, more, left_out })
 }
 
 pub(crate) async fn profile(

@@ -5,7 +5,7 @@ use askama::Template;
 use model::{Bio, Cursor, DisplayName, Link, Profile, Reason, Registration, Status, Tag, User};
 
 use super::cards::{Avatar, Card};
-use super::empty::Empty;
+use super::empty::{Empty, LeftOut};
 use super::layout::Layout;
 use super::locale::{Locale, interpolate};
 use super::preferences::View;
@@ -51,6 +51,8 @@ pub(super) struct PostTemplate<'a> {
     pub(super) description: String,
     /// Other posts of the author, newest first.
     pub(super) more: Vec<Card>,
+    /// Why the reader's lists leave the post out.
+    pub(super) left_out: Option<LeftOut<'a>>,
 }
 
 impl PostTemplate<'_> {
