@@ -166,6 +166,6 @@ fn invitations_are_listed_and_revoked() {
     service.operator(&["invite", "revoke", id]);
     join().expect_error_for(400, Some("invitation"));
     expect_failure(&service.try_operator(&["invite", "revoke", id]), "there is no such invitation");
-    expect_failure(&service.try_operator(&["invite", "revoke", "x"]), "id");
+    expect_failure(&service.try_operator(&["invite", "revoke", "x"]), "`pinhole invite list`");
     assert_eq!(usernames(&service.operator(&["invite", "list"])), [owner.username()]);
 }

@@ -88,8 +88,8 @@ pub(crate) enum Command {
     ///   pinhole instance set registration=approval
     ///   pinhole instance set name="Birds of the north" accent=#2f6ab8 member_bytes=10GB
     ///
-    /// The keys are those that `pinhole instance show` prints. registration is open, invitation, approval or
-    /// closed. An empty value unsets a key.
+    /// The keys are those that `pinhole instance show` prints. registration is open, invitation,
+    /// approval or closed. An empty value unsets a key.
     #[command(verbatim_doc_comment)]
     Instance(operator::InstanceArgs),
 

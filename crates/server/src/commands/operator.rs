@@ -1,5 +1,5 @@
-//! `pinhole post`, `invite`, `instance`, `audit`, `stats` and `import-account`: commands of the operator, beside
-//! a running service or without one. `pinhole user` is in [`super::users`].
+//! `pinhole post`, `invite`, `instance`, `audit`, `stats` and `import-account`: commands of the operator,
+//! beside a running service or without one. `pinhole user` is in [`super::users`].
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

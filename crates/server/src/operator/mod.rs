@@ -112,7 +112,13 @@ impl OperatorCommand {
                 Ok(invitations.iter().map(invitation).collect())
             }
             Self::Invitations(InvitationsCommand::Revoke { id }) => {
-                app.revoke_invitation(&operator, parse::<SessionId>("id", &id)?).await?;
+                let parsed: SessionId = id.parse().map_err(|_| {
+                    app::Error::invalid(
+                        "id",
+                        "this is no id of an invitation; `pinhole invite list` prints them",
+                    )
+                })?;
+                app.revoke_invitation(&operator, parsed).await?;
                 Ok(json!({ "id": id, "status": "revoked" }))
             }
             Self::Instance(command) => command.run(app, &operator).await,
