@@ -198,7 +198,9 @@ impl App {
         let (before, owners) = (before.map_or(i64::MAX, |cursor| cursor.0), &self.0.settings.admins);
         let (mut records, more) = self.0.store.users(filter, owners, before, limit.get()).await?;
         let next = records.last().filter(|_| more).map(|record| Cursor(record.user.id.0));
-        records.iter_mut().for_each(|record| record.user.role = self.role(&record.user));
+        for record in &mut records {
+            record.user.role = self.role(&record.user);
+        }
         Ok((records, next))
     }
 

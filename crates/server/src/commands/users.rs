@@ -77,7 +77,9 @@ fn decide(config: &Config, command: UserCommand, given: Vec<String>, json: bool)
     }
     let batch = |names: &[String]| {
         let mut command = command.clone();
-        command.usernames().into_iter().for_each(|usernames| *usernames = names.to_vec());
+        if let Some(usernames) = command.usernames() {
+            *usernames = names.to_vec();
+        }
         OperatorCommand::User(command)
     };
     let (replies, ended) = execute_all(config, names.chunks(NAMES_AT_ONCE).map(batch).collect());

@@ -35,7 +35,8 @@ fn sorted_keys(members: &Map<String, Value>) -> Vec<&String> {
 fn object(members: &Map<String, Value>) -> String {
     let shown: Vec<_> = sorted_keys(members).into_iter().filter(|key| !members[*key].is_null()).collect();
     let width = shown.iter().map(|key| key.len()).max().unwrap_or(0);
-    shown.iter().map(|key| format!("{key:width$}  {}\n", cell(&members[*key]))).collect()
+    let line = |key: &&String| format!("{key:width$}  {}", cell(&members[*key])).trim_end().to_owned() + "\n";
+    shown.iter().map(line).collect()
 }
 
 /// The columns are those of the first row, without the ones that are empty in all rows.
@@ -81,5 +82,6 @@ mod tests {
         assert_eq!(render(&rows), "ID  USERNAME\n1   ada\n12  b ob\n");
         assert_eq!(render(&json!([])), "(none)\n");
         assert_eq!(render(&json!({ "a": 0, "posts": 3, "reason": null })), "posts  3\na      0\n");
+        assert_eq!(render(&json!({ "name": "", "role": "member" })), "role  member\nname\n");
     }
 }
