@@ -1,6 +1,6 @@
 //! A missing database is a new instance only if nothing suggests a mistake: a disk that is not mounted, a
-//! setting that is not set, a mistyped folder. Otherwise the operator has to ask for a new instance with
-//! `--init`.
+//! setting that is not set, a mistyped folder, a folder of other files. Otherwise the operator has to ask for
+//! a new instance with `--init`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,17 @@ const DATABASE: &str = "pinhole.db";
 
 /// Folders that a start creates after the database, so they do not exist without one.
 const FOLDERS: [&str; 3] = ["photos", "cache", "tmp"];
+
+/// Files of a start that failed, and of file systems.
+const HARMLESS: [&str; 4] = ["lock", "lost+found", "operator.sock", "reserve"];
+
+/// The extensions of files that an operator puts there before the first start. A file without one, such as
+/// that of a secret, is none of the photos and documents that a mistake would mix with.
+const OF_THE_OPERATOR: [&str; 12] =
+    ["cfg", "conf", "crt", "env", "ini", "json", "key", "log", "pem", "toml", "yaml", "yml"];
+
+/// How deep folders are searched for files of others; a deeper one is taken for theirs.
+const MAX_DEPTH: usize = 4;
 
 /// Why a start refuses to make a new instance. The messages tell the operator what to do.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +44,14 @@ pub enum SuspectedMistake {
     )]
     Mistyped { path: PathBuf, instance: PathBuf },
     #[error(
+        "{} has no instance, but other files, such as {}\n\
+         Choose an empty folder with --data-dir or PINHOLE_DATA_DIR, or make a new instance among these files with \
+         `pinhole serve --init`.",
+        path.display(),
+        file.display()
+    )]
+    OtherFiles { path: PathBuf, file: PathBuf },
+    #[error(
         "the database is empty, but there are photos in {photos}\n\
          Check --database-url and --blobs-url, restore a backup into empty ones with `pinhole restore`, or start a new, \
          empty instance beside these photos with `pinhole serve --init`."
@@ -50,8 +69,11 @@ pub(crate) fn check_folder(data_dir: &Path, database: &Database) -> Result<(), S
     if FOLDERS.iter().any(|folder| data_dir.join(folder).is_dir()) {
         return Err(SuspectedMistake::DatabaseLost { path: data_dir.to_owned() });
     }
-    match similar_instance(data_dir) {
-        Some(instance) => Err(SuspectedMistake::Mistyped { path: data_dir.to_owned(), instance }),
+    if let Some(instance) = similar_instance(data_dir) {
+        return Err(SuspectedMistake::Mistyped { path: data_dir.to_owned(), instance });
+    }
+    match other_file(data_dir, MAX_DEPTH) {
+        Some(file) => Err(SuspectedMistake::OtherFiles { path: data_dir.to_owned(), file }),
         None => Ok(()),
     }
 }
@@ -80,6 +102,24 @@ pub(crate) async fn check_rows(
         return Err(SuspectedMistake::RowsLost { photos });
     }
     Ok(())
+}
+
+/// A file that neither Pinhole nor its operator has put into the folder. Empty folders hold none.
+fn other_file(folder: &Path, depth: usize) -> Option<PathBuf> {
+    // A folder that is missing or cannot be listed: its use creates it, or reports the error.
+    let mut entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    entries.find_map(|entry| {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || HARMLESS.contains(&&*name) {
+            return None;
+        }
+        if path.is_dir() {
+            return if depth > 0 { other_file(&path, depth - 1) } else { Some(path) };
+        }
+        let extension = path.extension()?.to_string_lossy().to_lowercase();
+        (!OF_THE_OPERATOR.contains(&extension.as_str())).then_some(path)
+    })
 }
 
 fn is_instance(folder: &Path) -> bool {
@@ -146,8 +186,11 @@ mod tests {
             check_folder(&path(name), &Database::File(path(name).join(DATABASE)))
                 .map_err(|error| error.to_string())
         };
-        for folder in ["pinhole/data", "mount/lost+found", "used/photos", "node/cache"] {
+        for folder in ["pinhole/data", "mount/lost+found", "used/photos", "node/cache", "album/2025/May"] {
             fs::create_dir_all(path(folder)).unwrap();
+        }
+        for file in [".hidden.jpg", "pinhole.toml", "tls.pem", "database-url", "lock", "reserve"] {
+            fs::write(path("mount").join(file), "").unwrap();
         }
         fs::write(path("pinhole").join(DATABASE), "").unwrap();
         fs::write(path("pinhole/data").join(DATABASE), "").unwrap();
@@ -163,6 +206,11 @@ mod tests {
                 "{refused}"
             );
         }
+        let photo = path("album/2025/May/beach.JPG");
+        assert_eq!(check("album"), Ok(()), "empty folders");
+        fs::write(&photo, "").unwrap();
+        let refused = check("album").unwrap_err();
+        assert!(refused.contains(photo.to_str().unwrap()) && refused.contains("--init"), "{refused}");
         for name in ["used", "node"] {
             assert!(check(name).unwrap_err().contains("database pinhole.db is missing"), "{name}");
         }

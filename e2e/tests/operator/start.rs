@@ -132,6 +132,28 @@ fn a_missing_database_is_a_new_instance_only_on_request() {
 }
 
 #[test]
+fn a_folder_of_other_files_becomes_an_instance_only_on_request() {
+    let home = tempfile::tempdir().unwrap();
+    let [album, prepared] = ["album", "prepared"].map(|name| home.path().join(name));
+    for folder in [album.join("2025"), prepared.join("lost+found")] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let photo = album.join("2025/beach.jpg");
+    std::fs::write(&photo, e2e::picture::tiny()).unwrap();
+    let folder = album.to_str().unwrap();
+    let printed = run_failing(&["--listen", "127.0.0.1:0", "--data-dir", folder], &[]);
+    assert_contains(&printed, &[folder, photo.to_str().unwrap(), "--data-dir", "serve --init"]);
+    assert_eq!(std::fs::read_dir(&album).unwrap().count(), 1, "a refused start creates nothing");
+    Service::start_in(&album, &["--init"]).assert_ready();
+    // Now it is an instance.
+    Service::start_in(&album, &[]).assert_ready();
+
+    let config = prepared.join("pinhole.toml");
+    std::fs::write(&config, "log = \"info\"\n").unwrap();
+    Service::start_in(&prepared, &["--config", config.to_str().unwrap()]).assert_ready();
+}
+
+#[test]
 fn unknown_settings_are_rejected_with_a_suggestion() {
     assert_contains(&run_failing(&["--lisen", "127.0.0.1:0"], &[]), &["--listen"]);
     assert_contains(&run_failing(&["config"], &[("PINHOLE_MAX_UPLAOD", "1MiB")]), &["PINHOLE_MAX_UPLOAD"]);
