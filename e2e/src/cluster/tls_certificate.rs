@@ -7,7 +7,7 @@ use super::host::run;
 
 pub struct TlsCertificate {
     pub cert_file: PathBuf,
-    pub(super) key_file: PathBuf,
+    pub key_file: PathBuf,
 }
 
 impl TlsCertificate {

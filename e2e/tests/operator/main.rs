@@ -14,6 +14,7 @@ mod import_account;
 mod metrics;
 mod migrate;
 mod originals;
+mod proxy;
 mod restore;
 mod round_trip;
 mod snapshot;
