@@ -53,6 +53,9 @@ pub enum Error {
     /// The disk is full, or too full for what was to be stored. Nothing was changed.
     #[error("no space left for {0}: {1}")]
     NoSpace(&'static str, Arc<str>),
+    /// An error of the database reports damage of its file, which only the operator can repair.
+    #[error("the database is damaged, or its disk fails: {0}")]
+    Damaged(Arc<str>),
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),
@@ -78,6 +81,7 @@ impl From<store::Error> for Error {
             store::Error::Busy | store::Error::Conflict(_) => Self::Busy("the database"),
             store::Error::Unavailable(cause) => Self::Unavailable("the database", cause),
             store::Error::Full(cause) => Self::NoSpace("this change", cause),
+            store::Error::Damaged(cause) => Self::Damaged(cause),
             other => Self::internal(other),
         }
     }

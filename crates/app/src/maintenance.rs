@@ -18,8 +18,11 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 const ORPHAN_SCAN_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 impl App {
-    /// Fails unless the database and the blob store respond.
+    /// Fails unless the database and the blob store respond, and no error has reported damage.
     pub async fn ready(&self) -> Result<(), Error> {
+        if self.0.store.recheck_damage().await {
+            return Err(Error::Damaged("an earlier request met the damage; see the log".into()));
+        }
         self.0.store.ping().await?;
         Ok(self.0.blobs.ping().await?)
     }
@@ -41,6 +44,7 @@ impl App {
         let mut tick = tokio::time::interval(SWEEP_INTERVAL);
         loop {
             tick.tick().await;
+            self.0.store.recheck_damage().await;
             match self.sweep(self.abandoned_before()).await {
                 Ok(0) => {}
                 Ok(collected) => tracing::info!(collected, "maintenance sweep completed"),

@@ -39,8 +39,8 @@ const EXPORTS: PermitLimits =
 const IMPORTS: PermitLimits =
     PermitLimits { max: 4, max_per_network: 2, max_per_user: 1, revocation: Revocation::LargerShares };
 
-pub const RESTORE_ADVICE: &str =
-    "Stop the service, keep a copy of the data folder, and restore the last good backup.";
+pub const RESTORE_ADVICE: &str = "Stop the service, keep a copy of the data folder, and restore the last good backup \
+     into a new one with `pinhole restore`.";
 
 /// The reason why the service could not start. The messages tell the operator what to do.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,7 @@ pub enum OpenError {
     Older(store::OpenError),
     #[error("{}\n{}", .0, permission_advice())]
     Denied(store::OpenError),
-    #[error("{}\n{}", .0, RESTORE_ADVICE)]
+    #[error("{}\n`pinhole doctor` lists the damage. {}", .0, RESTORE_ADVICE)]
     Damaged(store::OpenError),
     #[error("{0}\nCheck that the disk is healthy and not full, and that this user may write to the file.")]
     Store(store::OpenError),

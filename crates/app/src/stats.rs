@@ -20,8 +20,10 @@ pub struct Stats {
     pub avif: AvifStats,
     /// The number of damaged or lost files that were rebuilt.
     pub rebuilt_files: u64,
-    pub photos: u64,
-    pub stored_bytes: u64,
+    /// Whether an error has reported damage of the database.
+    pub is_database_damaged: bool,
+    /// `None` if the database does not answer.
+    pub photos: Option<PhotoTotals>,
     pub disk: DiskStats,
 }
 
@@ -51,7 +53,7 @@ pub struct QueueStats {
 const TOTALS_TTL: Duration = Duration::from_secs(60);
 
 impl App {
-    pub async fn stats(&self) -> Result<Stats, Error> {
+    pub async fn stats(&self) -> Stats {
         let inner = &self.0;
         let pools = [inner.passwords.pool(), &inner.ingest, &inner.render];
         let mut queues: Vec<QueueStats> = pools
@@ -74,24 +76,30 @@ impl App {
         let mut caches = inner.caches.stats();
         caches.extend(inner.variants.stats());
         caches.push(inner.cache.stats());
-        let totals = self.totals().await?;
+        let photos = match self.totals().await {
+            Ok(totals) => Some(totals),
+            Err(error) => {
+                tracing::warn!(%error, "photos not counted for the metrics");
+                None
+            }
+        };
         let disk = self.disk_space();
-        Ok(Stats {
+        Stats {
             queues,
             caches,
             read_barrier: inner.store.read_barrier_stats(),
             renders: inner.renders.load(Ordering::Relaxed),
             avif: inner.avif.stats(),
             rebuilt_files: inner.rebuilt_files.load(Ordering::Relaxed),
-            photos: totals.photos,
-            stored_bytes: totals.bytes,
+            is_database_damaged: inner.store.is_damaged(),
+            photos,
             disk: DiskStats {
                 bytes: disk.bytes,
                 free: disk.free,
                 upload_min_free: self.upload_min_free(),
                 is_full: inner.store.is_full(),
             },
-        })
+        }
     }
 
     /// The number of photos and the size of their files, up to date. Scans the table of photos.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use app::Stats;
+use app::{PhotoTotals, Stats};
 use http::{Method, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
@@ -177,11 +177,10 @@ fn stats_registry(stats: &Stats) -> Registry {
     );
 
     for (name, help, value) in [
-        ("pinhole_photos", "Stored photos (counted at most once a minute)", stats.photos),
         (
-            "pinhole_stored_bytes",
-            "Size of the stored photos (counted at most once a minute)",
-            stats.stored_bytes,
+            "pinhole_database_damaged",
+            "1 after an error has reported damage of the database",
+            stats.is_database_damaged.into(),
         ),
         ("pinhole_disk_bytes", "Size of the disk of the data folder", stats.disk.bytes),
         ("pinhole_disk_free_bytes", "Free space on the disk of the data folder", stats.disk.free),
@@ -192,9 +191,19 @@ fn stats_registry(stats: &Stats) -> Registry {
         ),
         ("pinhole_disk_full", "1 while only deletes are accepted", stats.disk.is_full.into()),
     ] {
-        let gauge = Gauge::<u64, AtomicU64>::default();
-        gauge.set(value);
-        registry.register(name, help, gauge);
+        register_gauge(&mut registry, name, help, value);
+    }
+    if let Some(PhotoTotals { photos, bytes }) = stats.photos {
+        let help = "Stored photos (counted at most once a minute)";
+        register_gauge(&mut registry, "pinhole_photos", help, photos);
+        let help = "Size of the stored photos (counted at most once a minute)";
+        register_gauge(&mut registry, "pinhole_stored_bytes", help, bytes);
     }
     registry
+}
+
+fn register_gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
+    let gauge = Gauge::<u64, AtomicU64>::default();
+    gauge.set(value);
+    registry.register(name, help, gauge);
 }

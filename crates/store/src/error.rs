@@ -76,7 +76,7 @@ pub enum OpenError {
     #[error("the database {} cannot be read: {cause}", path.display())]
     Denied { path: PathBuf, cause: Box<dyn std::error::Error + Send + Sync> },
     #[error("the database {} is damaged, or its disk fails: {cause}", path.display())]
-    Damaged { path: PathBuf, cause: rusqlite::Error },
+    Damaged { path: PathBuf, cause: String },
     #[error(
         "the database {database} has schema version {found}, made by a newer Pinhole; this one knows up to {known}"
     )]
@@ -104,7 +104,9 @@ impl OpenError {
                 Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if path.exists() => {
                     Self::Denied { path, cause: cause.into() }
                 }
-                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path, cause },
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                    Self::Damaged { path, cause: cause.to_string() }
+                }
                 _ => Self::Open { path, cause },
             }
         }

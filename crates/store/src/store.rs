@@ -97,6 +97,23 @@ impl Store {
         }
     }
 
+    /// Whether an error has reported damage of the SQLite file.
+    pub fn is_damaged(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.is_damaged(),
+            Backend::Postgres(_) => false,
+        }
+    }
+
+    /// Like [`Store::is_damaged`], after a check of the whole file: SQLite reports an I/O error of a read as
+    /// damage, too. The check runs once a minute at most.
+    pub async fn recheck_damage(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.recheck_damage().await,
+            Backend::Postgres(_) => false,
+        }
+    }
+
     /// Writes rejected because the queue was full.
     pub fn rejected_writes(&self) -> u64 {
         match &self.backend {

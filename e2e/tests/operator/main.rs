@@ -6,6 +6,7 @@ mod backup;
 mod bit_rot;
 mod cache;
 mod commands;
+mod damage;
 mod decode_timeout;
 mod demo;
 mod doctor;

@@ -271,7 +271,7 @@ fn is_of_the_post(error: &ImportError) -> bool {
 fn message(error: &ImportError) -> String {
     let again = "send the archive again later; what is imported is skipped then";
     match error {
-        ImportError::App(app::Error::Internal(cause)) => {
+        ImportError::App(cause @ (app::Error::Internal(_) | app::Error::Damaged(_))) => {
             tracing::error!(%cause, "account import failed");
             format!("internal error; {again}")
         }

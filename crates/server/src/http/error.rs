@@ -114,10 +114,14 @@ impl ApiError {
 
     /// The readiness probe failed.
     pub(crate) fn not_ready(cause: &app::Error) -> Self {
-        let message = if matches!(cause, app::Error::NoSpace(..)) {
-            "the service is not ready: no space left on the disk of its data folder; deleting still works"
-        } else {
-            "the service is not ready: it cannot reach or write its storage right now; try again later"
+        let message = match cause {
+            app::Error::NoSpace(..) => {
+                "the service is not ready: no space left on the disk of its data folder; deleting still works"
+            }
+            app::Error::Damaged(_) => {
+                "the service is not ready: its database is damaged; the operator finds the cause in the log"
+            }
+            _ => "the service is not ready: it cannot reach or write its storage right now; try again later",
         };
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message).retry_after(BUSY_RETRY_AFTER)
     }
@@ -294,6 +298,10 @@ impl From<app::Error> for ApiError {
             app::Error::NoSpace(what, cause) => {
                 tracing::error!(what, %cause, "no space left; request rejected");
                 Self::no_space(what)
+            }
+            error @ app::Error::Damaged(_) => {
+                tracing::error!(cause = %error, "request failed");
+                Self::internal()
             }
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "request failed");

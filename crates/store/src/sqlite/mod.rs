@@ -2,6 +2,7 @@
 //! reads.
 
 pub(crate) mod connection;
+mod damage;
 mod pool;
 mod read_thread;
 mod reserve;
@@ -17,6 +18,7 @@ use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
 use crate::work::{RetryableWork, Work};
 
+use damage::Damage;
 use pool::Pool;
 use read_thread::ReadThread;
 use reserve::Reserve;
@@ -35,6 +37,7 @@ pub(crate) struct Sqlite {
     read_thread: ReadThread,
     /// Absent when the database was opened read-only.
     owner: Option<OwnerConnections>,
+    damage: Arc<Damage>,
 }
 
 /// The connections that only the process which owns the database opens.
@@ -58,7 +61,8 @@ impl Sqlite {
         let writer =
             Writer::start(conn, Arc::downgrade(&readers), listener, reserve.clone(), CHECKPOINT_AFTER)?;
         let owner = OwnerConnections { readers, writer, reserve };
-        Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(owner) })
+        let damage = Arc::new(Damage::new(path));
+        Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(owner), damage })
     }
 
     /// Opens the database while another process may be writing to it. There is no pool: a pooled reader keeps
@@ -71,7 +75,8 @@ impl Sqlite {
             Err(cause) => return Err(OpenError::Denied { path: path.to_owned(), cause: cause.into() }),
         }
         schema::expect_current(&connection::open_reader(path, connection::PAGE_CACHE)?, path)?;
-        Ok(Self { read_thread: ReadThread::start(path)?, owner: None })
+        let damage = Arc::new(Damage::new(path));
+        Ok(Self { read_thread: ReadThread::start(path)?, owner: None, damage })
     }
 
     pub(crate) fn queued_writes(&self) -> usize {
@@ -90,6 +95,21 @@ impl Sqlite {
             .is_some_and(|reserve| reserve.is_released())
     }
 
+    /// Whether an error has reported damage of the file.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damage.is_reported()
+    }
+
+    /// Whether the file is damaged, as far as errors have reported it and a check has not refuted them.
+    pub(crate) async fn recheck_damage(&self) -> bool {
+        if !self.damage.is_reported() {
+            return false;
+        }
+        let damage = self.damage.clone();
+        // A check that failed refutes nothing.
+        tokio::task::spawn_blocking(move || damage.recheck()).await.unwrap_or(true)
+    }
+
     /// Waits until the listener has got every change that an earlier read may have seen.
     pub(crate) async fn await_published(&self) {
         if let Some(owner) = &self.owner {
@@ -102,7 +122,7 @@ impl Sqlite {
         if self.is_full() {
             return Err(Error::Full("what is left is reserved for deletes".into()));
         }
-        owner.writer.run(work).await
+        self.damage.observe(owner.writer.run(work).await)
     }
 
     /// Runs a write that frees space. If the disk was full, it runs again: the writer has made room.
@@ -111,25 +131,26 @@ impl Sqlite {
         work: impl RetryableWork<T>,
     ) -> Result<T, Error> {
         let writer = &self.owner.as_ref().ok_or(Error::ReadOnly)?.writer;
-        match writer.run_freeing(work.clone()).await {
+        let outcome = match writer.run_freeing(work.clone()).await {
             Err(Error::Full(_)) => writer.run_freeing(work).await,
             other => other,
-        }
+        };
+        self.damage.observe(outcome)
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        match &self.owner {
+        self.damage.observe(match &self.owner {
             Some(owner) => owner.readers.run(work),
             None => self.read_thread.run(work).await,
-        }
+        })
     }
 
     pub(crate) async fn read_long<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.read_thread.run(work).await
+        self.damage.observe(self.read_thread.run(work).await)
     }
 
     pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
-        self.read_thread.run_in_snapshot(work).await
+        self.damage.observe(self.read_thread.run_in_snapshot(work).await)
     }
 }
 

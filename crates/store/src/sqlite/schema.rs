@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::connection;
+use super::damage::check_at_start;
 use crate::error::OpenError;
 
 /// The files in `migrations/sqlite`, listed by the build script.
@@ -30,6 +31,9 @@ fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
     }
     if found == 0 && !is_empty(conn).map_err(failed)? {
         return Err(OpenError::Foreign { database: path.display().to_string() });
+    }
+    if found > 0 {
+        check_at_start(conn, path)?;
     }
     for (migration, version) in MIGRATIONS.iter().zip(1..).skip_while(|(_, version)| *version <= found) {
         apply(conn, migration, version).map_err(failed)?;
