@@ -7,10 +7,11 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, VARY, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::config::Secret;
+use crate::exposition::ExpositionFormat;
 use crate::http::ResponseCache;
 use crate::metrics::Metrics;
 
@@ -45,11 +46,10 @@ async fn get_metrics(State(admin): State<AdminState>, headers: HeaderMap) -> Res
     }
     let mut stats = admin.app.stats().await;
     stats.caches.extend(admin.responses.stats());
-    match admin.metrics.encode(&stats) {
-        Ok(text) => {
-            let media_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ([(CONTENT_TYPE, media_type)], text).into_response()
-        }
+    let format = ExpositionFormat::negotiated(&headers);
+    match admin.metrics.encode(&stats, format) {
+        Ok(text) => ([(CONTENT_TYPE, format.media_type()), (VARY, HeaderValue::from_static("accept"))], text)
+            .into_response(),
         Err(error) => {
             tracing::error!(%error, "metrics: encoding failed");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()

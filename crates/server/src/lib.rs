@@ -8,6 +8,7 @@ mod commands;
 pub mod config;
 mod connection;
 mod demo;
+mod exposition;
 mod http;
 mod linger;
 mod links;

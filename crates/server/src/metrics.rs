@@ -1,4 +1,4 @@
-//! Prometheus metrics in the OpenMetrics text format, named after the OpenTelemetry conventions.
+//! Prometheus metrics, named after the OpenTelemetry conventions.
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -14,6 +14,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+
+use crate::exposition::{ExpositionFormat, to_text};
 
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -78,13 +80,15 @@ impl Metrics {
         self.requests.get_or_create_owned(&labels)
     }
 
-    /// All metrics, in the OpenMetrics text format.
-    pub(crate) fn encode(&self, stats: &Stats) -> Result<String, fmt::Error> {
+    pub(crate) fn encode(&self, stats: &Stats, format: ExpositionFormat) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode_registry(&mut text, &self.registry)?;
         encode_registry(&mut text, &stats_registry(stats))?;
         encode_eof(&mut text)?;
-        Ok(text)
+        Ok(match format {
+            ExpositionFormat::OpenMetrics => text,
+            ExpositionFormat::Text => to_text(&text),
+        })
     }
 }
 

@@ -1,6 +1,8 @@
 //! The metrics of the admin listener, and their protection.
 
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use e2e::{Body, Client, Service};
 
@@ -104,7 +106,38 @@ fn metrics_count_requests_renders_cache_lookups_queues_and_bytes() {
         assert_eq!(value(&text, &timed_out), Some(0.0), "{queue}");
     }
     assert!(text.contains("pinhole_build_info{version=\""), "{text}");
-    assert!(text.ends_with("# EOF\n"));
+}
+
+#[test]
+fn metrics_are_served_in_the_format_that_is_asked_for() {
+    let (service, admin) = with_metrics(&[]);
+    service.new_user("ada").share_tiny("counted");
+    let scrape = |accept: &str| {
+        let response = admin.request("GET", "/metrics").header("Accept", accept).send().expect(200);
+        let media_type = response.header("content-type").unwrap().to_owned();
+        (media_type, String::from_utf8(response.bytes).unwrap())
+    };
+    let (media_type, text) =
+        scrape("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2,*/*;q=0.1");
+    assert!(media_type.starts_with("application/openmetrics-text; version=1.0.0"), "{media_type}");
+    assert!(text.ends_with("# EOF\n") && text.contains("# TYPE pinhole_image_renders counter"), "{text}");
+    let (media_type, text) = scrape("*/*");
+    assert!(media_type.starts_with("text/plain; version=0.0.4"), "{media_type}");
+    assert!(text.contains("# TYPE pinhole_image_renders_total counter\n") && !text.contains("EOF"), "{text}");
+    assert_accepted_by_promtool(&text);
+}
+
+/// `promtool check metrics` parses the text and names what breaks the conventions of Prometheus.
+#[track_caller]
+fn assert_accepted_by_promtool(text: &str) {
+    let program = std::env::var_os("PINHOLE_TEST_PROMTOOL").unwrap_or_else(|| "promtool".into());
+    let mut promtool = Command::new(program);
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut promtool = promtool.spawn().expect("promtool runs; scripts/test installs it");
+    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success() && printed.trim().is_empty(), "{printed}\n{text}");
 }
 
 /// More likes than the service caches for one user.
