@@ -270,6 +270,12 @@ impl Service {
         self.nodes.iter().for_each(|node| node.process.signal(Signal::TERM));
     }
 
+    /// Sends SIGHUP to every node.
+    pub fn hang_up(&self) {
+        self.first_node();
+        self.nodes.iter().for_each(|node| node.process.signal(Signal::HUP));
+    }
+
     /// Waits for the exit after `terminate` and asserts that its status is 0.
     #[track_caller]
     pub fn assert_clean_exit(mut self) {

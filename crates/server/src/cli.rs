@@ -9,9 +9,8 @@ use rustix::fs::Mode;
 use rustix::process::umask;
 
 use crate::commands::Command;
-use crate::config::{self, Config, Flags};
-use crate::process::fail;
-use crate::telemetry;
+use crate::config::{self, Flags};
+use crate::process::{fail, load_config};
 
 /// A photo-sharing service in one binary
 #[derive(Debug, PartialEq, Eq, Parser)]
@@ -30,13 +29,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         // Also the outcome of --help and --version, with exit code 0.
         Err(usage) => usage.exit(),
     };
-    let loaded = match Config::load(&cli.flags, std::env::vars_os(), |path| std::fs::read_to_string(path)) {
+    let loaded = match load_config(&cli.flags) {
         Ok(loaded) => loaded,
         Err(error) => return fail(error),
     };
-    if let Err(error) = telemetry::check(&loaded.config) {
-        return fail(loaded.invalid("log", error));
-    }
     // Files hold password hashes, sessions and photos: other users of this machine get no access.
     umask(Mode::RWXG | Mode::RWXO);
     cli.command.unwrap_or_default().run(&loaded)

@@ -7,8 +7,8 @@ use std::process::{ExitCode, Termination};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::config::Config;
-use crate::telemetry;
+use crate::config::{Config, ConfigError, Flags, LoadedConfig};
+use crate::telemetry::{self, LogFilter};
 
 /// 128 + SIGINT: the exit code that shells report for a process that Ctrl+C ended.
 const INTERRUPTED: u8 = 130;
@@ -26,16 +26,25 @@ pub(crate) fn fail(error: impl Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Loads and validates the configuration, from flags, this process's environment and files.
+pub(crate) fn load_config(flags: &Flags) -> Result<LoadedConfig, ConfigError> {
+    let loaded = Config::load(flags, std::env::vars_os(), |path| std::fs::read_to_string(path))?;
+    telemetry::check(&loaded.config).map_err(|error| loaded.invalid("log", error))?;
+    Ok(loaded)
+}
+
 /// Runs a service, with logging and with the file descriptor limit that its connections need.
-pub(crate) fn run_service<E: Display>(
+pub(crate) fn run_service<E: Display, F: Future<Output = Result<(), E>>>(
     config: &Config,
-    service: impl Future<Output = Result<(), E>>,
+    service: impl FnOnce(LogFilter) -> F,
 ) -> ExitCode {
-    if let Err(error) = telemetry::start(config) {
-        return fail(error);
+    match telemetry::start(config) {
+        Ok(log) => {
+            raise_file_limit(config);
+            run(service(log))
+        }
+        Err(error) => fail(error),
     }
-    raise_file_limit(config);
-    run(service)
 }
 
 /// Runs a tool, which prints its results and has no log.
@@ -91,17 +100,47 @@ fn runtime() -> Result<Runtime, String> {
     runtime.map_err(|error| format!("cannot start the runtime: {error}"))
 }
 
-/// SIGTERM and SIGINT (Ctrl+C).
-pub(crate) struct Signals(io::Result<(Signal, Signal)>);
+/// SIGTERM and SIGINT (Ctrl+C), and for a service SIGHUP.
+pub(crate) struct Signals {
+    stop: io::Result<(Signal, Signal)>,
+    /// Without it, SIGHUP ends the process, and does nothing under `nohup`.
+    hangup: Option<Signal>,
+}
 
 impl Signals {
     pub(crate) fn listen() -> Self {
         let register = || Ok((signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?));
-        Self(register())
+        Self { stop: register(), hangup: None }
+    }
+
+    /// For a service: SIGHUP reloads the configuration.
+    pub(crate) fn listen_with_hangup() -> Self {
+        let hangup = signal(SignalKind::hangup());
+        if let Err(error) = &hangup {
+            tracing::error!(%error, "signal handler not installed; SIGHUP ends this process");
+        }
+        Self { hangup: hangup.ok(), ..Self::listen() }
+    }
+
+    /// Waits for the end of a service, and calls `reload` for each SIGHUP.
+    pub(crate) async fn wait_and_reload(mut self, mut reload: impl FnMut()) {
+        let hangup = self.hangup.take();
+        let reloading = async {
+            if let Some(mut hangup) = hangup {
+                while hangup.recv().await.is_some() {
+                    reload();
+                }
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = self.wait() => {}
+            () = reloading => {}
+        }
     }
 
     pub(crate) async fn wait(self) {
-        match self.0 {
+        match self.stop {
             Ok((mut terminate, mut interrupt)) => {
                 tokio::select! {
                     _ = terminate.recv() => {}

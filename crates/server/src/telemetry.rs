@@ -1,9 +1,13 @@
 //! Logging: text or JSON lines on stderr.
 
 use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
+use tracing_core::subscriber::Interest;
+use tracing_core::{LevelFilter, Metadata, Subscriber, callsite};
 use tracing_subscriber::filter::{ParseError, Targets};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
@@ -27,19 +31,44 @@ pub(crate) fn check(config: &Config) -> Result<(), ParseError> {
     config.log.parse::<Targets>().map(drop)
 }
 
-pub(crate) fn start(config: &Config) -> Result<(), ParseError> {
-    let filter: Targets = config.log.parse()?;
+pub(crate) fn start(config: &Config) -> Result<LogFilter, ParseError> {
+    let filter = LogFilter(Arc::new(RwLock::new(config.log.parse()?)));
+    // Not reported on stderr itself, which panics once a terminal is gone.
+    let lines = fmt::layer().log_internal_errors(false).with_writer(stderr).with_target(false);
     let lines = if is_text(config) {
-        fmt::layer().with_writer(stderr).with_target(false).with_ansi(wants_colour()).boxed()
+        lines.with_ansi(wants_colour()).boxed()
     } else {
-        fmt::layer()
-            .json()
-            .flatten_event(true)
-            .with_span_list(false)
-            .with_writer(stderr)
-            .with_target(false)
-            .boxed()
+        lines.json().flatten_event(true).with_span_list(false).boxed()
     };
-    tracing_subscriber::registry().with(filter).with(lines).init();
-    Ok(())
+    tracing_subscriber::registry().with(filter.clone()).with(lines).init();
+    Ok(filter)
+}
+
+/// The filter of the log, which a reload replaces. Not `tracing_subscriber::reload`, which takes its lock for
+/// every span as well; this one is read once per callsite.
+#[derive(Debug, Clone)]
+pub(crate) struct LogFilter(Arc<RwLock<Targets>>);
+
+impl LogFilter {
+    /// Applies the directives of `log`.
+    pub(crate) fn replace(&self, config: &Config) -> Result<(), ParseError> {
+        let filter = config.log.parse()?;
+        *self.0.write() = filter;
+        callsite::rebuild_interest_cache();
+        Ok(())
+    }
+}
+
+impl<S: Subscriber> Layer<S> for LogFilter {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        Layer::<S>::register_callsite(&*self.0.read(), metadata)
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>, context: Context<'_, S>) -> bool {
+        Layer::<S>::enabled(&*self.0.read(), metadata, context)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Layer::<S>::max_level_hint(&*self.0.read())
+    }
 }

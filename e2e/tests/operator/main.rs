@@ -16,6 +16,7 @@ mod metrics;
 mod migrate;
 mod originals;
 mod proxy;
+mod reload;
 mod restore;
 mod round_trip;
 mod snapshot;

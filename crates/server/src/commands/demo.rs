@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 use crate::banner::print_banner;
-use crate::config::{Config, LoadedConfig};
+use crate::commands::reload::reload;
+use crate::config::LoadedConfig;
 use crate::demo::{Demo, DemoError};
 use crate::process::{Signals, fail, run_service};
+use crate::telemetry::LogFilter;
 
 /// Settings that contradict a temporary folder; given as flags, they are an error.
 const STORAGE_SETTINGS: [&str; 2] = ["data_dir", "blobs_url"];
@@ -18,15 +20,15 @@ pub(super) fn run(loaded: &LoadedConfig) -> ExitCode {
              or run `pinhole serve` to keep the data",
         ));
     }
-    run_service(&loaded.config, demo(loaded.config.clone(), loaded.is_given("listen")))
+    run_service(&loaded.config, |log| demo(loaded, log))
 }
 
-async fn demo(config: Config, port_is_given: bool) -> Result<(), DemoError> {
-    // Before the folder is created: from then on every signal but SIGKILL deletes it.
-    let signals = Signals::listen();
-    let demo = Demo::start(config, port_is_given).await?;
+async fn demo(loaded: &LoadedConfig, log: LogFilter) -> Result<(), DemoError> {
+    // Before the folder is created: from then on every signal that ends the demo, but SIGKILL, deletes it.
+    let signals = Signals::listen_with_hangup();
+    let demo = Demo::start(loaded.config.clone(), loaded.is_given("listen")).await?;
     print_banner(demo.config(), demo.service(), Some(demo.guest()));
-    signals.wait().await;
+    signals.wait_and_reload(|| reload(loaded, &log)).await;
     tracing::info!("shutting down; draining requests in progress");
     demo.stop().await?;
     tracing::info!("stopped; demo data deleted");

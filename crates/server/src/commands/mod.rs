@@ -8,6 +8,7 @@ mod healthcheck;
 mod instance;
 mod migrate;
 mod operator;
+mod reload;
 mod restore;
 mod serve;
 mod users;
@@ -130,7 +131,7 @@ impl Command {
     pub(crate) fn run(self, loaded: &LoadedConfig) -> ExitCode {
         let config = &loaded.config;
         match self {
-            Self::Serve(args) => args.run(config),
+            Self::Serve(args) => args.run(loaded),
             Self::Demo => demo::run(loaded),
             Self::Backup(args) => args.run(config),
             Self::Restore(args) => args.run(config),

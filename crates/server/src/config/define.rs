@@ -32,6 +32,13 @@ macro_rules! settings {
                 Some(Self { $($( $key: $key?, )*)* })
             }
 
+            /// The keys of the settings whose values differ.
+            pub(crate) fn differing(&self, other: &Self) -> Vec<&'static str> {
+                let mut keys = Vec::new();
+                $($( if self.$key != other.$key { keys.push(stringify!($key)); } )*)*
+                keys
+            }
+
             /// Each value in TOML, in the order of the table; `None` if it is unset or secret.
             pub(super) fn to_toml_values(&self) -> Vec<Option<String>> {
                 vec![$($( <$codec as super::codec::Codec<$type>>::to_toml(&self.$key), )*)*]

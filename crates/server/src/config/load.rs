@@ -18,6 +18,8 @@ pub struct LoadedConfig {
     pub config: Config,
     /// The configuration file that was read, if any.
     pub file: Option<PathBuf>,
+    /// With which it was loaded, to load it again.
+    pub flags: Flags,
     /// In the order of the table.
     origins: Vec<Origin>,
 }
@@ -44,7 +46,7 @@ impl Config {
         match config {
             Some(config) if layers.errors.is_empty() => {
                 let (file, origins) = layers.into_origins();
-                Ok(LoadedConfig { config, file, origins })
+                Ok(LoadedConfig { config, file, flags: flags.clone(), origins })
             }
             _ => Err(ConfigError::new(layers.errors)),
         }
