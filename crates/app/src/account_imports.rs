@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::{PhotoId, PostContent, ProfileEdit, Role, Status, Timestamp, User, UserId, Username};
 use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, Publication};
 
-use crate::actor::Audited;
+use crate::actor::{Audited, Logged};
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{Actor, App, Caller, Client, Error, FairPermit, Upload};
 
@@ -97,8 +97,9 @@ impl App {
         let audit =
             is_operator.then(|| self.audit(&Actor::operator(), "import_account").about(&importer.user));
         let stale = self.interrupted_before();
-        let is_begun = self.0.store.begin_import(importer.user.id, total, now, stale, audit).await?;
-        if is_begun { Ok(ImportRun { user: importer.user.id, started_at: now }) } else { Err(IMPORT_RUNNING) }
+        let user = importer.user.id;
+        let is_begun = self.0.store.begin_import(user, total, now, stale, audit.clone()).await?;
+        audit.logged(if is_begun { Ok(ImportRun { user, started_at: now }) } else { Err(IMPORT_RUNNING) })
     }
 
     /// Records the progress of an import, on which others see that it is running.

@@ -84,7 +84,8 @@ impl App {
                 return Err(Error::invalid("invitation", used));
             }
         };
-        tracing::info!(user = user.id.0, "user joined");
+        let (user_id, username, client) = (user.id.0, user.username.as_str(), from.address());
+        tracing::info!(user_id, username, %client, "user joined");
         Ok(NewLogin { user, token })
     }
 
@@ -107,12 +108,20 @@ impl App {
         };
         let hash = credentials.as_ref().map(|found| found.password_hash.clone());
         let is_correct = inner.passwords.verify(from.client(), password, hash).await?;
-        let Some(found) = credentials.filter(|_| is_correct) else { return Err(Error::WrongCredentials) };
+        let Some(found) = credentials.as_ref().filter(|_| is_correct) else {
+            // Without a name that no account has: it may be a password in the wrong field.
+            let user = credentials.as_ref().map(|found| &found.user);
+            let (user_id, username) = (user.map(|user| user.id.0), user.map(|user| user.username.as_str()));
+            tracing::info!(user_id, username, client = %from.address(), "login failed");
+            return Err(Error::WrongCredentials);
+        };
         let (token, session) = self.new_session(from)?;
-        let user = found.user;
-        if !inner.store.start_session(user.id, found.password_hash, session).await? {
+        let user = found.user.clone();
+        if !inner.store.start_session(user.id, found.password_hash.clone(), session).await? {
             return Err(Error::WrongCredentials);
         }
+        let (user_id, username, client) = (user.id.0, user.username.as_str(), from.address());
+        tracing::info!(user_id, username, %client, "logged in");
         Ok(NewLogin { user, token })
     }
 
@@ -131,7 +140,7 @@ impl App {
         if !inner.store.change_password(caller.user.id, old, new, caller.token).await? {
             return Err(PASSWORD_CHANGED);
         }
-        tracing::info!(user = caller.user.id.0, "password changed");
+        caller.log("password changed");
         Ok(())
     }
 
@@ -149,7 +158,7 @@ impl App {
         if !self.0.store.replace_recovery_codes(caller.user.id, hash, hashes, now).await? {
             return Err(PASSWORD_CHANGED);
         }
-        tracing::info!(user = caller.user.id.0, "recovery codes made");
+        caller.log("recovery codes made");
         Ok(codes)
     }
 
@@ -173,7 +182,9 @@ impl App {
             _ => None,
         };
         let Some((user, code)) = found else { return Err(Error::WrongRecoveryCode) };
+        let (user_id, username, client) = (user.id.0, user.username.as_str(), from.address());
         if !inner.store.has_recovery_code(user.id, code, inner.clock.now()).await? {
+            tracing::info!(user_id, username, %client, "recovery failed");
             return Err(Error::WrongRecoveryCode);
         }
         // After the code, so that the rules do not reveal anything to others, and a code is not lost.
@@ -183,7 +194,7 @@ impl App {
         if !inner.store.recover(user.id, code, password_hash, session).await? {
             return Err(Error::WrongRecoveryCode);
         }
-        tracing::info!(user = user.id.0, "account recovered with a recovery code");
+        tracing::info!(user_id, username, %client, "account recovered with a recovery code");
         Ok(NewLogin { user, token })
     }
 
@@ -214,6 +225,7 @@ impl App {
     /// Deletes the session of the request.
     pub async fn logout(&self, caller: &Caller) -> Result<(), Error> {
         self.0.store.end_session(caller.token).await?;
+        caller.log("logged out");
         Ok(())
     }
 

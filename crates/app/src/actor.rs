@@ -83,6 +83,35 @@ pub(crate) trait Audited: Sized {
     fn detail(self, detail: impl ToString) -> Self;
 }
 
+/// Logs an entry that is committed, or nothing without one.
+pub(crate) trait Logged {
+    fn log(&self);
+
+    /// Logs the entry if what it is about was done.
+    fn logged<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        if outcome.is_ok() {
+            self.log();
+        }
+        outcome
+    }
+}
+
+impl Logged for NewAuditEntry {
+    fn log(&self) {
+        let Self { actor, action, username, post_id, detail, .. } = self;
+        let post_id = post_id.map(|post| post.0);
+        tracing::info!(actor, action, username, post_id, detail, "audit entry");
+    }
+}
+
+impl Logged for Option<NewAuditEntry> {
+    fn log(&self) {
+        if let Some(entry) = self {
+            entry.log();
+        }
+    }
+}
+
 impl Audited for NewAuditEntry {
     fn about(self, user: &User) -> Self {
         Self { username: Some(user.username.to_string()), ..self }

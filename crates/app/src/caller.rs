@@ -39,6 +39,11 @@ impl Caller {
         }
     }
 
+    /// Logs what the caller has done to their account.
+    pub(crate) fn log(&self, event: &'static str) {
+        tracing::info!(user_id = self.user.id.0, username = self.user.username.as_str(), "{event}");
+    }
+
     /// Whether the caller sees this user's profile and posts.
     pub(crate) fn sees(&self, user: &User) -> bool {
         user.status.is_shown()

@@ -7,7 +7,7 @@ use model::{Reason, UserId, Username};
 use store::{AccessCheck, DeletionOutcome, LikeOutcome};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::actor::Audited;
+use crate::actor::{Audited, Logged};
 use crate::detached::detached;
 use crate::{Actor, App, Caller, Client, Error};
 
@@ -29,7 +29,7 @@ impl App {
     pub async fn leave(&self, client: Client, caller: &Caller, password: String) -> Result<(), Error> {
         let hash = self.confirm_password(client, caller, "password", password).await?;
         self.mark_deleted(caller.user.id, Some(hash), None).await?;
-        tracing::info!(user = caller.user.id.0, "user left");
+        caller.log("user left");
         Ok(())
     }
 
@@ -44,7 +44,7 @@ impl App {
         actor.check_target(&user)?;
         let mut audit = self.audit(actor, "delete_account").about(&user);
         audit.detail = reason.map(|reason| reason.to_string());
-        self.mark_deleted(user.id, None, Some(audit)).await
+        audit.logged(self.mark_deleted(user.id, None, Some(audit.clone())).await)
     }
 
     async fn mark_deleted(
@@ -96,7 +96,7 @@ impl App {
             match self.delete_rows(user).await {
                 Ok(Some((posts, likes))) => {
                     let ms = began.elapsed().as_millis();
-                    tracing::info!(user = user.0, posts, likes, ms, "account deleted");
+                    tracing::info!(user_id = user.0, posts, likes, ms, "account deleted");
                 }
                 // An old transaction is open; the next round finishes it.
                 Ok(None) => {}

@@ -8,7 +8,7 @@ use blobs::SpooledFile;
 use imaging::OutputFormat;
 use model::Size;
 
-use crate::actor::Audited;
+use crate::actor::{Audited, Logged};
 use crate::instance_settings::{Instance, KEYS, check_instance_setting};
 use crate::logo::LOGO_KEY;
 use crate::upload::{too_slow, unreadable};
@@ -62,7 +62,7 @@ impl App {
         if !checked.is_empty() {
             let keys: Vec<&str> = checked.iter().map(|(key, _)| *key).collect();
             let audit = self.audit(actor, "edit_instance").detail(keys.join(", "));
-            self.0.store.set_instance_settings(checked, audit).await?;
+            audit.logged(Ok(self.0.store.set_instance_settings(checked, audit.clone()).await?))?;
             // It delivers this node's own changes as well.
             self.read_barrier().await?;
         }
@@ -81,7 +81,8 @@ impl App {
             None => None,
         };
         let audit = self.audit(actor, "edit_instance").detail(LOGO_KEY);
-        self.0.store.set_instance_settings(vec![(LOGO_KEY, value)], audit).await?;
+        let settings = vec![(LOGO_KEY, value)];
+        audit.logged(Ok(self.0.store.set_instance_settings(settings, audit.clone()).await?))?;
         self.read_barrier().await?;
         self.instance().await
     }

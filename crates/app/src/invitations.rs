@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::{RecoveryCode, Role, SessionId, Status, Timestamp, User};
 use store::InvitationRow;
 
-use crate::actor::Audited;
+use crate::actor::{Audited, Logged};
 use crate::rng::random;
 use crate::{Actor, App, Caller, Error, Settings};
 
@@ -63,8 +63,8 @@ impl App {
         // The log is for decisions, and cannot be emptied.
         let audit = (actor.role() > Role::Member)
             .then(|| self.audit(actor, "invite").detail(format!("{max_uses} × {role}")));
-        self.0.store.create_invitation(row.clone(), audit).await?;
-        Ok((code, row.into()))
+        self.0.store.create_invitation(row.clone(), audit.clone()).await?;
+        audit.logged(Ok((code, row.into())))
     }
 
     /// Fails unless the caller may invite members: owners and moderators always, members if allowed.
@@ -95,8 +95,8 @@ impl App {
     pub async fn delete_invitation(&self, actor: &Actor, id: SessionId) -> Result<(), Error> {
         let audit = (actor.role() > Role::Member).then(|| self.audit(actor, "delete_invitation").detail(id));
         let (by, now) = (actor.restricted_to(), self.0.clock.now());
-        let deleted = self.0.store.delete_invitation(by, id, now, audit).await?;
-        if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) }
+        let deleted = self.0.store.delete_invitation(by, id, now, audit.clone()).await?;
+        audit.logged(if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) })
     }
 
     /// The invitations with which others can join now, of every maker, the last to expire first. Moderators

@@ -5,7 +5,7 @@ use store::{
     AccessCheck, AuditRow, InstanceTotals, NewAuditEntry, NewUser, RecoveryCodeRow, RoleOutcome, UserRecord,
 };
 
-use crate::actor::Audited;
+use crate::actor::{Audited, Logged};
 use crate::detached::detached;
 use crate::rng::random;
 use crate::{Actor, App, Client, Error, SessionInfo, Settings};
@@ -34,7 +34,7 @@ impl App {
         let user = self.target(username).await?;
         actor.check_target(&user)?;
         let audit = self.audit(actor, action).about(&user).detail(&reason);
-        changed(self.0.store.set_status(user.id, status, Some(reason), audit).await?)
+        audit.logged(changed(self.0.store.set_status(user.id, status, Some(reason), audit.clone()).await?))
     }
 
     /// Ends a suspension, or approves an account.
@@ -49,13 +49,13 @@ impl App {
             _ => "restore",
         };
         let audit = self.audit(actor, action).about(&user);
-        changed(self.0.store.set_status(user.id, Status::Active, None, audit).await?)
+        audit.logged(changed(self.0.store.set_status(user.id, Status::Active, None, audit.clone()).await?))
     }
 
     pub async fn set_role(&self, actor: &Actor, username: &Username, role: Role) -> Result<(), Error> {
         let user = self.target(username).await?;
         let audit = self.audit(actor, "set_role").about(&user).detail(role);
-        changed(self.0.store.set_role(user.id, role, audit).await?)
+        audit.logged(changed(self.0.store.set_role(user.id, role, audit.clone()).await?))
     }
 
     pub async fn remove_profile_photo(
@@ -67,15 +67,15 @@ impl App {
         let user = self.target(username).await?;
         actor.check_target(&user)?;
         let audit = self.audit(actor, "remove_profile_photo").about(&user).detail(&reason);
-        let (app, now) = (self.clone(), self.0.clock.now());
-        detached(async move {
-            match app.0.store.delete_profile_photo(user.id, now, Some(audit)).await? {
+        let (app, now, entry) = (self.clone(), self.0.clock.now(), audit.clone());
+        let removed = detached(async move {
+            match app.0.store.delete_profile_photo(user.id, now, Some(entry)).await? {
                 Some(photo) => app.delete_photo_files(photo).await,
                 None => return Err(Error::NotFound("this user has no profile photo")),
             }
             Ok(())
-        })
-        .await
+        });
+        audit.logged(removed.await)
     }
 
     /// Hides a post from all but its author, who sees the reason, and moderators.
@@ -102,7 +102,7 @@ impl App {
         let author = self.moderated_author(actor, id).await?;
         let mut audit = self.audit(actor, "delete_post").about(&author).about_post(id);
         audit.detail = reason.map(|reason| reason.to_string());
-        self.delete_post_as(id, None, Some(audit)).await
+        audit.logged(self.delete_post_as(id, None, Some(audit.clone())).await)
     }
 
     async fn moderated_author(&self, actor: &Actor, id: PostId) -> Result<User, Error> {
@@ -120,8 +120,8 @@ impl App {
         reason: Option<Reason>,
         audit: NewAuditEntry,
     ) -> Result<(), Error> {
-        match self.0.store.set_post_hidden(id, reason, audit).await? {
-            AccessCheck::Granted(_) => Ok(()),
+        match self.0.store.set_post_hidden(id, reason, audit.clone()).await? {
+            AccessCheck::Granted(_) => audit.logged(Ok(())),
             AccessCheck::Forbidden | AccessCheck::Inactive | AccessCheck::Missing => Err(Error::NO_SUCH_POST),
         }
     }
@@ -141,8 +141,8 @@ impl App {
             expires_at: Some(now.plus(Settings::RESET_TTL)),
         };
         let audit = self.audit(actor, "reset_password").about(&user);
-        self.0.store.add_recovery_code(row, audit).await?;
-        Ok((user, code))
+        self.0.store.add_recovery_code(row, audit.clone()).await?;
+        audit.logged(Ok((user, code)))
     }
 
     /// Creates a user who sets a password by the returned code.
@@ -160,10 +160,11 @@ impl App {
         let audit = NewAuditEntry { username: Some(username.to_string()), ..self.audit(actor, "add_user") };
         let new = NewUser { role, ..NewUser::new(username, password_hash, now) };
         let expires_at = now.plus(Settings::RESET_TTL);
-        let added = self.0.store.add_user(new, code.hash(), expires_at, audit.detail(role)).await?;
+        let audit = audit.detail(role);
+        let added = self.0.store.add_user(new, code.hash(), expires_at, audit.clone()).await?;
         let taken =
             Error::Conflict { field: Some("username"), message: "this username is taken; choose another" };
-        Ok((added.ok_or(taken)?, code))
+        Ok((audit.logged(added.ok_or(taken))?, code))
     }
 
     /// The sessions of a user, for the operator.
@@ -176,7 +177,7 @@ impl App {
     pub async fn end_sessions_of(&self, actor: &Actor, username: &Username) -> Result<usize, Error> {
         let user = self.target(username).await?;
         let audit = self.audit(actor, "end_sessions").about(&user);
-        Ok(self.0.store.end_sessions(user.id, audit).await?)
+        audit.logged(Ok(self.0.store.end_sessions(user.id, audit.clone()).await?))
     }
 
     /// Entries of the audit log, newest first.

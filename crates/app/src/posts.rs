@@ -212,7 +212,12 @@ impl App {
         let author = self.post(Some(caller), id).await?.user.id;
         match moderator {
             Some(actor) if author != caller.user.id => self.moderate_delete(actor, id, None).await,
-            _ => self.delete_post_as(id, Some(caller.user.id), None).await,
+            _ => {
+                self.delete_post_as(id, Some(caller.user.id), None).await?;
+                let (user_id, username) = (caller.user.id.0, caller.user.username.as_str());
+                tracing::info!(user_id, username, post_id = id.0, "post deleted");
+                Ok(())
+            }
         }
     }
 

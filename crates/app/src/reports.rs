@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::{Cursor, Limit, Post, PostId, Reason, ReportId, Role, Status, Timestamp, User, UserId, Username};
 use store::{NewReport, ReportOutcome, ResolveOutcome};
 
-use crate::actor::Audited;
+use crate::actor::{Audited, Logged};
 use crate::{Actor, App, Caller, Error};
 
 const REPORTED: Error =
@@ -62,7 +62,7 @@ impl App {
                 return Err(Error::TooMany(message.into()));
             }
         }
-        tracing::info!(reporter = caller.user.id.0, user = user.0, "report filed");
+        tracing::info!(user_id = caller.user.id.0, reported_user_id = user.0, "report filed");
         Ok(())
     }
 
@@ -118,8 +118,8 @@ impl App {
     /// Closes a report. What was done about it is in the audit log as its own entry.
     pub async fn resolve_report(&self, actor: &Actor, id: ReportId, resolution: Reason) -> Result<(), Error> {
         let audit = self.audit(actor, "resolve_report").detail(format!("report {id}: {resolution}"));
-        match self.0.store.resolve_report(id, resolution.to_string(), audit).await? {
-            ResolveOutcome::Resolved => Ok(()),
+        match self.0.store.resolve_report(id, resolution.to_string(), audit.clone()).await? {
+            ResolveOutcome::Resolved => audit.logged(Ok(())),
             ResolveOutcome::AlreadyResolved => {
                 Err(Error::Conflict { field: None, message: "this report is resolved already" })
             }

@@ -18,6 +18,11 @@ impl SessionClient {
         Self { address: address.to_canonical(), name: user_agent.and_then(client_name) }
     }
 
+    /// For the log alone: rows have the network.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.address
+    }
+
     pub(crate) fn client(&self) -> Client {
         Client::anonymous(self.address)
     }

@@ -46,12 +46,17 @@ impl App {
 
     /// Ends one of the caller's sessions.
     pub async fn end_session(&self, caller: &Caller, id: SessionId) -> Result<(), Error> {
-        let ended = self.0.store.end_session_of(caller.user.id, id).await?;
-        if ended { Ok(()) } else { Err(Error::NotFound("there is no such session")) }
+        if !self.0.store.end_session_of(caller.user.id, id).await? {
+            return Err(Error::NotFound("there is no such session"));
+        }
+        caller.log("session ended");
+        Ok(())
     }
 
     /// Ends all sessions of the caller but the one of the request.
     pub async fn end_other_sessions(&self, caller: &Caller) -> Result<(), Error> {
-        Ok(self.0.store.end_other_sessions(caller.user.id, caller.token).await?)
+        self.0.store.end_other_sessions(caller.user.id, caller.token).await?;
+        caller.log("other sessions ended");
+        Ok(())
     }
 }

@@ -1,13 +1,17 @@
 //! Logging: text or JSON lines on stderr.
 
+use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tracing_core::subscriber::Interest;
-use tracing_core::{LevelFilter, Metadata, Subscriber, callsite};
+use tracing_core::{Event, LevelFilter, Metadata, Subscriber, callsite};
 use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::fmt::format::{Format, Json, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
@@ -38,7 +42,8 @@ pub(crate) fn start(config: &Config) -> Result<LogFilter, ParseError> {
     let lines = if is_text(config) {
         lines.with_ansi(wants_colour()).boxed()
     } else {
-        lines.json().flatten_event(true).with_span_list(false).boxed()
+        let format = fmt::format().json().flatten_event(true).with_current_span(false).with_span_list(false);
+        lines.json().event_format(JsonLine(format.with_target(false))).boxed()
     };
     tracing_subscriber::registry().with(filter.clone()).with(lines).init();
     Ok(filter)
@@ -70,5 +75,35 @@ impl<S: Subscriber> Layer<S> for LogFilter {
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
         Layer::<S>::max_level_hint(&*self.0.read())
+    }
+}
+
+/// JSON lines with the fields of their spans on the top level, such as `request_id`.
+struct JsonLine(Format<Json>);
+
+impl<S, N> FormatEvent<S, N> for JsonLine
+where
+    S: Subscriber + for<'lookup> LookupSpan<'lookup>,
+    N: for<'writer> FormatFields<'writer> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let mut line = String::with_capacity(512);
+        self.0.format_event(context, Writer::new(&mut line), event)?;
+        for span in context.event_scope().into_iter().flatten() {
+            let extensions = span.extensions();
+            // An object of its own.
+            let fields = extensions.get::<FormattedFields<N>>().map_or("", |fields| fields.as_str());
+            let fields = fields.trim_start_matches('{').trim_end_matches('}');
+            if let Some(end) = line.rfind('}').filter(|_| !fields.is_empty()) {
+                line.truncate(end);
+                writeln!(line, ",{fields}}}")?;
+            }
+        }
+        writer.write_str(&line)
     }
 }

@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod full_disk;
 mod import_account;
+mod log;
 mod metrics;
 mod migrate;
 mod originals;

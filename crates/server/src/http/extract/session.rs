@@ -5,6 +5,7 @@ use http::HeaderMap;
 use http::request::Parts;
 
 use crate::http::error::ApiError;
+use crate::http::middleware::request_log::set_user;
 use crate::http::openapi::{Argument, Entry};
 use crate::http::session_cookie::credential;
 use crate::http::state::Http;
@@ -53,7 +54,13 @@ impl RequiredSession {
 impl OptionalSession {
     pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, ApiError> {
         match credential(headers, http.session_cookie.name).and_then(|text| text.parse().ok()) {
-            Some(token) => Ok(Self(http.app.authenticate(&token).await?)),
+            Some(token) => {
+                let caller = http.app.authenticate(&token).await?;
+                if let Some(caller) = &caller {
+                    set_user(caller.user.id);
+                }
+                Ok(Self(caller))
+            }
             None => Ok(Self(None)),
         }
     }

@@ -20,6 +20,7 @@ use crate::http::handlers::instance::QuotaDto;
 use crate::http::handlers::security::{Confirmation, counted};
 use crate::http::json::json;
 use crate::http::middleware::rate_limit::Attempt;
+use crate::http::middleware::request_log::set_user;
 use crate::http::state::Http;
 
 /// A username and a password.
@@ -281,6 +282,7 @@ impl Started<'_> {
             http.app.publish_login(publication).await;
         }
         let login = self.login?;
+        set_user(login.user.id);
         let headers = http.session_cookie.set_cookie(&login.token);
         Ok((headers, json(status, &User::from(&login.user))).into_response())
     }

@@ -7,4 +7,5 @@ pub(super) mod limiter;
 pub(super) mod rate_limit;
 pub(super) mod request_context;
 pub(super) mod request_id;
+pub(super) mod request_log;
 pub(super) mod response_budget;

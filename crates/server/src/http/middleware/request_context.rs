@@ -14,7 +14,7 @@ use axum::routing::Route;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::header::{ALLOW, CONNECTION, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use model::Clock;
 use prometheus_client::metrics::histogram::Histogram;
 use tower::layer::layer_fn;
@@ -26,6 +26,7 @@ use crate::http::middleware::addresses::Head;
 use crate::http::middleware::csrf::is_forged;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::middleware::request_id::{REQUEST_ID, RequestId};
+use crate::http::middleware::request_log::{PathIds, with_user};
 use crate::http::pages::error_page::ErrorPage;
 use crate::http::state::Http;
 
@@ -76,6 +77,7 @@ pub(crate) struct RequestContext {
     started: Instant,
     id: RequestId,
     method: Method,
+    uri: Uri,
     client: IpAddr,
     /// Whether the connection is beyond the limits.
     is_reserve: bool,
@@ -94,6 +96,8 @@ impl RequestContext {
             started: Clock::monotonic(),
             id: RequestId::of(head.headers, &http.request_ids),
             method: head.method.clone(),
+            // Shares the bytes of the request head.
+            uri: head.uri.clone(),
             client: http.client_address(head.addrs, head.headers),
             is_reserve: head.addrs.is_some_and(|addrs| addrs.is_reserve),
             endpoint,
@@ -126,9 +130,10 @@ impl RequestContext {
         read_latency: Option<&Histogram>,
         response: Result<impl Future<Output = Response>, ApiError>,
     ) -> Response {
-        let Self { started, id, method, client, is_reserve, endpoint, error_page } = self;
-        let span = tracing::info_span!("request", id = id.as_str());
-        let response = match response {
+        let Self { started, id, method, uri, client, is_reserve, endpoint, error_page } = self;
+        // Of the level of errors, so that their lines have the id whatever `log` is.
+        let span = tracing::error_span!("request", request_id = id.as_str());
+        let (response, user) = match response {
             Ok(response) => {
                 let response = async {
                     if endpoint.has_read_barrier
@@ -139,12 +144,10 @@ impl RequestContext {
                     response.await
                 };
                 let caught = AssertUnwindSafe(response).catch_unwind().instrument(span.clone());
-                match caught.await {
-                    Ok(response) => response,
-                    Err(panic) => panicked(&*panic),
-                }
+                let (response, user) = with_user(caught).await;
+                (response.unwrap_or_else(|panic| span.in_scope(|| panicked(&*panic))), user)
             }
-            Err(error) => error.into_response(),
+            Err(error) => (error.into_response(), None),
         };
         let mut response = http.response_budget.reserve(response).await;
         let error = response.extensions_mut().remove::<ApiError>();
@@ -173,18 +176,25 @@ impl RequestContext {
         let _in_span = span.enter();
         let route = endpoint.label;
         let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
+        let code = error.as_ref().map(ApiError::code);
+        let (user_id, ids) = (user.map(|user| user.0), PathIds { route, path: uri.path() });
+        macro_rules! log {
+            ($level:ident) => {
+                tracing::$level!(
+                    %method, route, status, code, %client, took_ms, user_id,
+                    username = ids.text("username"), post_id = ids.number("post_id"),
+                    photo_id = ids.text("photo_id"), upload_id = ids.text("upload_id"),
+                    report_id = ids.number("report_id"), session_id = ids.text("session_id"),
+                    invitation_id = ids.text("invitation_id"), tag = ids.text("tag"),
+                    "request completed"
+                )
+            };
+        }
         // Successful reads are most requests, so they are logged at debug level.
-        match error.as_ref().map(|error| (error.is_failure(), error.code())) {
-            Some((true, code)) => {
-                tracing::error!(%method, route, status, code, %client, took_ms, "request completed");
-            }
-            Some((false, code)) => {
-                tracing::info!(%method, route, status, code, %client, took_ms, "request completed");
-            }
-            None if method.is_safe() => {
-                tracing::debug!(%method, route, status, %client, took_ms, "request completed");
-            }
-            None => tracing::info!(%method, route, status, %client, took_ms, "request completed"),
+        match &error {
+            Some(error) if error.is_failure() => log!(error),
+            None if method.is_safe() => log!(debug),
+            _ => log!(info),
         }
         response
     }
