@@ -126,7 +126,8 @@ fn damage_that_a_request_meets_makes_the_service_not_ready() {
     };
     // A session that no cache has.
     let unknown = "A".repeat(43);
-    let cases: [(&str, Vec<u64>, &dyn Fn(&Client), &str); 6] = [
+    type Case<'a> = (&'a str, Vec<u64>, &'a dyn Fn(&Client), &'a str);
+    let cases: [Case<'_>; 6] = [
         ("sessions", instance.roots("sessions"), &like, "/me"),
         ("users", instance.roots("users"), &like, &filler),
         ("an interior page", instance.pages(INTERIOR), &like, &filler),

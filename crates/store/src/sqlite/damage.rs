@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use model::Clock;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
@@ -130,7 +131,7 @@ impl Damage {
         let finding = conn.and_then(|conn| {
             check(&conn, "PRAGMA integrity_check(1)", RECHECK).map_err(|error| error.to_string())
         });
-        *last_check = (finding != Ok(Finding::Intact)).then(Instant::now);
+        *last_check = (finding != Ok(Finding::Intact)).then(Clock::monotonic);
         match finding {
             Ok(Finding::Intact) => {
                 self.refuted.store(reports, Ordering::Release);
