@@ -1,6 +1,6 @@
 // The part of the settings page about the user's data: export and import.
 
-import { ApiError, call } from "./api.js";
+import { ApiError, call, messageOf } from "./api.js";
 import { input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
@@ -18,11 +18,6 @@ const status = /** @type {HTMLElement} */ (document.getElementById("import-statu
 const detail = /** @type {HTMLElement} */ (document.getElementById("import-detail"));
 const bar = /** @type {HTMLProgressElement} */ (document.getElementById("import-progress"));
 const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
-
-/** @param {unknown} cause */
-function messageOf(cause) {
-  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
-}
 
 document.getElementById("export")?.addEventListener("click", async () => {
   try {
@@ -89,7 +84,7 @@ async function follow(last) {
   await clearPages();
   const { imported, skipped, failed } = last;
   show(t(last.status === "finished" ? "import_finished" : "import_interrupted", { imported, skipped, failed }), undefined);
-  formError.textContent = last.error ?? "";
+  formError.textContent = last.error ? t("import_incomplete") : "";
 }
 
 // An import that was started before, or in another tab.

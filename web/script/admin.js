@@ -1,17 +1,12 @@
 // The page of moderators and owners: reports, accounts, the instance, invitations.
 
-import { ApiError, call } from "./api.js";
+import { ApiError, call, messageOf } from "./api.js";
 import { input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { toast } from "./toast.js";
 
 const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("reason"));
 const dialogForm = /** @type {HTMLFormElement} */ (dialog.querySelector("form"));
-
-/** @param {unknown} cause */
-function messageOf(cause) {
-  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
-}
 
 /** What the dialog does with the reason. @type {((reason: string, hidePosts: boolean) => Promise<void>) | undefined} */
 let decide;

@@ -1,6 +1,6 @@
 // Calls to the public HTTP API.
 
-import { t } from "./i18n.js";
+import { refusal, t } from "./i18n.js";
 import { answered, noResponse } from "./network.js";
 
 /**
@@ -51,54 +51,29 @@ export async function call(method, path, form, headers = {}) {
   }
   answered(response.status, (name) => response.headers.get(name));
   const json = await response.json().catch(() => ({}));
-  if (!response.ok) throw responseError(response.status, response.headers.get("x-error-code"), json);
+  if (!response.ok) throw responseError(response.status, (name) => response.headers.get(name), json);
   return { status: response.status, headers: response.headers, body: json };
 }
 
-/** The message of an error. @param {unknown} cause */
-export function messageOf(cause) {
-  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
-}
-
-/** Message keys by the server's error code. */
-const MESSAGES = /** @type {Record<string, string>} */ ({
-  unauthorized: "signed_out",
-  wrong_credentials: "wrong_credentials",
-  wrong_password: "wrong_password",
-  wrong_recovery_code: "wrong_recovery_code",
-  forbidden: "not_your_post",
-  cross_site: "cross_site",
-  account_suspended: "account_suspended",
-  account_pending: "account_pending",
-  rate_limited: "rate_limited",
-  busy: "busy",
-  not_ready: "busy",
-  unavailable: "unavailable",
-  no_space: "no_space",
-  internal: "server_error",
-  quota_exceeded: "quota_exceeded",
-});
-
-/** Message keys by the field that the server rejected, for languages in which it does not write. */
-const REFUSALS = /** @type {Record<string, string>} */ ({
-  photo: "photo_refused",
-  message: "text_refused",
-  alt: "text_refused",
-  focus: "focus_refused",
-});
-
 /**
- * Translates an error response. The server's own message says more, but only in English.
+ * An error response with its sentence. The server's own message is for programs, in English.
  * @param {number} status
- * @param {string | null} code
+ * @param {(name: string) => string | null} header
  * @param {{ error?: { message?: string, field?: string } }} body
  */
-export function responseError(status, code, body) {
+export function responseError(status, header, body) {
+  const code = header("x-error-code") ?? (status === 404 ? "not_found" : status < 500 ? "bad_request" : "internal");
+  const [reason, limit] = (header("x-error-reason") ?? "").split(";limit=");
   const { message, field } = body.error ?? {};
-  const isEnglish = document.documentElement.lang.startsWith("en");
-  const byStatus = status === 404 ? "post_deleted" : status >= 500 ? "server_error" : undefined;
-  const key = (isEnglish && code === "quota_exceeded" ? undefined : MESSAGES[code ?? ""]) ?? byStatus;
-  const refusal = isEnglish ? undefined : REFUSALS[field ?? ""];
-  const text = key ?? refusal;
-  return new ApiError(text ? t(text) : t("refused", { reason: message || t("server_error") }), status, field, code);
+  const text = refusal(reason, Number(limit)) ?? refusal(code) ?? t("failed");
+  // What the operator's hook says about a photo.
+  const said = reason === "photo_not_allowed" ? message?.split(": ").slice(1).join(": ") : "";
+  return new ApiError(said ? `${text} ${said}` : text, status, field, code);
+}
+
+/** What to say about a failure. @param {unknown} cause */
+export function messageOf(cause) {
+  if (cause instanceof ApiError) return cause.message;
+  console.error(cause);
+  return t("failed");
 }

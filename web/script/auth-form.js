@@ -1,6 +1,6 @@
 // The auth form: join, login and recovery.
 
-import { ApiError, call } from "./api.js";
+import { ApiError, call, messageOf } from "./api.js";
 import { byteLength, input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
@@ -64,12 +64,9 @@ form.addEventListener("submit", async (event) => {
     await clearPages();
     location.replace(destination());
   } catch (cause) {
-    const error = cause instanceof ApiError ? cause : new ApiError(String(cause), 0);
-    if (error.status === 409) setFieldError("username", t("username_taken"));
-    else if (error.field === "password") setFieldError("password", byteLength(input("password").value) > 256 ? error.message : t("password_weak"));
-    else if (error.field === "username") setFieldError("username", error.message);
-    else if (error.field === "invitation" && invitation) setFieldError("invitation", t("invitation_invalid"));
-    else formError.textContent = error.message;
+    const field = cause instanceof ApiError && cause.field;
+    if (field && document.getElementById(`${field}-error`)) setFieldError(field, messageOf(cause));
+    else formError.textContent = messageOf(cause);
     button.disabled = false;
   }
 });

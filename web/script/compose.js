@@ -1,11 +1,11 @@
 // The composer: photos that are chosen, dropped, pasted, captured or shared become drafts, and drafts become
 // posts.
 
-import { ApiError, call } from "./api.js";
+import { ApiError, call, messageOf } from "./api.js";
 import { deleteDraft, draftsOf, newDraft, saveDraft } from "./drafts.js";
 import { pickFocus } from "./focus-picker.js";
-import { t } from "./i18n.js";
-import { refusal } from "./photo-file.js";
+import { fileSize, t } from "./i18n.js";
+import { photoRefusal } from "./photo-file.js";
 import { toast, toastOnNextPage } from "./toast.js";
 import { upload } from "./upload.js";
 
@@ -139,7 +139,7 @@ class DraftRow {
   /** @param {unknown} error */
   async fail(error) {
     if (error instanceof DOMException && error.name === "AbortError") return this.setState("idle", t("cancelled"));
-    if (!(error instanceof ApiError)) return this.setState("failed", t("failed", { reason: String(error) }));
+    if (!(error instanceof ApiError)) return this.setState("failed", messageOf(error));
     if (error.status !== 0) this.setState("failed", error.message);
     if (error.status === 401) {
       // The draft is saved, so it is here again after the login.
@@ -177,8 +177,8 @@ async function persist(draft, wanted = true) {
 async function addFiles(files) {
   const errors = [];
   for (const file of files) {
-    const refused = await refusal(file, file.name);
-    if (file.size > max) errors.push(t("too_large", { name: file.name, max: `${Math.round(max / 1048576)} MiB` }));
+    const refused = await photoRefusal(file, file.name);
+    if (file.size > max) errors.push(t("too_large", { name: file.name, max: fileSize(max) }));
     else if (refused) errors.push(refused);
     else {
       const draft = newDraft(file, file.name, me);
@@ -272,7 +272,7 @@ document.addEventListener("pinhole:flushed", async () => {
 draftsOf(me).then(
   async (drafts) => {
     // The system's share sheet passes on any file.
-    const refusals = await Promise.all(drafts.map(({ file, name }) => refusal(file, name)));
+    const refusals = await Promise.all(drafts.map(({ file, name }) => photoRefusal(file, name)));
     const errors = refusals.filter(Boolean);
     for (const [index, draft] of drafts.entries()) {
       draft.by = me;

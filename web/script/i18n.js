@@ -14,3 +14,15 @@ export function t(key, values = {}) {
   const text = messages[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (parameter, name) => String(values[name] ?? parameter));
 }
+
+/** The sentence of an error, by its reason or its code. @param {string} word @param {number} [limit] */
+export function refusal(word, limit = 0) {
+  const key = `error.${word}`;
+  const number = (/** @type {number} */ value) => value.toLocaleString(locale);
+  return messages[key] && t(key, { limit: number(limit), megapixels: number(limit / 1e6), size: fileSize(limit) });
+}
+
+/** The limit of a file as people write it, rounded down. @param {number} bytes */
+export function fileSize(bytes) {
+  return bytes < 2 ** 20 ? `${Math.floor(bytes / 2 ** 10)} kB` : `${Math.floor(bytes / 2 ** 20)} MB`;
+}

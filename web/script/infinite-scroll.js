@@ -1,7 +1,7 @@
 // Infinite scroll: loads the next page of posts before the end of the list comes into view, and restores the
 // scroll position on back navigation and reload.
 
-import { ApiError, call } from "./api.js";
+import { call, messageOf } from "./api.js";
 import { renderPost } from "./card.js";
 import { t } from "./i18n.js";
 
@@ -37,7 +37,7 @@ async function loadPage(limit) {
     next = paging.next ? new URL(paging.next).pathname + new URL(paging.next).search : "";
     showStatus(next ? "" : t("end"));
   } catch (error) {
-    const reason = error instanceof ApiError ? error.message : String(error);
+    const reason = messageOf(error);
     const retry = document.createElement("button");
     retry.className = "secondary";
     retry.textContent = t("try_again");

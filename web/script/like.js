@@ -1,7 +1,7 @@
 // Likes: by button, by double tap, or by the key L while a post has the focus. An optimistic update: shown at
 // once, and rolled back when the server rejects it.
 
-import { ApiError, call } from "./api.js";
+import { ApiError, call, messageOf } from "./api.js";
 import { t } from "./i18n.js";
 import { toast, toastOnNextPage } from "./toast.js";
 
@@ -43,7 +43,7 @@ async function synchronize(post, id) {
     try {
       await call(want ? "POST" : "DELETE", `/posts/${id}/likes`);
     } catch (cause) {
-      const error = cause instanceof ApiError ? cause : new ApiError(String(cause), 0);
+      const error = cause instanceof ApiError ? cause : new ApiError(messageOf(cause), 0);
       // 409: the server already has this state, for instance from another tab.
       if (error.status !== 409) {
         if (isLiked(post) === want) show(post, !want);

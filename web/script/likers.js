@@ -1,6 +1,6 @@
 // The list of who likes a post.
 
-import { ApiError, call } from "./api.js";
+import { call, messageOf } from "./api.js";
 import { renderAvatar } from "./card.js";
 import { t } from "./i18n.js";
 import { toast } from "./toast.js";
@@ -43,7 +43,7 @@ async function show(url) {
     await load(url);
     if (!dialog.open) dialog.showModal();
   } catch (error) {
-    toast(error instanceof ApiError ? error.message : t("failed", { reason: String(error) }));
+    toast(messageOf(error));
   }
 }
 

@@ -5,7 +5,7 @@ import { draftsOf, flushQueue, newDraft, saveDraft } from "./drafts.js";
 import { t } from "./i18n.js";
 import { checkServer } from "./network.js";
 import { PAGES } from "./offline-cache.js";
-import { refusal } from "./photo-file.js";
+import { photoRefusal } from "./photo-file.js";
 import { setPreference } from "./preferences.js";
 import { formatTimes } from "./time.js";
 import { showDeferredToast, toast, toastOnNextPage } from "./toast.js";
@@ -43,7 +43,7 @@ async function compose(files) {
   if (handled) return;
   const errors = [];
   for (const file of files) {
-    const refused = await refusal(file, file.name);
+    const refused = await photoRefusal(file, file.name);
     if (refused) errors.push(refused);
     // A guest's drafts belong to the user who logs in next on this device.
     else await saveDraft(newDraft(file, file.name, me ?? ""));

@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { renderAvatar } from "./card.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
-import { refusal } from "./photo-file.js";
+import { photoRefusal } from "./photo-file.js";
 import { confirm } from "./sheet.js";
 import { attempt, toast } from "./toast.js";
 import { send } from "./upload.js";
@@ -31,7 +31,7 @@ input?.addEventListener("change", () =>
     const form = new FormData();
     form.append("photo", file, file.name);
     input.value = "";
-    const refused = await refusal(file, file.name);
+    const refused = await photoRefusal(file, file.name);
     if (refused) return toast(refused);
     const bar = /** @type {HTMLProgressElement} */ (document.getElementById("profile-photo-progress"));
     bar.hidden = false;

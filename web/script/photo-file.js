@@ -11,7 +11,7 @@ const BRANDS_END = 280;
  * @param {Blob} file
  * @param {string} name
  */
-export async function refusal(file, name) {
+export async function photoRefusal(file, name) {
   if (!file.size) return t("empty_file", { name });
   // A folder cannot be read, so it is no photo either.
   const start = await file.slice(0, BRANDS_END).arrayBuffer().catch(() => new ArrayBuffer(0));

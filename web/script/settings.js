@@ -1,7 +1,7 @@
 // The settings page: profile, sessions, password, recovery codes, blocked people, leaving.
 
 import "./account-data.js";
-import { ApiError, call } from "./api.js";
+import { ApiError, call, messageOf } from "./api.js";
 import { byteLength, input, setFieldError } from "./fields.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
@@ -12,11 +12,6 @@ const settings = /** @type {HTMLElement} */ (document.querySelector(".settings")
 const min = Number(settings.dataset.min);
 const list = /** @type {HTMLElement} */ (document.getElementById("sessions"));
 const endOthers = /** @type {HTMLButtonElement} */ (document.getElementById("end-others"));
-
-/** @param {unknown} cause */
-function messageOf(cause) {
-  return cause instanceof ApiError ? cause.message : t("failed", { reason: String(cause) });
-}
 
 /** Removes the sessions that have ended from the list. @param {Element[]} ended */
 function removeSessions(ended) {
@@ -80,11 +75,10 @@ function onSubmit(id, fields, validate, submit) {
       // Passwords do not stay in the page.
       for (const field of fields) if (input(field).type === "password") input(field).value = "";
     } catch (cause) {
-      const error = cause instanceof ApiError ? cause : new ApiError(messageOf(cause), 0);
-      if (error.code === "wrong_password") setFieldError(fields[0], t("wrong_password"));
-      else if (error.field === "password" && fields.includes("password")) setFieldError("password", t("password_weak"));
-      else if (error.field && fields.includes(error.field)) setFieldError(error.field, error.message);
-      else formError.textContent = error.message;
+      const error = cause instanceof ApiError ? cause : undefined;
+      const at = error?.code === "wrong_password" ? fields[0] : error?.field;
+      if (at && fields.includes(at)) setFieldError(at, messageOf(cause));
+      else formError.textContent = messageOf(cause);
     } finally {
       button.disabled = false;
     }
@@ -196,7 +190,7 @@ function showCodes(codes) {
   const result = /** @type {HTMLElement} */ (document.getElementById("recovery-result"));
   const items = codes.map((code) => Object.assign(document.createElement("li"), { textContent: code }));
   document.getElementById("recovery-list")?.replaceChildren(...items);
-  const text = `Pinhole, ${location.host}, ${document.body.dataset.me}\n\n${codes.join("\n")}\n`;
+  const text = `${document.querySelector(".brand")?.textContent?.trim()}, ${location.host}, ${document.body.dataset.me}\n\n${codes.join("\n")}\n`;
   const save = /** @type {HTMLAnchorElement} */ (document.getElementById("recovery-save"));
   save.href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
   const copy = /** @type {HTMLButtonElement} */ (document.getElementById("recovery-copy"));

@@ -24,7 +24,7 @@ export const send = async (method, path, form, headers, progress, signal) =>
 /** @template {import("./drafts.js").Reply} R @param {R} reply @returns {R} */
 function succeeded(reply) {
   if (reply.status < 300) return reply;
-  throw responseError(reply.status, reply.getResponseHeader("x-error-code"), reply.response ?? {});
+  throw responseError(reply.status, (name) => reply.getResponseHeader(name), reply.response ?? {});
 }
 
 /**

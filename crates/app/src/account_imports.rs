@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use model::{PhotoId, PostContent, ProfileEdit, Role, Status, Timestamp, User, UserId, Username};
+use model::{
+    AuditAction, PhotoId, PostContent, ProfileEdit, Refusal, Role, Status, Timestamp, User, UserId, Username,
+};
 use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, Publication};
 
 use crate::actor::{Audited, Logged};
@@ -16,6 +18,7 @@ const BUSY: Error = Error::Busy("import");
 
 const IMPORT_RUNNING: Error = Error::Conflict {
     field: None,
+    refusal: Refusal::ImportRunning,
     message: "an import into this account is running; GET /me/import shows its progress",
 };
 
@@ -94,8 +97,8 @@ impl App {
             return Err(Error::Inactive(importer.user.status));
         }
         let (now, is_operator) = (self.0.clock.now(), importer.quota_of.is_none());
-        let audit =
-            is_operator.then(|| self.audit(&Actor::operator(), "import_account").about(&importer.user));
+        let audit = is_operator
+            .then(|| self.audit(&Actor::operator(), AuditAction::ImportAccount).about(&importer.user));
         let stale = self.interrupted_before();
         let user = importer.user.id;
         let is_begun = self.0.store.begin_import(user, total, now, stale, audit.clone()).await?;

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use model::{RecoveryCode, Registration, Role, Status, Timestamp, Token, TokenHash, User, Username};
+use model::{
+    RecoveryCode, Refusal, Registration, Role, Status, Timestamp, Token, TokenHash, User, Username,
+    ValidationError,
+};
 use store::{JoinOutcome, LoginAttempt, NewSession, NewUser, Session};
 
 use crate::common_passwords::is_common;
@@ -32,6 +35,7 @@ const TOUCH_AFTER: Duration = Duration::from_secs(60 * 60);
 
 const PASSWORD_CHANGED: Error = Error::Conflict {
     field: None,
+    refusal: Refusal::PasswordChanged,
     message: "another request has changed the password meanwhile; log in with the new one",
 };
 
@@ -52,13 +56,14 @@ impl App {
             None => Role::Member,
         };
         if instance.terms.is_some() && !accepts_terms {
-            return Err(Error::invalid(
-                "terms",
-                "the terms of this instance must be accepted; send terms=accepted",
-            ));
+            let rule = "the terms of this instance must be accepted; send terms=accepted";
+            return Err(Error::invalid("terms", ValidationError::refused(Refusal::TermsNotAccepted, rule)));
         }
-        let taken =
-            || Error::Conflict { field: Some("username"), message: "this username is taken; choose another" };
+        let taken = || Error::Conflict {
+            field: Some("username"),
+            refusal: Refusal::UsernameTaken,
+            message: "this username is taken; choose another",
+        };
         // Saves the expensive hash for a taken name; the unique index of the insert below decides.
         if inner.store.credentials(&username).await?.is_some() {
             return Err(taken());
@@ -66,7 +71,11 @@ impl App {
         // Else the role of a configured admin would belong to the first one to join under the name.
         if inner.settings.is_admin(&username) {
             let message = "this username is reserved; choose another";
-            return Err(Error::Conflict { field: Some("username"), message });
+            return Err(Error::Conflict {
+                field: Some("username"),
+                refusal: Refusal::UsernameReserved,
+                message,
+            });
         }
         let password_hash = inner.passwords.hash(from.client(), password).await?;
         let (token, session) = self.new_session(from)?;
@@ -81,7 +90,8 @@ impl App {
             JoinOutcome::UsernameTaken => return Err(taken()),
             JoinOutcome::InvalidInvitation => {
                 let used = "this invitation has just been used up; ask for another";
-                return Err(Error::invalid("invitation", used));
+                let rule = ValidationError::refused(Refusal::InvitationInvalid, used);
+                return Err(Error::invalid("invitation", rule));
             }
         };
         let (user_id, username, client) = (user.id.0, user.username.as_str(), from.address());
@@ -304,15 +314,19 @@ fn check_registration(registration: Registration, is_invited: bool) -> Result<()
 fn check_new_password(password: &str, username: &Username, settings: &Settings) -> Result<(), Error> {
     let (min, max) = (settings.min_password, Settings::MAX_PASSWORD);
     let broken_rule = if password.len() < min {
-        format!("the password must have at least {min} bytes")
+        let rule = format!("the password must have at least {min} bytes");
+        Error::limit(Refusal::PasswordTooShort, min as u64, rule)
     } else if password.len() > max {
-        format!("the password may have at most {max} bytes")
+        let rule = format!("the password may have at most {max} bytes");
+        Error::limit(Refusal::PasswordTooLong, max as u64, rule)
     } else if settings.common_passwords {
         return Ok(());
     } else if password.eq_ignore_ascii_case(username.as_str()) {
-        "the password must not be the username; choose another".into()
+        let rule = "the password must not be the username; choose another";
+        ValidationError::refused(Refusal::PasswordIsUsername, rule)
     } else if is_common(password) {
-        "this password is one of the 10,000 most common ones; choose another".into()
+        let rule = "this password is one of the 10,000 most common ones; choose another";
+        ValidationError::refused(Refusal::PasswordCommon, rule)
     } else {
         return Ok(());
     };

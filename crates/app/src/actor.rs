@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use model::{Network, PostId, Role, User, UserId};
+use model::{AuditAction, Network, PostId, Refusal, Role, User, UserId};
 use store::NewAuditEntry;
 
 use crate::{App, Caller, Error};
@@ -16,9 +16,12 @@ pub struct Actor {
 }
 
 impl Actor {
+    /// The name of the operator, which no user can have.
+    pub const OPERATOR: &str = "operator";
+
     /// The operator, who may do everything.
     pub fn operator() -> Self {
-        Self { name: "operator".into(), network: None, user: None, role: Role::Owner }
+        Self { name: Self::OPERATOR.into(), network: None, user: None, role: Role::Owner }
     }
 
     /// Fails unless the caller has at least this role.
@@ -52,10 +55,13 @@ impl Actor {
     /// Moderators decide about members, owners about all, but not about themselves.
     pub(crate) fn check_target(&self, target: &User) -> Result<(), Error> {
         if self.user == Some(target.id) {
-            return Err(Error::Forbidden("you cannot do this to yourself"));
+            return Err(Error::Forbidden(Refusal::Yourself, "you cannot do this to yourself"));
         }
         if self.role < Role::Owner && target.role >= self.role {
-            return Err(Error::Forbidden("only owners may do this to moderators and owners"));
+            return Err(Error::Forbidden(
+                Refusal::OwnersOnly,
+                "only owners may do this to moderators and owners",
+            ));
         }
         Ok(())
     }
@@ -63,12 +69,12 @@ impl Actor {
 
 impl App {
     /// An entry of the audit log.
-    pub(crate) fn audit(&self, actor: &Actor, action: &'static str) -> NewAuditEntry {
+    pub(crate) fn audit(&self, actor: &Actor, action: AuditAction) -> NewAuditEntry {
         NewAuditEntry {
             created_at: self.0.clock.now(),
             actor: actor.name.clone(),
             network: actor.network.clone(),
-            action,
+            action: action.as_str(),
             username: None,
             post_id: None,
             detail: None,

@@ -1,6 +1,6 @@
 //! Blocked users and hidden posts: what a user does not want to see.
 
-use model::{Cursor, Post, PostId, User, UserId, Username};
+use model::{Cursor, Post, PostId, Refusal, User, UserId, Username, ValidationError};
 use store::{BlockOutcome, MAX_BLOCKS, MAX_HIDDEN_POSTS};
 
 use crate::{App, Caller, Error};
@@ -23,11 +23,12 @@ impl App {
     pub async fn block(&self, caller: &Caller, username: &Username) -> Result<(), Error> {
         let blocked = self.user(Some(caller), username).await?;
         if blocked.id == caller.user.id {
-            return Err(Error::invalid("username", "you cannot block yourself"));
+            let rule = ValidationError::refused(Refusal::Yourself, "you cannot block yourself");
+            return Err(Error::invalid("username", rule));
         }
         match self.0.store.block(caller.user.id, blocked.id, self.0.clock.now()).await? {
             BlockOutcome::Done => Ok(()),
-            BlockOutcome::TooMany => Err(too_many(MAX_BLOCKS, "blocked users")),
+            BlockOutcome::TooMany => Err(too_many(Refusal::TooManyBlocks, MAX_BLOCKS, "blocked users")),
         }
     }
 
@@ -75,7 +76,7 @@ impl App {
         self.post(Some(caller), post).await?;
         match self.0.store.hide_for(caller.user.id, post, self.0.clock.now()).await? {
             BlockOutcome::Done => Ok(()),
-            BlockOutcome::TooMany => Err(too_many(MAX_HIDDEN_POSTS, "hidden posts")),
+            BlockOutcome::TooMany => Err(too_many(Refusal::TooManyHidden, MAX_HIDDEN_POSTS, "hidden posts")),
         }
     }
 
@@ -84,6 +85,7 @@ impl App {
     }
 }
 
-fn too_many(max: u64, what: &str) -> Error {
-    Error::TooMany(format!("you have {max} {what}, which is the limit; remove some first"))
+fn too_many(refusal: Refusal, max: u64, what: &str) -> Error {
+    let message = format!("you have {max} {what}, which is the limit; remove some first");
+    Error::TooMany(Error::limit(refusal, max, message))
 }

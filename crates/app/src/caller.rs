@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Role, Status, TokenHash, User};
+use model::{Refusal, Role, Status, TokenHash, User};
 
 use crate::error::Error;
 
@@ -23,10 +23,10 @@ impl Caller {
     /// Fails unless the caller has at least this role.
     pub fn check_role(&self, least: Role) -> Result<(), Error> {
         if self.role < least {
-            return Err(Error::Forbidden(match least {
-                Role::Owner => "only owners may do this",
-                _ => "only moderators may do this",
-            }));
+            return Err(match least {
+                Role::Owner => Error::Forbidden(Refusal::OwnersOnly, "only owners may do this"),
+                _ => Error::Forbidden(Refusal::ModeratorsOnly, "only moderators may do this"),
+            });
         }
         self.check_active()
     }

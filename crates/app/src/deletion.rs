@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use model::{Reason, UserId, Username};
+use model::{AuditAction, Reason, Refusal, UserId, Username};
 use store::{AccessCheck, DeletionOutcome, LikeOutcome};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -42,7 +42,7 @@ impl App {
     ) -> Result<(), Error> {
         let user = self.target(username).await?;
         actor.check_target(&user)?;
-        let mut audit = self.audit(actor, "delete_account").about(&user);
+        let mut audit = self.audit(actor, AuditAction::DeleteAccount).about(&user);
         audit.detail = reason.map(|reason| reason.to_string());
         audit.logged(self.mark_deleted(user.id, None, Some(audit.clone())).await)
     }
@@ -65,10 +65,12 @@ impl App {
                 }
                 DeletionOutcome::LastOwner => Err(Error::Conflict {
                     field: None,
+                    refusal: Refusal::LastOwner,
                     message: "this is the only owner of the instance; make another user an owner first",
                 }),
                 DeletionOutcome::PasswordChanged => Err(Error::Conflict {
                     field: None,
+                    refusal: Refusal::PasswordChanged,
                     message: "another request has changed the password meanwhile",
                 }),
                 DeletionOutcome::Missing => Err(Error::NO_SUCH_USER),

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{PostId, Status};
+use model::{PostId, Refusal, Status, ValidationError};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    #[error("{0}")]
-    Forbidden(&'static str),
+    #[error("{1}")]
+    Forbidden(Refusal, &'static str),
     #[error("{0}")]
     NotFound(&'static str),
-    #[error("{message}")]
-    Invalid { field: &'static str, message: String },
+    #[error("{rule}")]
+    Invalid { field: &'static str, rule: ValidationError },
     /// Does not tell which of the two is wrong, so that usernames cannot be probed.
     #[error("the username or the password is wrong")]
     WrongCredentials,
@@ -28,13 +28,13 @@ pub enum Error {
     #[error("joining needs an invitation")]
     InvitationRequired,
     /// A quota of the caller is reached. It frees itself after `retry_after`, else only by deleting.
-    #[error("{message}")]
-    Quota { message: String, retry_after: Option<Duration> },
+    #[error("{rule}")]
+    Quota { rule: ValidationError, retry_after: Option<Duration> },
     /// The caller has as many items of a kind as a user may have.
     #[error("{0}")]
-    TooMany(String),
+    TooMany(ValidationError),
     #[error("{message}")]
-    Conflict { field: Option<&'static str>, message: &'static str },
+    Conflict { field: Option<&'static str>, refusal: Refusal, message: &'static str },
     /// The idempotency key of the request is that of another one, which created this post.
     #[error("the idempotency key was used for post {0}")]
     KeyReused(PostId),
@@ -70,8 +70,13 @@ impl Error {
         Self::Internal(Arc::new(cause))
     }
 
-    pub fn invalid(field: &'static str, rule: impl ToString) -> Self {
-        Self::Invalid { field, message: rule.to_string() }
+    pub fn invalid(field: &'static str, rule: impl Into<ValidationError>) -> Self {
+        Self::Invalid { field, rule: rule.into() }
+    }
+
+    /// A quota, or a number of items of a kind, that the caller has reached.
+    pub(crate) fn limit(refusal: Refusal, limit: u64, message: impl Into<String>) -> ValidationError {
+        ValidationError::refused(refusal, message).with_limit(limit)
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use blobs::SpooledFile;
+use bytes::Bytes;
 use imaging::OutputFormat;
-use model::Size;
+use model::{AuditAction, Size};
 
 use crate::actor::{Audited, Logged};
 use crate::instance_settings::{Instance, KEYS, check_instance_setting};
@@ -61,7 +62,7 @@ impl App {
         }
         if !checked.is_empty() {
             let keys: Vec<&str> = checked.iter().map(|(key, _)| *key).collect();
-            let audit = self.audit(actor, "edit_instance").detail(keys.join(", "));
+            let audit = self.audit(actor, AuditAction::EditInstance).detail(keys.join(", "));
             audit.logged(Ok(self.0.store.set_instance_settings(checked, audit.clone()).await?))?;
             // It delivers this node's own changes as well.
             self.read_barrier().await?;
@@ -80,7 +81,7 @@ impl App {
             Some(image) => Some(STANDARD.encode(self.render_logo(client, image).await?)),
             None => None,
         };
-        let audit = self.audit(actor, "edit_instance").detail(LOGO_KEY);
+        let audit = self.audit(actor, AuditAction::EditInstance).detail(LOGO_KEY);
         let settings = vec![(LOGO_KEY, value)];
         audit.logged(Ok(self.0.store.set_instance_settings(settings, audit.clone()).await?))?;
         self.read_barrier().await?;
@@ -91,7 +92,7 @@ impl App {
         let (limits, length) = (self.0.settings.image_limits(), file.length());
         let size = Size::new(LOGO_SIDE).map_err(|rule| Error::invalid(LOGO_KEY, rule))?;
         let field = |error| match error {
-            Error::Invalid { message, .. } => Error::invalid(LOGO_KEY, message),
+            Error::Invalid { rule, .. } => Error::invalid(LOGO_KEY, rule),
             other => other,
         };
         let bytes = tokio::task::spawn_blocking(move || file.read()).await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Registration, Role};
+use model::{Refusal, Registration, Role, ValidationError};
 
 use crate::logo::{LOGO_KEY, Logo};
 
@@ -80,7 +80,7 @@ pub(crate) const KEYS: [(&str, Check); 14] = [
     ("contact", |value| line(value, 200)),
     ("terms", |value| text(value, 10_000)),
     ("accent", colour),
-    ("registration", |value| value.parse::<Registration>().map(drop).map_err(|rule| rule.0)),
+    ("registration", |value| value.parse::<Registration>().map(drop)),
     ("member_invitations", switch),
     ("member_bytes", number),
     ("member_posts_per_day", |value| number_to(value, MAX_POSTS_PER_DAY)),
@@ -90,59 +90,64 @@ pub(crate) const KEYS: [(&str, Check); 14] = [
     ("moderator_likes_per_minute", number),
 ];
 
-pub(crate) type Check = fn(&str) -> Result<(), String>;
+pub(crate) type Check = fn(&str) -> Result<(), ValidationError>;
 
-fn text(value: &str, max: usize) -> Result<(), String> {
+fn text(value: &str, max: usize) -> Result<(), ValidationError> {
     let chars = value.chars().count();
     if chars > max {
-        return Err(format!("it has {chars} characters; {max} are allowed"));
+        let rule = format!("it has {chars} characters; {max} are allowed");
+        return Err(ValidationError::refused(Refusal::TooLong, rule).with_limit(max as u64));
     }
-    if value.contains('\0') { Err("it contains a NUL character".into()) } else { Ok(()) }
+    let nul = || ValidationError::refused(Refusal::ControlCharacters, "it contains a NUL character");
+    if value.contains('\0') { Err(nul()) } else { Ok(()) }
 }
 
-fn line(value: &str, max: usize) -> Result<(), String> {
+fn line(value: &str, max: usize) -> Result<(), ValidationError> {
     if value.contains(char::is_control) {
-        return Err("it contains line breaks or control characters".into());
+        let rule = "it contains line breaks or control characters";
+        return Err(ValidationError::refused(Refusal::ControlCharacters, rule));
     }
     text(value, max)
 }
 
-fn colour(value: &str) -> Result<(), String> {
+fn colour(value: &str) -> Result<(), ValidationError> {
     let digits = value.strip_prefix('#').unwrap_or_default();
     if digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         Ok(())
     } else {
-        Err("a colour has the form #b8442f".into())
+        Err(ValidationError::refused(Refusal::NotAColour, "a colour has the form #b8442f"))
     }
 }
 
-fn switch(value: &str) -> Result<(), String> {
+fn switch(value: &str) -> Result<(), ValidationError> {
     if matches!(value, "on" | "off") { Ok(()) } else { Err("expected on or off".into()) }
 }
 
 /// Posts of a day are counted one by one.
 pub(crate) const MAX_POSTS_PER_DAY: u64 = 10_000;
 
-fn number(value: &str) -> Result<(), String> {
+fn number(value: &str) -> Result<(), ValidationError> {
     number_to(value, 1_000_000_000_000_000)
 }
 
-fn number_to(value: &str, max: u64) -> Result<(), String> {
+fn number_to(value: &str, max: u64) -> Result<(), ValidationError> {
     match value.parse::<u64>() {
         Ok(number) if (1..=max).contains(&number) => Ok(()),
-        _ => Err(format!("expected a whole number from 1 to {max}, or nothing for no limit")),
+        _ => {
+            let rule = format!("expected a whole number from 1 to {max}, or nothing for no limit");
+            Err(ValidationError::refused(Refusal::OutOfRange, rule).with_limit(max))
+        }
     }
 }
 
 /// Checks a setting of another instance.
-pub fn check_instance_setting(key: &str, value: &str) -> Result<(), String> {
-    if key == LOGO_KEY {
-        return Logo::from_value(value).map(drop).map_err(|rule| format!("{key}: {rule}"));
-    }
-    match KEYS.iter().find(|(known, _)| *known == key) {
-        Some((_, check)) => check(value).map_err(|rule| format!("{key}: {rule}")),
-        None => Err(format!("key: there is no setting {key:?}")),
-    }
+pub fn check_instance_setting(key: &str, value: &str) -> Result<(), ValidationError> {
+    let checked = match KEYS.iter().find(|(known, _)| *known == key) {
+        _ if key == LOGO_KEY => Logo::from_value(value).map(drop).map_err(ValidationError::new),
+        Some((_, check)) => check(value),
+        None => return Err(ValidationError::new(format!("key: there is no setting {key:?}"))),
+    };
+    checked.map_err(|rule| ValidationError { message: format!("{key}: {rule}"), ..rule })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use model::{RecoveryCode, Role, SessionId, Status, Timestamp, User};
+use model::{AuditAction, RecoveryCode, Refusal, Role, SessionId, Status, Timestamp, User, ValidationError};
 use store::InvitationRow;
 
 use crate::actor::{Audited, Logged};
@@ -54,15 +54,17 @@ impl App {
     ) -> Result<(RecoveryCode, Invitation), Error> {
         let most = if actor.role() == Role::Member { MAX_USES_OF_MEMBER } else { MAX_USES };
         if max_uses == 0 || max_uses > most {
-            return Err(Error::invalid("uses", format!("uses must be a number from 1 to {most}")));
+            let message = format!("uses must be a number from 1 to {most}");
+            return Err(Error::invalid("uses", Error::limit(Refusal::OutOfRange, most.into(), message)));
         }
         if valid_for.is_zero() || valid_for > MAX_AGE {
-            return Err(Error::invalid("days", "days must be a number from 1 to 365"));
+            let rule = Error::limit(Refusal::OutOfRange, 365, "days must be a number from 1 to 365");
+            return Err(Error::invalid("days", rule));
         }
         let (code, row) = self.new_invitation(actor, role, max_uses, valid_for)?;
         // The log is for decisions, and cannot be emptied.
         let audit = (actor.role() > Role::Member)
-            .then(|| self.audit(actor, "invite").detail(format!("{max_uses} × {role}")));
+            .then(|| self.audit(actor, AuditAction::Invite).detail(format!("{max_uses} × {role}")));
         self.0.store.create_invitation(row.clone(), audit.clone()).await?;
         audit.logged(Ok((code, row.into())))
     }
@@ -74,12 +76,20 @@ impl App {
             return Ok(());
         }
         if !self.instance().await?.member_invitations {
-            return Err(Error::Forbidden("members cannot invite others on this instance"));
+            return Err(Error::Forbidden(
+                Refusal::InvitationsOff,
+                "members cannot invite others on this instance",
+            ));
         }
         let open = self.0.store.invitations(Some(caller.user.id), self.0.clock.now()).await?;
         if open.len() >= MAX_OF_MEMBER {
-            return Err(Error::TooMany(format!(
+            let message = format!(
                 "you have {MAX_OF_MEMBER} invitations, which is the limit; delete one, or wait until one expires"
+            );
+            return Err(Error::TooMany(Error::limit(
+                Refusal::TooManyInvitations,
+                MAX_OF_MEMBER as u64,
+                message,
             )));
         }
         Ok(())
@@ -93,7 +103,8 @@ impl App {
     }
 
     pub async fn delete_invitation(&self, actor: &Actor, id: SessionId) -> Result<(), Error> {
-        let audit = (actor.role() > Role::Member).then(|| self.audit(actor, "delete_invitation").detail(id));
+        let audit = (actor.role() > Role::Member)
+            .then(|| self.audit(actor, AuditAction::DeleteInvitation).detail(id));
         let (by, now) = (actor.restricted_to(), self.0.clock.now());
         let deleted = self.0.store.delete_invitation(by, id, now, audit.clone()).await?;
         audit.logged(if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) })
@@ -129,9 +140,12 @@ impl App {
         let is_own = actor.user().is_some() && actor.user() == row.user_id;
         let is_of_member = maker.as_ref().is_some_and(|maker| self.role(maker) == Role::Member);
         if !(actor.is_owner() || is_own || is_of_member) {
-            return Err(Error::Forbidden("only owners may revoke invitations of moderators and owners"));
+            return Err(Error::Forbidden(
+                Refusal::OwnersOnly,
+                "only owners may revoke invitations of moderators and owners",
+            ));
         }
-        let mut audit = self.audit(actor, "delete_invitation").detail(id);
+        let mut audit = self.audit(actor, AuditAction::DeleteInvitation).detail(id);
         audit.username = maker.map(|maker| maker.username.to_string());
         let deleted = self.0.store.delete_invitation(None, id, now, Some(audit)).await?;
         if deleted { Ok(()) } else { Err(missing()) }
@@ -154,7 +168,7 @@ impl App {
         let invalid = || {
             let advice =
                 "this invitation is not valid: it is mistyped, has expired or is used up; ask for another";
-            Error::invalid("invitation", advice)
+            Error::invalid("invitation", ValidationError::refused(Refusal::InvitationInvalid, advice))
         };
         let code: RecoveryCode = code.parse().map_err(|_| invalid())?;
         let found = self.0.store.invitation(code.hash()).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{FeedStart, LikerPage, Limit, PostId, UserId};
+use model::{FeedStart, LikerPage, Limit, PostId, Refusal, UserId};
 use store::LikeOutcome;
 
 use crate::{App, Caller, Error, LikedSet};
@@ -17,9 +17,11 @@ impl App {
         self.count_like(caller).await?;
         match self.0.store.like(caller.user.id, post, self.0.clock.now()).await? {
             LikeOutcome::Changed => Ok(()),
-            LikeOutcome::Unchanged => {
-                Err(Error::Conflict { field: None, message: "you have liked this post already" })
-            }
+            LikeOutcome::Unchanged => Err(Error::Conflict {
+                field: None,
+                refusal: Refusal::LikedAlready,
+                message: "you have liked this post already",
+            }),
             LikeOutcome::NoSuchPost => Err(Error::NO_SUCH_POST),
         }
     }
@@ -77,9 +79,11 @@ impl App {
     pub async fn unlike(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
         match self.0.store.unlike(caller.user.id, post).await? {
             LikeOutcome::Changed => Ok(()),
-            LikeOutcome::Unchanged => {
-                Err(Error::Conflict { field: None, message: "you have not liked this post" })
-            }
+            LikeOutcome::Unchanged => Err(Error::Conflict {
+                field: None,
+                refusal: Refusal::NotLiked,
+                message: "you have not liked this post",
+            }),
             LikeOutcome::NoSuchPost => Err(Error::NO_SUCH_POST),
         }
     }

@@ -1,6 +1,8 @@
 //! Decisions of moderators, owners and the operator. Each is in the audit log.
 
-use model::{Cursor, Limit, PostId, Reason, RecoveryCode, Role, Status, User, UserFilter, Username};
+use model::{
+    AuditAction, Cursor, Limit, PostId, Reason, RecoveryCode, Refusal, Role, Status, User, UserFilter, Username,
+};
 use store::{
     AccessCheck, AuditRow, InstanceTotals, NewAuditEntry, NewUser, RecoveryCodeRow, RoleOutcome, UserRecord,
 };
@@ -10,8 +12,11 @@ use crate::detached::detached;
 use crate::rng::random;
 use crate::{Actor, App, Client, Error, SessionInfo, Settings};
 
-const LAST_OWNER: Error =
-    Error::Conflict { field: None, message: "this is the only owner; make another user an owner first" };
+const LAST_OWNER: Error = Error::Conflict {
+    field: None,
+    refusal: Refusal::LastOwner,
+    message: "this is the only owner; make another user an owner first",
+};
 
 impl App {
     /// A user who exists, hidden or not.
@@ -30,7 +35,7 @@ impl App {
         reason: Reason,
     ) -> Result<(), Error> {
         let status = if hide { Status::Hidden } else { Status::Suspended };
-        let action = if hide { "suspend_and_hide" } else { "suspend" };
+        let action = if hide { AuditAction::SuspendAndHide } else { AuditAction::Suspend };
         let user = self.target(username).await?;
         actor.check_target(&user)?;
         let audit = self.audit(actor, action).about(&user).detail(&reason);
@@ -43,10 +48,14 @@ impl App {
         actor.check_target(&user)?;
         let action = match user.status {
             Status::Active => {
-                return Err(Error::Conflict { field: None, message: "this account is active already" });
+                return Err(Error::Conflict {
+                    field: None,
+                    refusal: Refusal::ActiveAlready,
+                    message: "this account is active already",
+                });
             }
-            Status::Pending => "approve",
-            _ => "restore",
+            Status::Pending => AuditAction::Approve,
+            _ => AuditAction::Restore,
         };
         let audit = self.audit(actor, action).about(&user);
         audit.logged(changed(self.0.store.set_status(user.id, Status::Active, None, audit.clone()).await?))
@@ -54,7 +63,7 @@ impl App {
 
     pub async fn set_role(&self, actor: &Actor, username: &Username, role: Role) -> Result<(), Error> {
         let user = self.target(username).await?;
-        let audit = self.audit(actor, "set_role").about(&user).detail(role);
+        let audit = self.audit(actor, AuditAction::SetRole).about(&user).detail(role);
         audit.logged(changed(self.0.store.set_role(user.id, role, audit.clone()).await?))
     }
 
@@ -66,7 +75,7 @@ impl App {
     ) -> Result<(), Error> {
         let user = self.target(username).await?;
         actor.check_target(&user)?;
-        let audit = self.audit(actor, "remove_profile_photo").about(&user).detail(&reason);
+        let audit = self.audit(actor, AuditAction::RemoveProfilePhoto).about(&user).detail(&reason);
         let (app, now, entry) = (self.clone(), self.0.clock.now(), audit.clone());
         let removed = detached(async move {
             match app.0.store.delete_profile_photo(user.id, now, Some(entry)).await? {
@@ -81,14 +90,14 @@ impl App {
     /// Hides a post from all but its author, who sees the reason, and moderators.
     pub async fn moderate_hide(&self, actor: &Actor, id: PostId, reason: Reason) -> Result<(), Error> {
         let author = self.moderated_author(actor, id).await?;
-        let audit = self.audit(actor, "hide_post").about(&author).about_post(id).detail(&reason);
+        let audit = self.audit(actor, AuditAction::HidePost).about(&author).about_post(id).detail(&reason);
         self.set_post_hidden(id, Some(reason), audit).await
     }
 
     /// Shows a hidden post again.
     pub async fn moderate_show(&self, actor: &Actor, id: PostId) -> Result<(), Error> {
         let author = self.moderated_author(actor, id).await?;
-        let audit = self.audit(actor, "show_post").about(&author).about_post(id);
+        let audit = self.audit(actor, AuditAction::ShowPost).about(&author).about_post(id);
         self.set_post_hidden(id, None, audit).await
     }
 
@@ -100,7 +109,7 @@ impl App {
         reason: Option<Reason>,
     ) -> Result<(), Error> {
         let author = self.moderated_author(actor, id).await?;
-        let mut audit = self.audit(actor, "delete_post").about(&author).about_post(id);
+        let mut audit = self.audit(actor, AuditAction::DeletePost).about(&author).about_post(id);
         audit.detail = reason.map(|reason| reason.to_string());
         audit.logged(self.delete_post_as(id, None, Some(audit.clone())).await)
     }
@@ -140,7 +149,7 @@ impl App {
             created_at: now,
             expires_at: Some(now.plus(Settings::RESET_TTL)),
         };
-        let audit = self.audit(actor, "reset_password").about(&user);
+        let audit = self.audit(actor, AuditAction::ResetPassword).about(&user);
         self.0.store.add_recovery_code(row, audit.clone()).await?;
         audit.logged(Ok((user, code)))
     }
@@ -157,13 +166,17 @@ impl App {
         // A password that no one knows.
         let password = RecoveryCode::new(random()?).reveal();
         let password_hash = self.0.passwords.hash(Client::LOCAL, password).await?;
-        let audit = NewAuditEntry { username: Some(username.to_string()), ..self.audit(actor, "add_user") };
+        let audit =
+            NewAuditEntry { username: Some(username.to_string()), ..self.audit(actor, AuditAction::AddUser) };
         let new = NewUser { role, ..NewUser::new(username, password_hash, now) };
         let expires_at = now.plus(Settings::RESET_TTL);
         let audit = audit.detail(role);
         let added = self.0.store.add_user(new, code.hash(), expires_at, audit.clone()).await?;
-        let taken =
-            Error::Conflict { field: Some("username"), message: "this username is taken; choose another" };
+        let taken = Error::Conflict {
+            field: Some("username"),
+            refusal: Refusal::UsernameTaken,
+            message: "this username is taken; choose another",
+        };
         Ok((audit.logged(added.ok_or(taken))?, code))
     }
 
@@ -176,7 +189,7 @@ impl App {
     /// Ends all sessions of a user; returns how many there were.
     pub async fn end_sessions_of(&self, actor: &Actor, username: &Username) -> Result<usize, Error> {
         let user = self.target(username).await?;
-        let audit = self.audit(actor, "end_sessions").about(&user);
+        let audit = self.audit(actor, AuditAction::EndSessions).about(&user);
         audit.logged(Ok(self.0.store.end_sessions(user.id, audit.clone()).await?))
     }
 

@@ -3,7 +3,7 @@
 use blobs::PhotoFile;
 use bytes::Bytes;
 use imaging::{InputFormat, OutputFormat};
-use model::PhotoId;
+use model::{PhotoId, Refusal};
 use store::PhotoRow;
 
 use crate::rebuild::{ORIGINAL_LIMITS, masters_of_original, orientation};
@@ -13,7 +13,8 @@ use crate::{App, Caller, Client, Error};
 const BYTES_PER_PIXEL: u64 = 8;
 const FIXED_BYTES: u64 = 32 << 20;
 
-const NOT_SHARED: Error = Error::Forbidden("the author does not share the original of this photo");
+const NOT_SHARED: Error =
+    Error::Forbidden(Refusal::OriginalNotShared, "the author does not share the original of this photo");
 
 const NOT_KEPT: Error = Error::NotFound("the original of this photo is not kept");
 

@@ -1,7 +1,7 @@
 //! Posts: create, read, edit and delete.
 
 use imaging::RemovedMetadata;
-use model::{Alt, Focus, Message, Post, PostContent, PostEdit, PostId, RequestDigest, Status, UserId};
+use model::{Alt, Focus, Message, Post, PostContent, PostEdit, PostId, Refusal, RequestDigest, Status, UserId};
 use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay, RequestKey, ResumableUpload};
 
 use crate::caller::is_seen;
@@ -10,20 +10,23 @@ use crate::resumable_uploads::UPLOAD_COMPLETE;
 use crate::upload::{CLAIM_LOST, PreparedFiles, PreparedPhoto};
 use crate::{Actor, App, Caller, Client, Error, Settings, Upload};
 
-const NOT_YOURS: Error = Error::Forbidden("this post belongs to another user");
+const NOT_YOURS: Error = Error::Forbidden(Refusal::NotYourPost, "this post belongs to another user");
 
 const NO_ORIGINAL: Error = Error::Conflict {
     field: Some("focus"),
+    refusal: Refusal::OriginalNotKept,
     message: "the original of this photo is not kept, so its focus cannot be moved; post it again instead",
 };
 
 const PHOTO_CHANGED: Error = Error::Conflict {
     field: Some("focus"),
+    refusal: Refusal::EditedMeanwhile,
     message: "the photo of this post was changed at the same time; read the post again and repeat the edit",
 };
 
 const POST_DELETED: Error = Error::Conflict {
     field: Some("Idempotency-Key"),
+    refusal: Refusal::PostDeleted,
     message: "the post made with this Idempotency-Key has been deleted; use a new key to post again",
 };
 

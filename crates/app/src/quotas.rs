@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{PostId, Reason, Role, Status, Timestamp, User, UserId};
+use model::{PostId, Reason, Refusal, Role, Status, Timestamp, User, UserId};
 use store::AuditRow;
 
 use crate::instance_settings::MAX_POSTS_PER_DAY;
@@ -51,7 +51,8 @@ impl App {
         }
         let rest = MINUTE_MICROS - now.micros() % MINUTE_MICROS;
         let message = format!("you may like {max} posts a minute, and have done so");
-        Err(Error::Quota { message, retry_after: Some(Duration::from_micros(rest.unsigned_abs())) })
+        let rule = Error::limit(Refusal::LikesPerMinute, max, message);
+        Err(Error::Quota { rule, retry_after: Some(Duration::from_micros(rest.unsigned_abs())) })
     }
 
     pub async fn account(&self, caller: &Caller) -> Result<Account, Error> {
@@ -92,14 +93,16 @@ impl App {
                 // The post that leaves the window next makes room.
                 let next = today.get(max as usize - 1).map_or(DAY, |at| at.plus(DAY).since(now));
                 let message = format!("you may post {max} photos in 24 hours, and have done so");
-                return Err(Error::Quota { message, retry_after: Some(next) });
+                let rule = Error::limit(Refusal::PostsPerDay, max, message);
+                return Err(Error::Quota { rule, retry_after: Some(next) });
             }
         }
         if let Some(max) = quota.bytes
             && store.bytes_of(user).await? >= max
         {
             let message = format!("your photos take {max} bytes, which is your quota; delete some first");
-            return Err(Error::Quota { message, retry_after: None });
+            let rule = Error::limit(Refusal::Storage, max, message);
+            return Err(Error::Quota { rule, retry_after: None });
         }
         Ok(())
     }

@@ -2,14 +2,20 @@
 
 use std::collections::HashMap;
 
-use model::{Cursor, Limit, Post, PostId, Reason, ReportId, Role, Status, Timestamp, User, UserId, Username};
+use model::{
+    AuditAction, Cursor, Limit, Post, PostId, Reason, Refusal, ReportId, Role, Status, Timestamp, User,
+    UserId, Username,
+};
 use store::{NewReport, ReportOutcome, ResolveOutcome};
 
 use crate::actor::{Audited, Logged};
 use crate::{Actor, App, Caller, Error};
 
-const REPORTED: Error =
-    Error::Conflict { field: None, message: "you have reported this already; a moderator will look at it" };
+const REPORTED: Error = Error::Conflict {
+    field: None,
+    refusal: Refusal::ReportedAlready,
+    message: "you have reported this already; a moderator will look at it",
+};
 
 /// A report as moderators see it.
 #[derive(Debug, Clone)]
@@ -49,7 +55,10 @@ impl App {
     ) -> Result<(), Error> {
         caller.check_active()?;
         if user == caller.user.id {
-            return Err(Error::Forbidden("you cannot report yourself; delete what you regret"));
+            return Err(Error::Forbidden(
+                Refusal::Yourself,
+                "you cannot report yourself; delete what you regret",
+            ));
         }
         let created_at = self.0.clock.now();
         let new = NewReport { reporter: caller.user.id, user, post, reason, created_at };
@@ -59,7 +68,7 @@ impl App {
             ReportOutcome::TooMany => {
                 let message =
                     "you have 100 open reports, which is the limit; wait until moderators have handled some";
-                return Err(Error::TooMany(message.into()));
+                return Err(Error::TooMany(Error::limit(Refusal::TooManyReports, 100, message)));
             }
         }
         tracing::info!(user_id = caller.user.id.0, reported_user_id = user.0, "report filed");
@@ -117,12 +126,15 @@ impl App {
 
     /// Closes a report. What was done about it is in the audit log as its own entry.
     pub async fn resolve_report(&self, actor: &Actor, id: ReportId, resolution: Reason) -> Result<(), Error> {
-        let audit = self.audit(actor, "resolve_report").detail(format!("report {id}: {resolution}"));
+        let audit =
+            self.audit(actor, AuditAction::ResolveReport).detail(format!("report {id}: {resolution}"));
         match self.0.store.resolve_report(id, resolution.to_string(), audit.clone()).await? {
             ResolveOutcome::Resolved => audit.logged(Ok(())),
-            ResolveOutcome::AlreadyResolved => {
-                Err(Error::Conflict { field: None, message: "this report is resolved already" })
-            }
+            ResolveOutcome::AlreadyResolved => Err(Error::Conflict {
+                field: None,
+                refusal: Refusal::ResolvedAlready,
+                message: "this report is resolved already",
+            }),
             ResolveOutcome::Missing => Err(Error::NotFound("there is no such report")),
         }
     }

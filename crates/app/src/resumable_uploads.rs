@@ -6,7 +6,7 @@ use std::time::Duration;
 use blobs::PhotoFile;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
-use model::{PhotoId, Timestamp};
+use model::{PhotoId, Refusal, Timestamp};
 use store::{NewUpload, NewUploadOutcome, ResumableUpload, UploadCap, UploadPart};
 use tokio::time::Instant;
 
@@ -35,8 +35,11 @@ const NO_SUCH_UPLOAD: Error = Error::NotFound("there is no such upload, or it ha
 /// Also if a repetition of the request has created the post meanwhile.
 const PART_LOST: Error = Error::NotFound("a part of this upload was lost; start a new one");
 
-pub(crate) const UPLOAD_COMPLETE: Error =
-    Error::Conflict { field: None, message: "this upload is complete; its post has been created" };
+pub(crate) const UPLOAD_COMPLETE: Error = Error::Conflict {
+    field: None,
+    refusal: Refusal::UploadComplete,
+    message: "this upload is complete; its post has been created",
+};
 
 /// The description of an upload, from the request that starts it.
 #[derive(Debug)]
@@ -84,7 +87,8 @@ impl App {
                 let message = format!(
                     "you have {MAX_UPLOADS} unfinished uploads; finish one, delete one, or wait until one is old"
                 );
-                Err(Error::Quota { message, retry_after: Some(oldest.since(cap.replaceable)) })
+                let rule = Error::limit(Refusal::TooManyUploads, MAX_UPLOADS as u64, message);
+                Err(Error::Quota { rule, retry_after: Some(oldest.since(cap.replaceable)) })
             }
             NewUploadOutcome::Inactive => Err(Error::Inactive(model::Status::Suspended)),
         }
@@ -236,7 +240,7 @@ impl AppendRequest {
         app.check_upload_space()?;
         if append.parts >= self.max_parts {
             let message = "this upload has arrived in too many small pieces; start a new one";
-            return Err(Error::Conflict { field: None, message });
+            return Err(Error::Conflict { field: None, refusal: Refusal::UploadInPieces, message });
         }
         let (bytes, start) = (self.buffer.split().freeze(), self.received);
         let end = start + bytes.len() as u64;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use blobs::{PhotoFile, SpooledFile};
 use bytes::Bytes;
 use imaging::{FitMasters, Ingested, Masters, RemovedMetadata};
-use model::{Alt, Focus, Photo, PhotoId, Timestamp};
+use model::{Alt, Focus, Photo, PhotoId, Refusal, Timestamp, ValidationError};
 use store::{NewPhoto, Original};
 
 use crate::rng::random;
@@ -182,14 +182,20 @@ impl App {
 pub(crate) fn too_slow(error: Error) -> Error {
     let advice = "the photo takes too long to read: save it again, as JPEG for instance, and send the copy";
     match error {
-        Error::TimedOut(_) => Error::invalid("photo", advice),
+        Error::TimedOut(_) => {
+            Error::invalid("photo", ValidationError::refused(Refusal::ImageTooSlow, advice))
+        }
         other => other,
     }
 }
 
 pub(crate) fn unreadable(error: imaging::Error) -> Error {
-    match error {
-        imaging::Error::Internal(_) => Error::internal(error),
-        invalid => Error::invalid("photo", invalid),
-    }
+    let rule = |refusal| ValidationError::refused(refusal, error.to_string());
+    let rule = match error {
+        imaging::Error::Internal(_) => return Error::internal(error),
+        imaging::Error::Unsupported(_) => rule(Refusal::UnsupportedImage),
+        imaging::Error::Damaged(_) => rule(Refusal::ImageDamaged),
+        imaging::Error::TooLarge { max_pixels, .. } => rule(Refusal::TooManyPixels).with_limit(max_pixels),
+    };
+    Error::invalid("photo", rule)
 }

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::str::FromStr;
 use std::time::Duration;
 
+use model::{Refusal, ValidationError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
@@ -114,7 +115,7 @@ impl UploadHook {
                     "" => "this photo is not allowed on this instance".to_owned(),
                     reason => format!("this photo is not allowed on this instance: {reason}"),
                 };
-                Err(Error::invalid("photo", message))
+                Err(Error::invalid("photo", ValidationError::refused(Refusal::PhotoNotAllowed, message)))
             }
             Verdict::Failed(cause) if self.settings.fails_open => {
                 tracing::warn!(%cause, "upload hook failed; upload accepted");

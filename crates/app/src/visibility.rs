@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{PostId, UserId};
+use model::{PostId, Refusal, UserId};
 use store::{Exclusions, HiddenUsers, Relations};
 
 use crate::{App, Caller, Error};
@@ -54,7 +54,10 @@ impl App {
             return Err(Error::NO_SUCH_POST);
         }
         if relations.blocked_by.contains(&author) {
-            return Err(Error::Forbidden("the author of this post has blocked you"));
+            return Err(Error::Forbidden(
+                Refusal::BlockedByAuthor,
+                "the author of this post has blocked you",
+            ));
         }
         Ok(())
     }

@@ -1,11 +1,7 @@
 //! What a user may do: their role, and the status of the account.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::ValidationError;
-
 /// Declares an enumeration whose values are stored and sent as these words.
+#[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $what:literal { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
@@ -20,19 +16,19 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str(self.as_str())
             }
         }
 
-        impl FromStr for $name {
-            type Err = ValidationError;
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::ValidationError;
 
-            fn from_str(raw: &str) -> Result<Self, ValidationError> {
+            fn from_str(raw: &str) -> Result<Self, $crate::ValidationError> {
                 let known = [$($word),+];
                 Self::ALL.iter().copied().find(|value| value.as_str() == raw).ok_or_else(|| {
-                    ValidationError(format!(concat!($what, " is one of {}"), known.join(", ")))
+                    $crate::ValidationError::new(format!(concat!($what, " is one of {}"), known.join(", ")))
                 })
             }
         }
@@ -97,7 +93,7 @@ mod tests {
         for role in Role::ALL {
             assert_eq!(role.to_string().parse(), Ok(*role));
         }
-        let rejected = "admin".parse::<Role>().unwrap_err().0;
+        let rejected = "admin".parse::<Role>().unwrap_err().message;
         assert_eq!(rejected, "a role is one of member, moderator, owner");
         assert!(Role::Owner > Role::Moderator && Role::Moderator > Role::Member);
     }

@@ -31,8 +31,8 @@ impl FromStr for Cursor {
         let bytes: Option<[u8; 9]> = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|b| b.try_into().ok());
         match bytes {
             Some([VERSION, id @ ..]) => Ok(Self(i64::from_be_bytes(id))),
-            _ => Err(ValidationError(
-                "after is not a cursor of this service; take it from paging.next unchanged".into(),
+            _ => Err(ValidationError::new(
+                "after is not a cursor of this service; take it from paging.next unchanged",
             )),
         }
     }

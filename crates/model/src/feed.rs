@@ -29,10 +29,10 @@ impl FromStr for Limit {
     /// Clamps to the maximum, also where the number overflows.
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
         if raw.is_empty() || !raw.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(ValidationError("limit must be a positive whole number".into()));
+            return Err(ValidationError::new("limit must be a positive whole number"));
         }
         match raw.trim_start_matches('0') {
-            "" => Err(ValidationError("limit must be at least 1".into())),
+            "" => Err(ValidationError::new("limit must be at least 1")),
             digits => Ok(Self(digits.parse::<u8>().unwrap_or(Self::MAX).min(Self::MAX))),
         }
     }

@@ -60,7 +60,7 @@ impl FromStr for Focus {
     type Err = ValidationError;
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
-        let rule = || ValidationError("a focus is two numbers from 0 to 1, such as 0.25,0.5".into());
+        let rule = || ValidationError::new("a focus is two numbers from 0 to 1, such as 0.25,0.5");
         let (x, y) = raw.split_once(',').ok_or_else(rule)?;
         let coordinate = |raw: &str| {
             let value: f64 = raw.trim().parse().map_err(|_| rule())?;

@@ -26,7 +26,7 @@ impl FromStr for IdempotencyKey {
         let is_valid =
             (1..=Self::MAX_LENGTH).contains(&raw.len()) && raw.bytes().all(|b| b.is_ascii_graphic());
         if !is_valid {
-            return Err(ValidationError(format!(
+            return Err(ValidationError::new(format!(
                 "the Idempotency-Key must have 1 to {} visible ASCII characters",
                 Self::MAX_LENGTH
             )));

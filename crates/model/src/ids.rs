@@ -44,7 +44,7 @@ pub(crate) use numeric_id;
 pub(crate) fn parse_id(raw: &str) -> Result<i64, ValidationError> {
     match raw.parse() {
         Ok(id) if raw.starts_with(|first| matches!(first, '1'..='9')) => Ok(id),
-        _ => Err(ValidationError("an id is a positive whole number".into())),
+        _ => Err(ValidationError::new("an id is a positive whole number")),
     }
 }
 
@@ -54,7 +54,7 @@ const MAX_ID: i64 = (1 << 53) - 1;
 pub fn validate_id(id: i64) -> Result<(), ValidationError> {
     match id {
         1..=MAX_ID => Ok(()),
-        _ => Err(ValidationError(format!("{id} is not an id, which is a number from 1 to {MAX_ID}"))),
+        _ => Err(ValidationError::new(format!("{id} is not an id, which is a number from 1 to {MAX_ID}"))),
     }
 }
 
@@ -102,7 +102,7 @@ impl FromStr for PhotoId {
         // `Uuid` also parses braced, URN and bare forms; only one of them is the photo's URL.
         match Uuid::try_parse(raw) {
             Ok(uuid) if raw.len() == 36 => Ok(Self(uuid)),
-            _ => Err(ValidationError("a photo id is a UUID".into())),
+            _ => Err(ValidationError::new("a photo id is a UUID")),
         }
     }
 }

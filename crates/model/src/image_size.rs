@@ -15,7 +15,10 @@ impl FitSize {
     pub fn new(longest: u16) -> Result<Self, ValidationError> {
         match longest {
             1..=Self::MAX => Ok(Self(longest)),
-            _ => Err(ValidationError(format!("the longest side of an image is 1 to {} pixels", Self::MAX))),
+            _ => Err(ValidationError::new(format!(
+                "the longest side of an image is 1 to {} pixels",
+                Self::MAX
+            ))),
         }
     }
 
@@ -35,8 +38,8 @@ impl FromStr for FitSize {
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
         if raw.is_empty() || !raw.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(ValidationError(
-                "the longest side of an image is a number of pixels, such as 1024".into(),
+            return Err(ValidationError::new(
+                "the longest side of an image is a number of pixels, such as 1024",
             ));
         }
         // A number that overflows is larger than the maximum as well.
@@ -77,8 +80,9 @@ impl FromStr for ImageSize {
     type Err = ValidationError;
 
     fn from_str(name: &str) -> Result<Self, ValidationError> {
-        let number =
-            |raw: &str| raw.parse().map_err(|_| ValidationError(format!("{name:?} is not an image size")));
+        let number = |raw: &str| {
+            raw.parse().map_err(|_| ValidationError::new(format!("{name:?} is not an image size")))
+        };
         match name.strip_prefix("fit") {
             Some(longest) => FitSize::new(number(longest)?).map(Self::Fit),
             None => Size::new(number(name)?).map(Self::Square),

@@ -1,6 +1,7 @@
 //! The domain types and their validation: plain data without I/O. Only [`Clock`] reads the time.
 
 mod account;
+mod audit_action;
 mod cache;
 mod clock;
 mod cursor;
@@ -14,6 +15,7 @@ mod network;
 mod photo;
 mod post;
 mod recovery_code;
+mod refusal;
 mod report;
 mod session;
 mod size;
@@ -23,6 +25,7 @@ mod timestamp;
 mod user;
 
 pub use account::{Registration, Role, Status};
+pub use audit_action::AuditAction;
 pub use cache::{CacheCounters, CacheStats};
 pub use clock::Clock;
 pub use cursor::Cursor;
@@ -39,6 +42,7 @@ pub use photo::{
 };
 pub use post::{Post, PostContent, PostEdit, PostId};
 pub use recovery_code::RecoveryCode;
+pub use refusal::{Refusal, ValidationError};
 pub use report::ReportId;
 pub use session::{SessionId, Token, TokenHash};
 pub use size::Size;
@@ -46,8 +50,3 @@ pub use tag::{OPENING_PUNCTUATION, Tag};
 pub use text::*;
 pub use timestamp::Timestamp;
 pub use user::{Profile, ProfileEdit, User, UserFilter, UserId, Username};
-
-/// The reason why a value was rejected, as a message for the client.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ValidationError(pub String);

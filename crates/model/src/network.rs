@@ -77,8 +77,8 @@ impl FromStr for NetworkRange {
             Some(Self { first: Network::of(first), last: Network::of(last) })
         };
         parsed().ok_or_else(|| {
-            ValidationError(
-                "a network is an address, or a prefix such as 203.0.113.0/24 or 2001:db8::/32".into(),
+            ValidationError::new(
+                "a network is an address, or a prefix such as 203.0.113.0/24 or 2001:db8::/32",
             )
         })
     }

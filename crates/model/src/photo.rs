@@ -18,7 +18,7 @@ pub const MAX_PIXELS: u64 = 1_000_000_000;
 pub fn validate_placeholder(placeholder: &[u8]) -> Result<(), ValidationError> {
     match placeholder.len() {
         0..=MAX_PLACEHOLDER => Ok(()),
-        length => Err(ValidationError(format!(
+        length => Err(ValidationError::new(format!(
             "a placeholder has at most {MAX_PLACEHOLDER} bytes, this one {length}"
         ))),
     }
@@ -28,7 +28,7 @@ pub fn validate_placeholder(placeholder: &[u8]) -> Result<(), ValidationError> {
 pub fn validate_dimensions(width: u32, height: u32) -> Result<(), ValidationError> {
     match u64::from(width) * u64::from(height) {
         1..=MAX_PIXELS => Ok(()),
-        _ => Err(ValidationError(format!(
+        _ => Err(ValidationError::new(format!(
             "a photo has 1 to {MAX_PIXELS} pixels, which {width} x {height} is not"
         ))),
     }

@@ -41,7 +41,7 @@ impl FromStr for RecoveryCode {
     type Err = ValidationError;
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
-        let invalid = || ValidationError(format!("a recovery code has {LENGTH} letters and digits"));
+        let invalid = || ValidationError::new(format!("a recovery code has {LENGTH} letters and digits"));
         let kept = raw.bytes().filter(|byte| *byte != b'-' && !byte.is_ascii_whitespace());
         let code: Vec<u8> = kept.map(|byte| byte.to_ascii_lowercase()).collect();
         if !code.iter().all(|byte| ALPHABET.contains(byte)) {

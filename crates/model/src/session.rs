@@ -33,7 +33,7 @@ impl FromStr for Token {
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
         let bytes = URL_SAFE_NO_PAD.decode(raw).ok().and_then(|b| b.try_into().ok());
-        bytes.map(Self).ok_or_else(|| ValidationError("not a session token".into()))
+        bytes.map(Self).ok_or_else(|| ValidationError::new("not a session token"))
     }
 }
 
@@ -69,7 +69,7 @@ impl FromStr for SessionId {
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
         let id = u64::from_str_radix(raw, 16).map(Self).ok();
-        id.filter(|id| id.to_string() == raw).ok_or_else(|| ValidationError("not the id of a session".into()))
+        id.filter(|id| id.to_string() == raw).ok_or_else(|| ValidationError::new("not the id of a session"))
     }
 }
 

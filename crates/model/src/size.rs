@@ -15,7 +15,7 @@ impl Size {
     pub fn new(side: u16) -> Result<Self, ValidationError> {
         match side {
             1..=Self::MAX => Ok(Self(side)),
-            _ => Err(ValidationError(format!("an image is 1 to {} pixels wide", Self::MAX))),
+            _ => Err(ValidationError::new(format!("an image is 1 to {} pixels wide", Self::MAX))),
         }
     }
 
@@ -29,13 +29,13 @@ impl FromStr for Size {
     type Err = ValidationError;
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
-        let malformed = || ValidationError("an image size is written like 512x512".into());
+        let malformed = || ValidationError::new("an image size is written like 512x512");
         let (width, height) = raw.split_once('x').ok_or_else(malformed)?;
         if !is_number(width) || !is_number(height) {
             return Err(malformed());
         }
         if width != height {
-            return Err(ValidationError("width and height must be equal, as in 512x512".into()));
+            return Err(ValidationError::new("width and height must be equal, as in 512x512"));
         }
         // A number that overflows is larger than the maximum as well.
         Self::new(width.parse().unwrap_or(u16::MAX))

@@ -46,7 +46,7 @@ impl FromStr for Tag {
 
     /// A mark cannot be the first character, because it would combine with the `#`: that is a keycap emoji.
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
-        let invalid = |rule: String| Err(ValidationError(rule));
+        let invalid = |rule: String| Err(ValidationError::new(rule));
         if raw.is_empty() || raw.starts_with(is_mark) || !raw.chars().all(is_allowed) {
             return invalid("a tag consists of letters, digits and _, without its #".to_owned());
         }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::ValidationError;
+use crate::{Refusal, ValidationError};
 
 /// Validated text: bounded in characters, never empty, without NUL, and stored byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub trait TextRule {
     const MAX_CHARS: usize;
 
     /// A further rule; the error completes a sentence about the text.
-    fn check(_text: &str) -> Result<(), &'static str> {
+    fn check(_text: &str) -> Result<(), (Refusal, &'static str)> {
         Ok(())
     }
 }
@@ -48,8 +48,8 @@ impl TextRule for ReasonRule {
     const NAME: &'static str = "reason";
     const MAX_CHARS: usize = 1_000;
 
-    fn check(text: &str) -> Result<(), &'static str> {
-        if text.trim().is_empty() { Err("consists of spaces") } else { Ok(()) }
+    fn check(text: &str) -> Result<(), (Refusal, &'static str)> {
+        not_blank(text)
     }
 }
 
@@ -76,12 +76,16 @@ impl TextRule for DisplayNameRule {
     const NAME: &'static str = "display name";
     const MAX_CHARS: usize = 64;
 
-    fn check(text: &str) -> Result<(), &'static str> {
+    fn check(text: &str) -> Result<(), (Refusal, &'static str)> {
         if text.contains(is_hidden) {
-            return Err("contains line breaks or control characters");
+            return Err((Refusal::ControlCharacters, "contains line breaks or control characters"));
         }
-        if text.trim().is_empty() { Err("consists of spaces") } else { Ok(()) }
+        not_blank(text)
     }
+}
+
+fn not_blank(text: &str) -> Result<(), (Refusal, &'static str)> {
+    if text.trim().is_empty() { Err((Refusal::Blank, "consists of spaces")) } else { Ok(()) }
 }
 
 /// Line breaks, control characters, characters of no width but the joiners of emoji, and those that reverse
@@ -106,16 +110,18 @@ impl TextRule for LinkRule {
     const NAME: &'static str = "link";
     const MAX_CHARS: usize = 500;
 
-    fn check(text: &str) -> Result<(), &'static str> {
+    fn check(text: &str) -> Result<(), (Refusal, &'static str)> {
         let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        let Some(address) = address else { return Err("must begin with https:// or http://") };
+        let Some(address) = address else {
+            return Err((Refusal::NotALink, "must begin with https:// or http://"));
+        };
         let is_forbidden =
             |char: char| char.is_whitespace() || is_hidden(char) || "\"<>\\^`{|}".contains(char);
         let host = address.split(['/', '?', '#']).next().unwrap_or_default();
         let has_host = host.starts_with(|first: char| first.is_alphanumeric() || first == '[');
         // What stands before an @ would look like the host.
         let is_valid = has_host && !host.contains('@') && !text.contains(is_forbidden);
-        if is_valid { Ok(()) } else { Err("is not the address of a website") }
+        if is_valid { Ok(()) } else { Err((Refusal::NotALink, "is not the address of a website")) }
     }
 }
 
@@ -127,7 +133,9 @@ impl<Rule: TextRule> Text<Rule> {
         let Some(text) = validate(Rule::NAME, raw, Rule::MAX_CHARS)? else { return Ok(None) };
         match Rule::check(&text) {
             Ok(()) => Ok(Some(Self::from_stored(text))),
-            Err(rule) => Err(ValidationError(format!("the {} {rule}", Rule::NAME))),
+            Err((refusal, rule)) => {
+                Err(ValidationError::refused(refusal, format!("the {} {rule}", Rule::NAME)))
+            }
         }
     }
 
@@ -135,7 +143,7 @@ impl<Rule: TextRule> Text<Rule> {
     pub fn validate(text: &str) -> Result<(), ValidationError> {
         match Self::parse(text.to_owned())? {
             Some(_) => Ok(()),
-            None => Err(ValidationError(format!("the {} is empty instead of NULL", Rule::NAME))),
+            None => Err(ValidationError::new(format!("the {} is empty instead of NULL", Rule::NAME))),
         }
     }
 
@@ -162,11 +170,13 @@ fn validate(name: &str, raw: String, max_chars: usize) -> Result<Option<String>,
     }
     let chars = raw.chars().count();
     if chars > max_chars {
-        return Err(ValidationError(format!("the {name} has {chars} characters; {max_chars} are allowed")));
+        let message = format!("the {name} has {chars} characters; {max_chars} are allowed");
+        return Err(ValidationError::refused(Refusal::TooLong, message).with_limit(max_chars as u64));
     }
     // PostgreSQL cannot store NUL in text.
     if raw.contains('\0') {
-        return Err(ValidationError(format!("the {name} contains a NUL character")));
+        let message = format!("the {name} contains a NUL character");
+        return Err(ValidationError::refused(Refusal::ControlCharacters, message));
     }
     Ok(Some(raw))
 }

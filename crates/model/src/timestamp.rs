@@ -23,7 +23,9 @@ impl Timestamp {
         const YEAR_10000: i64 = 253_402_300_800_000_000;
         match self.0 {
             0..YEAR_10000 => Ok(()),
-            micros => Err(ValidationError(format!("{micros} µs is not between the years 1970 and 9999"))),
+            micros => {
+                Err(ValidationError::new(format!("{micros} µs is not between the years 1970 and 9999")))
+            }
         }
     }
 
@@ -52,9 +54,7 @@ impl Timestamp {
     /// A time, or a day such as `2026-11-14`, which stands for its start in UTC.
     pub fn parse_or_day(text: &str) -> Result<Self, ValidationError> {
         text.parse().or_else(|_| format!("{text}T00:00:00Z").parse()).map_err(|_: ValidationError| {
-            ValidationError(
-                "expected a time such as 2026-11-14T09:30:00Z, or a day such as 2026-11-14".into(),
-            )
+            ValidationError::new("expected a time such as 2026-11-14T09:30:00Z, or a day such as 2026-11-14")
         })
     }
 
@@ -84,7 +84,7 @@ impl FromStr for Timestamp {
     fn from_str(text: &str) -> Result<Self, ValidationError> {
         let parsed = text.parse::<jiff::Timestamp>().ok().map(|moment| Self(moment.as_microsecond()));
         parsed.filter(|time| time.validate().is_ok()).ok_or_else(|| {
-            ValidationError("a time is written as 2026-11-14T09:30:00+0000, between 1970 and 9999".into())
+            ValidationError::new("a time is written as 2026-11-14T09:30:00+0000, between 1970 and 9999")
         })
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::numeric_id;
-use crate::{Bio, DisplayName, Link, NetworkRange, Photo, Role, Status, Timestamp, ValidationError};
+use crate::{
+    Bio, DisplayName, Link, NetworkRange, Photo, Refusal, Role, Status, Timestamp, ValidationError,
+};
 
 numeric_id!(
     /// The id of a user.
@@ -74,10 +76,13 @@ impl Username {
     /// reserved one.
     pub fn parse_new(raw: &str) -> Result<Self, ValidationError> {
         match raw {
-            "." | ".." => Err(ValidationError("a username may not be . or ..".into())),
-            _ if RESERVED.iter().any(|name| name.eq_ignore_ascii_case(raw)) => {
-                Err(ValidationError("this username is reserved; choose another".into()))
+            "." | ".." => {
+                Err(ValidationError::refused(Refusal::UsernameInvalid, "a username may not be . or .."))
             }
+            _ if RESERVED.iter().any(|name| name.eq_ignore_ascii_case(raw)) => Err(ValidationError::refused(
+                Refusal::UsernameReserved,
+                "this username is reserved; choose another",
+            )),
             _ => raw.parse(),
         }
     }
@@ -97,12 +102,14 @@ impl FromStr for Username {
 
     fn from_str(raw: &str) -> Result<Self, ValidationError> {
         if raw.is_empty() || raw.len() > Self::MAX_LENGTH {
-            return Err(ValidationError(format!("a username has 1 to {} characters", Self::MAX_LENGTH)));
+            let rule = format!("a username has 1 to {} characters", Self::MAX_LENGTH);
+            return Err(ValidationError::refused(Refusal::UsernameInvalid, rule));
         }
         let allowed = |b: u8| b.is_ascii_alphanumeric() || b"_.-@+".contains(&b);
         if !raw.bytes().all(allowed) {
-            return Err(ValidationError(
-                "a username may contain only ASCII letters, digits and _ . - @ +".into(),
+            return Err(ValidationError::refused(
+                Refusal::UsernameInvalid,
+                "a username may contain only ASCII letters, digits and _ . - @ +",
             ));
         }
         Ok(Self(raw.to_owned()))

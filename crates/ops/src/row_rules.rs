@@ -66,7 +66,7 @@ impl RowRules {
                 invitation.user_id.map_or(Ok(()), |user| self.check_user_exists(user))?;
             }
             ExportRow::InstanceSetting(setting) => {
-                check_instance_setting(&setting.key, &setting.value).map_err(ValidationError)?;
+                check_instance_setting(&setting.key, &setting.value)?;
             }
             // Its post may be deleted.
             ExportRow::ImportedPost(imported) => self.check_user_exists(imported.user_id)?,
@@ -157,7 +157,7 @@ fn check_photo(photo: &PhotoRow) -> Result<(), ValidationError> {
 }
 
 fn broken(rule: String) -> Result<(), ValidationError> {
-    Err(ValidationError(rule))
+    Err(ValidationError::new(rule))
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ words! {
 
 /// PostgreSQL cannot store NUL in text.
 fn no_nul(text: &str) -> Result<(), ValidationError> {
-    if text.contains('\0') { Err(ValidationError("it contains a NUL character".into())) } else { Ok(()) }
+    if text.contains('\0') { Err(ValidationError::new("it contains a NUL character")) } else { Ok(()) }
 }
 
 macro_rules! bytes {
@@ -252,7 +252,7 @@ impl Column for PhotoId {
 
 /// The error names the column.
 pub(crate) fn validate(column: &str, value: &impl Column) -> Result<(), ValidationError> {
-    value.validate().map_err(|ValidationError(rule)| ValidationError(format!("{column}: {rule}")))
+    value.validate().map_err(|rule| ValidationError::new(format!("{column}: {rule}")))
 }
 
 /// A column's value in a backup.

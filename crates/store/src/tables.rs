@@ -198,7 +198,7 @@ pub struct SequenceRow {
 impl SequenceRow {
     fn validate(&self) -> Result<(), ValidationError> {
         if !sequences().any(|(known, _)| known == self.table) {
-            return Err(ValidationError(format!("{:?} is not a table with a sequence", self.table)));
+            return Err(ValidationError::new(format!("{:?} is not a table with a sequence", self.table)));
         }
         if self.last == 0 { Ok(()) } else { validate_id(self.last) }
     }

@@ -37,7 +37,7 @@ browserTest("liking a deleted post shows a toast", async ({ open, join }) => {
   await post(page, "soon gone").waitFor();
   await ada.delete(id);
   await likeButton(post(page, "soon gone")).click();
-  await toast(page).filter({ hasText: "This post has been deleted." }).waitFor();
+  await toast(page).filter({ hasText: "It may have been deleted." }).waitFor();
   assert.equal(await isLiked(post(page, "soon gone")), false);
 });
 

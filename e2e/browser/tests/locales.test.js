@@ -112,11 +112,30 @@ browserTest("a message has its own text direction, independent of the page", asy
   await screenshot(page, "right-to-left");
 });
 
-browserTest("refusals of the server are German for a German browser", async ({ open, join }) => {
-  const page = await open({ locale: "de-DE", as: await join("ada"), serviceWorker: false });
-  expectError(page, /status of 400/);
-  await page.goto("/new");
-  await page.locator("#photo-input").setInputFiles({ name: "kaputt.jpg", mimeType: "image/jpeg", buffer: (await photo(0)).subarray(0, 300) });
-  await page.getByRole("button", { name: "Zeigen" }).click();
-  await page.getByText("Dieses Foto ist nicht lesbar oder zu groß.").waitFor();
+browserTest("a refusal says why, in the language of the reader", async ({ open, join }) => {
+  const ada = await join("ada");
+  // Its header says 9000 × 9000 pixels.
+  const huge = Buffer.from(await photo(0));
+  const frame = huge.indexOf(Buffer.from([0xff, 0xc0]));
+  for (const at of [5, 7]) huge.writeUInt16BE(9000, frame + at);
+  const broken = (await photo(1)).subarray(0, 400);
+  for (const [locale, post, sentences] of /** @type {const} */ ([
+    ["en-GB", "Post", ["This photo is damaged. Open it, save it again and send the copy.", "This photo is too large: up to 64 megapixels are possible. Send a smaller version."]],
+    ["de-DE", "Zeigen", ["Dieses Foto ist beschädigt. Öffne es, speichere es neu und sende die Kopie.", "Dieses Foto ist zu groß: Bis zu 64 Megapixel sind möglich. Sende eine kleinere Fassung."]],
+  ])) {
+    const page = await open({ locale, as: ada, serviceWorker: false });
+    expectError(page, /status of 400/);
+    await page.goto("/new");
+    for (const [index, buffer] of [broken, huge].entries()) {
+      await page.locator("#photo-input").setInputFiles({ name: "photo.jpg", mimeType: "image/jpeg", buffer });
+      await page.getByRole("button", { name: post, exact: true }).click();
+      await page.getByText(sentences[index], { exact: true }).waitFor();
+      await screenshot(page, `refused-${index}-${locale}`);
+      await page.getByRole("button", { name: locale === "de-DE" ? "Entfernen" : "Remove" }).click();
+    }
+    await page.goto("/settings");
+    await page.getByLabel(locale === "de-DE" ? "Anzeigename" : "Display name").fill("   ");
+    await page.locator("#profile-form button").click();
+    await page.getByText(locale === "de-DE" ? "Gib mehr als Leerzeichen ein." : "Enter more than spaces.", { exact: true }).waitFor();
+  }
 });

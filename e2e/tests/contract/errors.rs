@@ -37,6 +37,70 @@ fn every_error_has_the_error_object_and_its_code() {
 }
 
 #[test]
+fn a_refusal_says_why_and_with_which_limit() {
+    let service = Service::start(&["--max-upload", "1MiB", "--max-megapixels", "1"]);
+    let (ada, bob, owner) =
+        (service.new_user("ada"), service.new_user("bob"), service.new_user_with_role("owner"));
+    let post = format!("/posts/{}", ada.share_tiny("own"));
+    let likes = format!("{post}/likes");
+    let upload = |photo: &[u8]| ada.post("/posts", FormData::photo(photo));
+    let edit = |form: FormData| ada.request("PATCH", "/me").body(form).send();
+    let join = |name: &str, password: &str| {
+        service.anonymous().post("/join/username", FormData::account(name, password))
+    };
+    let set = |key: &str, value: &str| {
+        owner.request("PATCH", "/admin/instance").body(FormData::new().text(key, value)).send()
+    };
+    let photo = picture::photograph(400, 400);
+    bob.post(&likes, Body::none()).expect(201);
+    for (reason, response) in [
+        ("missing", upload(b"")),
+        ("unsupported_image", upload(b"just a text")),
+        ("image_damaged", upload(&photo[..photo.len() / 4])),
+        ("too_many_pixels;limit=1000000", upload(&picture::png(&picture::plain(1001, 1000, [0; 3])))),
+        ("file_too_large;limit=1048576", upload(&vec![0; 1 << 21])),
+        ("too_long;limit=5000", ada.put(&post, FormData::message(&"x".repeat(5_001)))),
+        ("too_long;limit=500", edit(FormData::new().text("bio", "x".repeat(501)))),
+        ("blank", edit(FormData::new().text("display_name", "  "))),
+        ("control_characters", edit(FormData::new().text("display_name", "two\nlines"))),
+        ("not_a_link", edit(FormData::new().text("link", "javascript:alert(1)"))),
+        ("missing", service.anonymous().post("/join/username", FormData::new())),
+        ("username_invalid", join("no spaces", PASSWORD)),
+        ("username_invalid", join("..", PASSWORD)),
+        ("username_reserved", join("operator", PASSWORD)),
+        ("username_taken", join(ada.username(), PASSWORD)),
+        ("password_too_short;limit=8", join("carol", "short")),
+        ("password_too_long;limit=256", join("carol", &"x".repeat(257))),
+        ("password_common", join("carol", "password1")),
+        ("password_is_username", join("carol-carol", "Carol-Carol")),
+        ("not_your_post", bob.delete(&post)),
+        ("liked_already", bob.post(&likes, Body::none())),
+        ("not_liked", ada.delete(&likes)),
+        ("yourself", ada.put(&format!("/me/blocks/{}", ada.username()), Body::none())),
+        ("moderators_only", ada.get("/admin/users")),
+        ("owners_only", ada.put("/admin/instance/logo", FormData::new())),
+        ("invitations_off", ada.post("/invitations", Body::none())),
+        (
+            "last_owner",
+            owner.request("DELETE", "/me").body(FormData::new().text("password", PASSWORD)).send(),
+        ),
+        ("not_an_archive", ada.post("/me/import", FormData::new().file("archive", b"no zip"))),
+        ("not_a_colour", set("accent", "red")),
+        ("too_long;limit=60", set("name", &"x".repeat(61))),
+        ("out_of_range;limit=10000", set("member_posts_per_day", "0")),
+    ] {
+        let status = response.status;
+        assert_eq!(response.expect_error(status).header("x-error-reason"), Some(reason));
+    }
+    set("registration", "invitation").expect(200);
+    let uninvited = join("carol", PASSWORD).expect_error(403);
+    assert_eq!(uninvited.header("x-error-reason"), None, "the code says it: {uninvited}");
+    set("member_bytes", "1").expect(200);
+    let full = upload(&picture::tiny()).expect_error(507);
+    assert_eq!(full.header("x-error-reason"), Some("storage;limit=1"), "{full}");
+}
+
+#[test]
 fn a_405_lists_the_allowed_methods() {
     let service = Service::shared();
     let ada = service.new_user("ada");

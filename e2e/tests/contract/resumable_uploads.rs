@@ -332,7 +332,7 @@ fn an_upload_beyond_its_limit_is_deleted() {
     assert!(part_count(&service) >= 2, "parts are stored");
     let refused = append(&ada, &upload, 1 << 20, &form.bytes[1 << 20..2 << 20], false);
     assert!(
-        refused.expect_error_for(400, Some("photo")).json()["error"]["message"].to_string().contains("1 MiB")
+        refused.expect_error_for(400, Some("photo")).json()["error"]["message"].to_string().contains("1 MB")
     );
     assert_eq!(ada.request("HEAD", &upload).send().status, 404);
     assert_eq!(part_count(&service), 0);

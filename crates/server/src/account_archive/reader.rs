@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use model::{Refusal, ValidationError};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -35,6 +36,18 @@ pub(crate) enum ArchiveError {
     TooLarge(String),
     #[error("the archive has more files than this instance allows; ask its operator to import it")]
     TooManyFiles,
+}
+
+impl ArchiveError {
+    pub(crate) fn rule(&self) -> ValidationError {
+        let refusal = match self {
+            Self::NotAnArchive => Refusal::NotAnArchive,
+            Self::Newer => Refusal::ArchiveNewer,
+            Self::Damaged(_) => Refusal::ArchiveDamaged,
+            Self::TooLarge(_) | Self::TooManyFiles => Refusal::ArchiveTooLarge,
+        };
+        ValidationError::refused(refusal, self.to_string())
+    }
 }
 
 fn damaged(cause: impl fmt::Display) -> ArchiveError {

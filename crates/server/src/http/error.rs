@@ -11,13 +11,16 @@ use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use http::{HeaderName, HeaderValue, StatusCode};
-use model::Status;
+use model::{Refusal, Status, ValidationError, words};
 
 use crate::http::dto;
 use crate::http::form::FormError;
 use crate::http::middleware::limiter::RateLimited;
 
 pub(crate) const ERROR_CODE: HeaderName = HeaderName::from_static("x-error-code");
+
+/// The refusal, where the code alone does not tell.
+pub(crate) const ERROR_REASON: HeaderName = HeaderName::from_static("x-error-reason");
 
 /// Of resumable uploads.
 pub(crate) const UPLOAD_OFFSET: HeaderName = HeaderName::from_static("upload-offset");
@@ -32,75 +35,124 @@ const UNAVAILABLE_RETRY_AFTER: Duration = Duration::from_secs(2);
 /// `Retry-After` of a full disk: space is freed by users or the operator.
 const NO_SPACE_RETRY_AFTER: Duration = Duration::from_secs(60);
 
+words! {
+    /// The stable code of an error response: `X-Error-Code`.
+    ErrorCode, "an error code" {
+        InvalidParameter = "invalid_parameter",
+        WrongCredentials = "wrong_credentials",
+        WrongPassword = "wrong_password",
+        WrongRecoveryCode = "wrong_recovery_code",
+        MalformedBody = "malformed_body",
+        BadRequest = "bad_request",
+        Unauthorized = "unauthorized",
+        Forbidden = "forbidden",
+        CrossSite = "cross_site",
+        AccountSuspended = "account_suspended",
+        AccountPending = "account_pending",
+        RegistrationClosed = "registration_closed",
+        InvitationRequired = "invitation_required",
+        NotFound = "not_found",
+        MethodNotAllowed = "method_not_allowed",
+        Timeout = "timeout",
+        Conflict = "conflict",
+        UploadOffsetMismatch = "upload_offset_mismatch",
+        IdempotencyKeyReused = "idempotency_key_reused",
+        PayloadTooLarge = "payload_too_large",
+        UnsupportedMediaType = "unsupported_media_type",
+        QuotaExceeded = "quota_exceeded",
+        RateLimited = "rate_limited",
+        Internal = "internal",
+        Unsupported = "unsupported",
+        Busy = "busy",
+        NotReady = "not_ready",
+        Unavailable = "unavailable",
+        NoSpace = "no_space",
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     status: StatusCode,
-    code: &'static str,
+    code: ErrorCode,
+    refusal: Option<(Refusal, Option<u64>)>,
     message: Cow<'static, str>,
     field: Option<&'static str>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl ApiError {
-    fn new(status: StatusCode, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, code, message: message.into(), field: None, headers: Vec::new() }
+    fn new(status: StatusCode, code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, code, refusal: None, message: message.into(), field: None, headers: Vec::new() }
     }
 
-    pub(crate) fn invalid(field: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message).with_field(field)
+    pub(crate) fn invalid(field: &'static str, rule: impl Into<ValidationError>) -> Self {
+        Self::broken(StatusCode::BAD_REQUEST, ErrorCode::InvalidParameter, rule.into()).with_field(field)
+    }
+
+    fn broken(status: StatusCode, code: ErrorCode, rule: ValidationError) -> Self {
+        let refusal = rule.refusal.map(|refusal| (refusal, rule.limit));
+        Self { refusal, ..Self::new(status, code, rule.message) }
+    }
+
+    fn because(self, refusal: Refusal) -> Self {
+        Self { refusal: Some((refusal, None)), ..self }
     }
 
     /// An invalid image size. It blames no field, since width and height are wrong together.
     pub(crate) fn bad_size(message: String) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "invalid_parameter", message)
+        Self::new(StatusCode::BAD_REQUEST, ErrorCode::InvalidParameter, message)
     }
 
     pub(crate) fn not_found(message: &'static str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+        Self::new(StatusCode::NOT_FOUND, ErrorCode::NotFound, message)
     }
 
     /// 501, as oEmbed wants it for a format that is not offered.
     pub(crate) fn unsupported(message: &'static str) -> Self {
-        Self::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
+        Self::new(StatusCode::NOT_IMPLEMENTED, ErrorCode::Unsupported, message)
     }
 
     pub(crate) fn unauthorized() -> Self {
         let message =
             "no valid session: log in, then send the session cookie or `Authorization: Bearer <token>`";
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+        Self::new(StatusCode::UNAUTHORIZED, ErrorCode::Unauthorized, message)
             .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
     }
 
     pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message)
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::UnsupportedMediaType, message)
     }
 
     /// The CSRF check rejected the request.
     pub(crate) fn cross_site() -> Self {
         let message = "request rejected: it comes from a page of another origin, which may not use the session \
             cookie, join or log in; authenticate with `Authorization: Bearer <token>` instead";
-        Self::new(StatusCode::FORBIDDEN, "cross_site", message)
+        Self::new(StatusCode::FORBIDDEN, ErrorCode::CrossSite, message)
     }
 
     pub(crate) fn invalid_host() -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "bad_request", "the request must have exactly one Host header")
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            ErrorCode::BadRequest,
+            "the request must have exactly one Host header",
+        )
     }
 
     pub(crate) fn busy() -> Self {
         let message = "the service is busy; try again in a moment";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(BUSY_RETRY_AFTER)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Busy, message).retry_after(BUSY_RETRY_AFTER)
     }
 
     /// The connection was accepted beyond the limits, for health probes alone.
     pub(crate) fn too_many_connections() -> Self {
         let message = "too many connections are open; close some, or try again in a moment";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message).retry_after(BUSY_RETRY_AFTER)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Busy, message).retry_after(BUSY_RETRY_AFTER)
     }
 
     /// A dependency is unavailable: the database or the blob store.
     fn unavailable() -> Self {
         let message = "the service cannot reach or write its storage right now; try again later";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::Unavailable, message)
             .retry_after(UNAVAILABLE_RETRY_AFTER)
     }
 
@@ -109,7 +161,8 @@ impl ApiError {
         let message = format!(
             "no space left to store {what}; nothing was changed. Deleting works and frees space; try again later"
         );
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, "no_space", message).retry_after(NO_SPACE_RETRY_AFTER)
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, ErrorCode::NoSpace, message)
+            .retry_after(NO_SPACE_RETRY_AFTER)
     }
 
     /// The readiness probe failed.
@@ -123,12 +176,12 @@ impl ApiError {
             }
             _ => "the service is not ready: it cannot reach or write its storage right now; try again later",
         };
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message).retry_after(BUSY_RETRY_AFTER)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotReady, message).retry_after(BUSY_RETRY_AFTER)
     }
 
     pub(crate) fn internal() -> Self {
         let message = "internal error; if it persists, report the request id to the operator";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, ErrorCode::Internal, message)
     }
 
     /// The error of a bare status, which the router or a library returned.
@@ -137,13 +190,13 @@ impl ApiError {
             StatusCode::NOT_FOUND => Self::not_found("there is nothing at this path"),
             StatusCode::METHOD_NOT_ALLOWED => Self::new(
                 status,
-                "method_not_allowed",
+                ErrorCode::MethodNotAllowed,
                 "method not allowed for this path; the Allow header lists the methods that are",
             ),
             status if status.is_server_error() => Self { status, ..Self::internal() },
             status => Self::new(
                 status,
-                "bad_request",
+                ErrorCode::BadRequest,
                 status.canonical_reason().unwrap_or("the request was rejected"),
             ),
         }
@@ -154,7 +207,12 @@ impl ApiError {
     }
 
     pub(crate) fn code(&self) -> &'static str {
-        self.code
+        self.code.as_str()
+    }
+
+    /// The most exact word for what is wrong.
+    pub(crate) fn word(&self) -> &'static str {
+        self.refusal.map_or(self.code.as_str(), |(refusal, _)| refusal.as_str())
     }
 
     /// An internal error: neither a client error nor one that a retry or another request resolves.
@@ -181,10 +239,19 @@ impl ApiError {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CONTENT_LENGTH, HeaderValue::from(json.len()));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        headers.insert(ERROR_CODE, HeaderValue::from_static(self.code));
+        headers.insert(ERROR_CODE, HeaderValue::from_static(self.code.as_str()));
+        headers.extend(self.reason().map(|reason| (ERROR_REASON, reason)));
         headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         *response.body_mut() = json.into();
         response
+    }
+
+    /// A structured field (RFC 9651): a token, with the limit as its parameter.
+    fn reason(&self) -> Option<HeaderValue> {
+        let (refusal, limit) = self.refusal?;
+        Some(limit.map_or(HeaderValue::from_static(refusal.as_str()), |limit| {
+            HeaderValue::try_from(format!("{refusal};limit={limit}")).expect("words and numbers are ASCII")
+        }))
     }
 
     fn with_field(mut self, field: &'static str) -> Self {
@@ -218,51 +285,55 @@ impl IntoResponse for ApiError {
 impl From<app::Error> for ApiError {
     fn from(error: app::Error) -> Self {
         match error {
-            app::Error::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "forbidden", message),
+            app::Error::Forbidden(refusal, message) => {
+                Self::new(StatusCode::FORBIDDEN, ErrorCode::Forbidden, message).because(refusal)
+            }
             app::Error::NotFound(message) => Self::not_found(message),
-            app::Error::Invalid { field, message } => Self::invalid(field, message),
+            app::Error::Invalid { field, rule } => Self::invalid(field, rule),
             app::Error::WrongCredentials => Self::new(
                 StatusCode::BAD_REQUEST,
-                "wrong_credentials",
+                ErrorCode::WrongCredentials,
                 "the username or the password is wrong",
             ),
             app::Error::WrongPassword { field } => {
-                Self::new(StatusCode::BAD_REQUEST, "wrong_password", "the password is wrong")
+                Self::new(StatusCode::BAD_REQUEST, ErrorCode::WrongPassword, "the password is wrong")
                     .with_field(field)
             }
             app::Error::WrongRecoveryCode => Self::new(
                 StatusCode::BAD_REQUEST,
-                "wrong_recovery_code",
+                ErrorCode::WrongRecoveryCode,
                 "the username or the recovery code is wrong, or the code has been used",
             ),
             app::Error::Inactive(Status::Pending) => Self::new(
                 StatusCode::FORBIDDEN,
-                "account_pending",
+                ErrorCode::AccountPending,
                 "your account waits for the approval of a moderator; until then you can only read",
             ),
             app::Error::Inactive(_) => Self::new(
                 StatusCode::FORBIDDEN,
-                "account_suspended",
+                ErrorCode::AccountSuspended,
                 "your account is suspended, so you can only read and delete; GET /me/account says why",
             ),
-            app::Error::RegistrationClosed => {
-                Self::new(StatusCode::FORBIDDEN, "registration_closed", "this instance takes no new users")
-            }
+            app::Error::RegistrationClosed => Self::new(
+                StatusCode::FORBIDDEN,
+                ErrorCode::RegistrationClosed,
+                "this instance takes no new users",
+            ),
             app::Error::InvitationRequired => Self::new(
                 StatusCode::FORBIDDEN,
-                "invitation_required",
+                ErrorCode::InvitationRequired,
                 "joining this instance needs an invitation; send its code as invitation",
             ),
-            app::Error::Quota { message, retry_after: Some(wait) } => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", message).retry_after(wait)
+            app::Error::Quota { rule, retry_after: Some(wait) } => {
+                Self::broken(StatusCode::TOO_MANY_REQUESTS, ErrorCode::QuotaExceeded, rule).retry_after(wait)
             }
-            app::Error::Quota { message, retry_after: None } => {
-                Self::new(StatusCode::INSUFFICIENT_STORAGE, "quota_exceeded", message)
+            app::Error::Quota { rule, retry_after: None } => {
+                Self::broken(StatusCode::INSUFFICIENT_STORAGE, ErrorCode::QuotaExceeded, rule)
                     .retry_after(NO_SPACE_RETRY_AFTER)
             }
-            app::Error::TooMany(message) => Self::new(StatusCode::CONFLICT, "conflict", message),
-            app::Error::Conflict { field, message } => {
-                let error = Self::new(StatusCode::CONFLICT, "conflict", message);
+            app::Error::TooMany(rule) => Self::broken(StatusCode::CONFLICT, ErrorCode::Conflict, rule),
+            app::Error::Conflict { field, refusal, message } => {
+                let error = Self::new(StatusCode::CONFLICT, ErrorCode::Conflict, message).because(refusal);
                 field.map_or(error.clone(), |field| error.with_field(field))
             }
             app::Error::KeyReused(post) => {
@@ -270,8 +341,9 @@ impl From<app::Error> for ApiError {
                     "this Idempotency-Key was used for another request, which created post {post}; send that \
                      request again, or use a new key for a new post"
                 );
-                let error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", message)
-                    .with_field("Idempotency-Key");
+                let error =
+                    Self::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorCode::IdempotencyKeyReused, message)
+                        .with_field("Idempotency-Key");
                 match HeaderValue::try_from(format!("/posts/{post}")) {
                     Ok(location) => error.with_header(LOCATION, location),
                     Err(_) => error,
@@ -279,7 +351,7 @@ impl From<app::Error> for ApiError {
             }
             app::Error::OffsetMismatch { received } => {
                 let message = format!("the upload has received {received} bytes; send the rest from there");
-                Self::new(StatusCode::CONFLICT, "upload_offset_mismatch", message)
+                Self::new(StatusCode::CONFLICT, ErrorCode::UploadOffsetMismatch, message)
                     .with_header(UPLOAD_OFFSET, HeaderValue::from(received))
                     .with_header(UPLOAD_COMPLETE, HeaderValue::from_static("?0"))
             }
@@ -314,16 +386,18 @@ impl From<app::Error> for ApiError {
 impl From<FormError> for ApiError {
     fn from(error: FormError) -> Self {
         match error {
-            FormError::InvalidParameter(field, message) => Self::invalid(field, message),
-            FormError::Malformed(message) => Self::new(StatusCode::BAD_REQUEST, "malformed_body", message),
+            FormError::InvalidParameter(field, rule) => Self::invalid(field, rule),
+            FormError::Malformed(message) => {
+                Self::new(StatusCode::BAD_REQUEST, ErrorCode::MalformedBody, message)
+            }
             FormError::TooLarge => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "payload_too_large",
+                ErrorCode::PayloadTooLarge,
                 "the request body is too large for this operation; send large photos as multipart/form-data",
             ),
             FormError::Timeout => Self::new(
                 StatusCode::REQUEST_TIMEOUT,
-                "timeout",
+                ErrorCode::Timeout,
                 "the request body did not arrive in time; send it again",
             )
             .with_header(CONNECTION, HeaderValue::from_static("close")),
@@ -338,7 +412,8 @@ impl From<RateLimited> for ApiError {
     fn from(limited: RateLimited) -> Self {
         let wait = limited.retry_after();
         let message = format!("rate limit exceeded; retry after {} s", whole_seconds(wait));
-        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message).retry_after(wait);
+        let mut error =
+            Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::RateLimited, message).retry_after(wait);
         error.headers.extend(limited.headers());
         error
     }

@@ -26,7 +26,7 @@ pub(crate) async fn import_account(
     let opened = tokio::task::spawn_blocking(move || Archive::open(archive, MAX_OPERATOR_DIRECTORY)).await;
     let archive = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     let username = username.unwrap_or_else(|| archive.account.profile.username.clone());
-    let name: Username = username.parse().map_err(|rule: model::ValidationError| rule.0)?;
+    let name: Username = username.parse().map_err(|rule: model::ValidationError| rule.message)?;
     let importer = match app.operator_importer(&name).await {
         Err(app::Error::NotFound(_)) => {
             return Err(format!(

@@ -159,7 +159,7 @@ impl FromRequestParts<Http> for TagPath {
         let segment = Path::<String>::from_request_parts(parts, http).await;
         let Path(raw) =
             segment.map_err(|_| ApiError::invalid(Tag::NAME, "a tag in a path is percent-encoded UTF-8"))?;
-        raw.parse().map(Self).map_err(|ValidationError(rule)| ApiError::invalid(Tag::NAME, rule))
+        raw.parse().map(Self).map_err(|rule: ValidationError| ApiError::invalid(Tag::NAME, rule))
     }
 }
 

@@ -1,10 +1,12 @@
 //! The reasons why a form body is rejected.
 
+use model::ValidationError;
+
 #[derive(Debug)]
 pub(crate) enum FormError {
     Malformed(String),
     TooLarge,
     Timeout,
     UnsupportedMediaType,
-    InvalidParameter(&'static str, String),
+    InvalidParameter(&'static str, ValidationError),
 }

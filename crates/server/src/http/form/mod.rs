@@ -9,6 +9,7 @@ mod multipart;
 use axum::body::Body;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use model::{Refusal, ValidationError};
 
 pub(crate) use body_reader::{BodyLimits, BodyReader};
 pub(crate) use error::FormError;
@@ -52,17 +53,19 @@ impl FormData {
         let Some(index) = self.fields.iter().position(|(field, _)| *field == name) else { return Ok(None) };
         let (_, value) = self.fields.swap_remove(index);
         if value.len() > MAX_TEXT_BYTES {
-            return Err(FormError::InvalidParameter(name, format!("{name} is longer than 64 KiB")));
+            return Err(FormError::InvalidParameter(name, format!("{name} is longer than 64 KiB").into()));
         }
         match String::from_utf8(value) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err(FormError::InvalidParameter(name, format!("{name} is not valid UTF-8"))),
+            Err(_) => Err(FormError::InvalidParameter(name, format!("{name} is not valid UTF-8").into())),
         }
     }
 
     pub(crate) fn required(&mut self, name: &'static str) -> Result<String, FormError> {
-        self.text(name)?
-            .ok_or_else(|| FormError::InvalidParameter(name, format!("the parameter {name} is missing")))
+        self.text(name)?.ok_or_else(|| {
+            let rule = format!("the parameter {name} is missing");
+            FormError::InvalidParameter(name, ValidationError::refused(Refusal::Missing, rule))
+        })
     }
 
     async fn read_urlencoded(

@@ -104,7 +104,7 @@ pub(crate) async fn start(
     let caller = http.app.reauthenticate(&caller).await?.ok_or_else(ApiError::unauthorized)?;
     let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file(), MAX_DIRECTORY)).await;
     let archive = opened.map_err(|_| ApiError::internal())?;
-    let archive = archive.map_err(|error| ApiError::invalid("archive", error.to_string()))?;
+    let archive = archive.map_err(|error| ApiError::invalid("archive", error.rule()))?;
     let importer = Importer::new(&caller, client);
     let run = http.app.begin_import(&importer, archive.account.posts).await?;
     let app = http.app.clone();

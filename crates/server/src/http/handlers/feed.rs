@@ -159,7 +159,7 @@ impl FeedQuery {
             // The first value of a repeated parameter counts.
             parameter.get_or_insert(value);
         }
-        let invalid = |name| move |rule: model::ValidationError| ApiError::invalid(name, rule.0);
+        let invalid = |name| move |rule: model::ValidationError| ApiError::invalid(name, rule);
         Ok(Self {
             limit: limit.as_deref().map_or(Ok(Limit::default()), str::parse).map_err(invalid("limit"))?,
             limit_as_sent: limit.map(Cow::into_owned),

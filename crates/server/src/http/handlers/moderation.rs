@@ -279,13 +279,13 @@ fn user_filter(raw: &str) -> Result<UserFilter, ApiError> {
         status: parsed(raw, "status")?,
         role: parsed(raw, "role")?,
         network: parsed(raw, "network")?,
-        since: since.map_err(|rule| ApiError::invalid("since", rule.0))?,
+        since: since.map_err(|rule| ApiError::invalid("since", rule))?,
     })
 }
 
 fn parsed<T: FromStr<Err = ValidationError>>(raw: &str, name: &'static str) -> Result<Option<T>, ApiError> {
     let value = given(raw, name).map(|text| text.parse()).transpose();
-    value.map_err(|rule: ValidationError| ApiError::invalid(name, rule.0))
+    value.map_err(|rule: ValidationError| ApiError::invalid(name, rule))
 }
 
 /// A parameter that is not empty, as one is that a form leaves open.
@@ -345,7 +345,7 @@ pub(crate) async fn set_role(
     caller.check_role(Role::Owner)?;
     let role = form.read(&http).await?.required("role")?;
     let actor = actor(&http, &caller, address, Role::Owner).await?;
-    let role = role.parse().map_err(|rule: ValidationError| ApiError::invalid("role", rule.0))?;
+    let role = role.parse().map_err(|rule: model::ValidationError| ApiError::invalid("role", rule))?;
     http.app.set_role(&actor, &username, role).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

@@ -92,11 +92,11 @@ pub(crate) fn created(posted: Posted) -> Result<Response, ApiError> {
 }
 
 pub(crate) fn parse_message(text: String) -> Result<Option<Message>, ApiError> {
-    Message::parse(text).map_err(|rule| ApiError::invalid("message", rule.0))
+    Message::parse(text).map_err(|rule| ApiError::invalid("message", rule))
 }
 
 pub(crate) fn parse_focus(text: String) -> Result<Focus, ApiError> {
-    text.parse().map_err(|rule: ValidationError| ApiError::invalid("focus", rule.0))
+    text.parse().map_err(|rule: ValidationError| ApiError::invalid("focus", rule))
 }
 
 /// Also as other languages and HTML forms write it.

@@ -39,7 +39,7 @@ pub(crate) async fn image(
     request: Request,
 ) -> Result<Response, ApiError> {
     let photo = find(&http, path.photo, request.headers()).await?;
-    let size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
+    let size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.message))?;
     respond(&http, client, &photo, ImageSize::Square(size), request.headers()).await
 }
 
@@ -51,7 +51,8 @@ pub(crate) async fn fit(
     request: Request,
 ) -> Result<Response, ApiError> {
     let photo = find(&http, path.photo, request.headers()).await?;
-    let size = path.longest.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.0))?;
+    let size =
+        path.longest.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.message))?;
     respond(&http, client, &photo, ImageSize::Fit(size), request.headers()).await
 }
 
@@ -83,7 +84,7 @@ pub(crate) async fn original(
     let client = caller.as_ref().map_or(client, |caller| client.with_user(caller.user.id));
     let access = match http.app.check_original(caller.as_ref(), id).await {
         // The author has to log in first.
-        Err(app::Error::Forbidden(_)) if caller.is_none() => return Err(ApiError::unauthorized()),
+        Err(app::Error::Forbidden(..)) if caller.is_none() => return Err(ApiError::unauthorized()),
         checked => checked?,
     };
     let etag = format!("\"{id}-original\"");

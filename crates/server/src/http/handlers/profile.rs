@@ -69,7 +69,7 @@ pub(crate) async fn edit(
 }
 
 fn parse<Rule: TextRule>(field: &'static str, raw: String) -> Result<Option<Text<Rule>>, ApiError> {
-    Text::parse(raw).map_err(|rule| ApiError::invalid(field, rule.0))
+    Text::parse(raw).map_err(|rule| ApiError::invalid(field, rule))
 }
 
 pub(crate) async fn set(

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{PostId, Reason, ReportId, Role, Timestamp, Username};
+use model::{PostId, Reason, Refusal, ReportId, Role, Timestamp, Username, ValidationError};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::path::ParameterIn;
@@ -177,7 +177,10 @@ pub(crate) async fn resolve(
 }
 
 pub(crate) fn required_reason(form: &mut FormData, field: &'static str) -> Result<Reason, ApiError> {
-    let missing = || ApiError::invalid(field, format!("the parameter {field} is missing"));
-    let parsed = Reason::parse(form.required(field)?).map_err(|rule| ApiError::invalid(field, rule.0))?;
+    let missing = || {
+        let rule = format!("the parameter {field} is missing");
+        ApiError::invalid(field, ValidationError::refused(Refusal::Missing, rule))
+    };
+    let parsed = Reason::parse(form.required(field)?).map_err(|rule| ApiError::invalid(field, rule))?;
     parsed.ok_or_else(missing)
 }

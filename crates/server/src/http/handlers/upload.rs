@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use model::{Alt, Focus};
+use model::{Alt, Focus, Refusal, ValidationError};
 use tokio::time::Instant;
 use utoipa::openapi::path::ParameterIn;
 
@@ -81,19 +81,27 @@ async fn spool_file<T: FormSchema>(
         other => other?,
     };
     let spool = sink.spool.filter(|spool| spool.bytes_written() > 0);
-    let missing = || ApiError::invalid(name, format!("the parameter {name} is missing: send {about}"));
+    let missing = || {
+        let rule = format!("the parameter {name} is missing: send {about}");
+        ApiError::invalid(name, ValidationError::refused(Refusal::Missing, rule))
+    };
     let spool = spool.ok_or_else(missing)?;
     Ok((spool.finish().await.map_err(app::Error::from)?, form))
 }
 
 pub(crate) fn too_large(name: &'static str, max: u64) -> ApiError {
-    let limit =
-        if max.is_multiple_of(1 << 20) { format!("{} MiB", max >> 20) } else { format!("{} KiB", max >> 10) };
-    ApiError::invalid(name, format!("the {name} is larger than the limit of {limit}; send a smaller one"))
+    let rule = format!("the {name} is larger than the limit of {}; send a smaller one", file_size(max));
+    ApiError::invalid(name, ValidationError::refused(Refusal::FileTooLarge, rule).with_limit(max))
+}
+
+/// The limit of a file as people write it, rounded down: a file of this size is accepted, whether its `MB`
+/// are a million bytes or 2^20.
+pub(crate) fn file_size(max: u64) -> String {
+    if max < 1 << 20 { format!("{} kB", max >> 10) } else { format!("{} MB", max >> 20) }
 }
 
 pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, ApiError> {
-    Alt::parse(text).map_err(|rule| ApiError::invalid("alt", rule.0))
+    Alt::parse(text).map_err(|rule| ApiError::invalid("alt", rule))
 }
 
 /// Sets `X-Removed-Metadata` to the kinds of metadata that were removed from the photo, if any.
@@ -120,7 +128,7 @@ impl FromRequestParts<Http> for IdempotencyKey {
         let key = value.to_str().unwrap_or_default().parse::<model::IdempotencyKey>();
         match key {
             Ok(key) => Ok(Self(Some(key.into_string()))),
-            Err(rule) => Err(ApiError::invalid("Idempotency-Key", rule.0)),
+            Err(rule) => Err(ApiError::invalid("Idempotency-Key", rule)),
         }
     }
 }

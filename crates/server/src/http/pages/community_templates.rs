@@ -1,8 +1,8 @@
 //! The templates of the instance and of moderation, and their variables. The markup is in `web/pages`.
 
-use app::{AuditRow, InputFormat, Instance, Quota, Report};
+use app::{Actor, AuditRow, InputFormat, Instance, Quota, Report};
 use askama::Template;
-use model::{Registration, Status, User};
+use model::{AuditAction, Registration, Role, Status, User};
 
 use super::layout::Layout;
 use super::locale::{Locale, interpolate};
@@ -127,20 +127,79 @@ impl From<&User> for AccountItem {
 pub(super) struct AuditItem {
     pub(super) time: String,
     pub(super) actor: String,
+    /// What was done, and to whom.
     pub(super) action: String,
-    pub(super) target: String,
     pub(super) detail: String,
 }
 
-impl From<&AuditRow> for AuditItem {
-    fn from(row: &AuditRow) -> Self {
-        let post = row.post_id.map(|post| format!(" #{post}")).unwrap_or_default();
+impl AuditItem {
+    pub(super) fn new(row: &AuditRow, locale: &Locale) -> Self {
+        let is_operator = row.actor == Actor::OPERATOR;
+        let (user, post) = (row.username.clone(), row.post_id.map(|post| format!("#{post}")));
+        let (user, post) = (user.unwrap_or_default(), post.unwrap_or_default());
+        let action = locale.audit(&row.action).map_or_else(
+            || format!("{} {user} {post}", row.action),
+            |text| interpolate(&interpolate(text, "user", &user), "post", &post),
+        );
         Self {
             time: row.created_at.to_string(),
-            actor: row.actor.clone(),
-            action: row.action.clone(),
-            target: row.username.clone().unwrap_or_default() + &post,
-            detail: row.detail.clone().unwrap_or_default(),
+            actor: if is_operator { locale.page.operator.clone() } else { row.actor.clone() },
+            action,
+            detail: row.detail.as_deref().map(|detail| audit_detail(row, detail, locale)).unwrap_or_default(),
+        }
+    }
+}
+
+/// The detail of an entry in words.
+fn audit_detail(row: &AuditRow, detail: &str, locale: &Locale) -> String {
+    let role = |word: &str| {
+        word.parse::<Role>().map_or_else(|_| word.to_owned(), |role| locale.role(role).to_owned())
+    };
+    match row.action.parse() {
+        Ok(AuditAction::SetRole | AuditAction::AddUser) => role(detail),
+        Ok(AuditAction::Invite) => detail
+            .split_once(" × ")
+            .map_or_else(|| detail.to_owned(), |(uses, word)| format!("{uses} × {}", role(word))),
+        Ok(AuditAction::EditInstance) => {
+            let mut labels: Vec<&str> = detail.split(", ").map(|key| setting(key, locale)).collect();
+            labels.dedup();
+            labels.join(", ")
+        }
+        // The id of the report says nothing here.
+        Ok(AuditAction::ResolveReport) => detail.split_once(": ").map_or(detail, |(_, text)| text).to_owned(),
+        _ => detail.to_owned(),
+    }
+}
+
+/// The label of a setting of the instance.
+fn setting<'a>(key: &'a str, locale: &'a Locale) -> &'a str {
+    let messages = &locale.page;
+    match key {
+        "name" => &messages.instance_name,
+        "description" => &messages.description,
+        "rules" => &messages.rules,
+        "terms" => &messages.terms,
+        "contact" => &messages.contact,
+        "accent" => &messages.accent,
+        "logo" => &messages.logo,
+        "registration" => &messages.registration,
+        "member_invitations" => &messages.member_invitations,
+        _ if key.starts_with("member_") => &messages.quota_members,
+        _ if key.starts_with("moderator_") => &messages.quota_moderators,
+        _ => key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_of_the_instance_has_a_label() {
+        for locale in Locale::all() {
+            for key in app::App::instance_keys() {
+                assert_ne!(setting(key, locale), key);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use app::InputFormat;
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
+use model::Role;
 use serde::Deserialize;
 
 /// The first locale is the fallback.
@@ -30,6 +31,10 @@ pub(super) struct Locale {
     pub(super) page: PageMessages,
     /// The messages that scripts show, embedded in every page as JSON.
     script: Messages,
+    /// Sentences for the codes and refusals of the API, embedded as well.
+    errors: Messages,
+    /// What was done, by the action in the audit log.
+    audit: Messages,
 }
 
 impl Locale {
@@ -53,9 +58,38 @@ impl Locale {
         accepted.find_map(|(_, tag)| Self::by_tag(primary_subtag(tag))).unwrap_or(&LOCALES[0])
     }
 
+    /// A size as people write it, such as `1.5 GB`, which is 1.5 billion bytes.
+    pub(super) fn size(&self, bytes: u64) -> String {
+        let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+        let (unit, name) = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit).unwrap_or((1e3, "kB"));
+        let number = format!("{:.1}", bytes as f64 / unit);
+        format!("{} {name}", number.trim_end_matches(".0").replace('.', &self.page.decimal_point))
+    }
+
     /// The scripts' messages as JSON. `<` is escaped so that no message can close the `<script>` element.
     pub(super) fn script_messages_json(&self) -> String {
-        serde_json::to_string(&self.script).unwrap_or_default().replace('<', "\\u003c")
+        let errors = self.errors.iter().map(|(word, text)| (format!("error.{word}"), text));
+        let messages: BTreeMap<String, &String> =
+            self.script.iter().map(|(key, text)| (key.clone(), text)).chain(errors).collect();
+        serde_json::to_string(&messages).unwrap_or_default().replace('<', "\\u003c")
+    }
+
+    /// The sentence of an error, by its refusal or its code.
+    pub(super) fn error(&self, word: &str) -> &str {
+        self.errors.get(word).unwrap_or(&self.page.error_text)
+    }
+
+    /// What an action in the audit log did; `None` for one of a newer version.
+    pub(super) fn audit(&self, action: &str) -> Option<&str> {
+        self.audit.get(action).map(String::as_str)
+    }
+
+    pub(super) fn role(&self, role: Role) -> &str {
+        match role {
+            Role::Member => &self.page.role_member,
+            Role::Moderator => &self.page.role_moderator,
+            Role::Owner => &self.page.role_owner,
+        }
     }
 }
 
@@ -115,16 +149,14 @@ page_messages! {
     posts_with_tag, tag_empty, since, posts_of, change_photo, remove_photo, username, username_hint, password,
     password_hint, show_password, join_title, join_lead, login_title, login_lead, have_account,
     no_account, needs_script, choose, camera, drop, formats, post, draft_remove,
-    retry, left_out_title, left_out_text, left_out_link, blocked_title, blocked_text, moderated_title, moderated_text,
-    unreachable_title, unreachable_text, report_user, hidden_posts_title, hidden_posts_text, hidden_posts_none, hidden_by_reader, show_again,
-    not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
+    retry, forbidden_title, left_out_title, left_out_text, left_out_link, blocked_title, blocked_text, moderated_title, moderated_text, unreachable_title, unreachable_text, report_user, hidden_posts_title, hidden_posts_text, hidden_posts_none, hidden_by_reader, show_again, not_found_title, not_found_text, error_title, error_text, error_id, slow_down_title,
     slow_down_text, to_home, offline_title, offline_text, settings, forgot, recovery_title,
     recovery_lead, recovery_submit, recovery_code, recovery_code_hint, recovery_help,
     new_password, current_password, password_title, password_text, change_password,
-    sessions_title, sessions_text, session_current, session_unknown, session_used,
+    sessions_title, sessions_text, session_current, session_unknown, session_browser, session_used,
     session_end, sessions_end_others, recovery_codes, recovery_text, codes_none, codes_left,
     recovery_make, recovery_keep, recovery_copy, recovery_save, profile_title, display_name,
-    display_name_hint, bio, link, about_title, licences, rules, terms, contact, registration_open, registration_invitation, registration_approval, registration_closed, join_closed, join_invited, join_approval, invitation, accept_terms, hide_post, block, report, report_title, report_text, report_submit, reason, reason_hint, confirm, blocks_title, blocks_text, blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice, pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss, accounts, accounts_none, pending, suspended, approve, restore, instance, instance_name, description, terms_hint, registration, member_invitations, invite, invite_text, invite_make, audit, hide_posts, quota_title, quota_bytes, quota_bytes_of, quota_posts, quota_posts_of, quota_likes, data_title, export_text, export_make, import_text, import_file, import_make, archive_summary, archive_likes, accent, accent_hint, quota_members, quota_moderators, quota_hint, quota_bytes_field, quota_posts_field, quota_likes_field, logo, logo_file, logo_hint, logo_set, logo_remove, deleted_notice, photo_notice,
+    display_name_hint, bio, link, about_title, runs_on, licences, rules, terms, contact, registration_open, registration_invitation, registration_approval, registration_closed, join_closed, join_invited, join_approval, invitation, accept_terms, hide_post, block, report, report_title, report_text, report_submit, reason, reason_hint, confirm, blocks_title, blocks_text, blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice, pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss, accounts, accounts_none, pending, suspended, approve, restore, instance, instance_name, description, terms_hint, registration, member_invitations, invite, invite_text, invite_make, audit, operator, role_member, role_moderator, role_owner, hide_posts, quota_title, quota_bytes, quota_bytes_of, quota_posts, quota_posts_of, quota_likes, decimal_point, data_title, export_text, export_make, import_text, import_file, import_make, archive_summary, archive_likes, accent, accent_hint, quota_members, quota_moderators, quota_hint, quota_bytes_field, quota_posts_field, quota_likes_field, logo, logo_file, logo_hint, logo_set, logo_remove, deleted_notice, photo_notice,
     view_title, view_list, view_columns, view_grid, more_by, photo_count, photo_count_one, likers, liked_by, account_menu,
     appearance_title, theme, theme_system, theme_light, theme_dark, language, language_system, intro_title, intro_lead,
     promise_order, promise_order_text, promise_whole, promise_whole_text, promise_yours, promise_yours_text,
@@ -137,8 +169,10 @@ mod tests {
     use std::path::Path;
 
     use http::HeaderValue;
+    use model::{AuditAction, Refusal};
 
     use super::*;
+    use crate::http::error::ErrorCode;
 
     #[test]
     fn every_locale_has_the_same_keys_and_parameters() {
@@ -173,12 +207,66 @@ mod tests {
     fn messages(file: &str) -> Messages {
         let file: serde_json::Value = serde_json::from_str(&with_formats(file)).unwrap();
         let section = |name: &str| serde_json::from_value::<Messages>(file[name].clone()).unwrap();
-        ["page", "script"]
+        ["page", "script", "errors", "audit"]
             .into_iter()
             .flat_map(|name| {
                 section(name).into_iter().map(move |(key, text)| (format!("{name}.{key}"), text))
             })
             .collect()
+    }
+
+    #[test]
+    fn every_refusal_has_a_sentence_in_every_language() {
+        let words: BTreeSet<&str> = ErrorCode::ALL
+            .iter()
+            .map(|code| code.as_str())
+            .chain(Refusal::ALL.iter().map(|refusal| refusal.as_str()))
+            .collect();
+        let docs = include_str!("../../../../../docs/api.md");
+        for word in &words {
+            assert!(docs.contains(&format!("`{word}`")), "docs/api.md lacks {word}");
+        }
+        assert_eq!(words.len(), ErrorCode::ALL.len() + Refusal::ALL.len(), "a word means one thing");
+        for locale in Locale::all() {
+            assert!(locale.errors.keys().eq(&words), "{}: {:?}, {words:?}", locale.tag, locale.errors.keys());
+            for (word, text) in &locale.errors {
+                let is_sentence = text.starts_with(char::is_uppercase) && text.ends_with('.');
+                assert!(is_sentence && !text.contains(". ."), "{}, {word}: {text}", locale.tag);
+                // A script fills in only these, and only if there is a limit.
+                let has_limit = word.parse::<Refusal>().is_ok_and(Refusal::has_limit);
+                let rest =
+                    ["{limit}", "{size}", "{megapixels}"].iter().fold(text.clone(), |rest, parameter| {
+                        rest.replace(parameter, if has_limit { "" } else { parameter })
+                    });
+                assert!(!rest.contains('{'), "{}, {word}: {text}", locale.tag);
+            }
+        }
+    }
+
+    #[test]
+    fn every_action_of_the_audit_log_has_words_in_every_language() {
+        let actions: BTreeSet<&str> = AuditAction::ALL.iter().map(|action| action.as_str()).collect();
+        for locale in Locale::all() {
+            assert!(locale.audit.keys().eq(&actions), "{}: {:?}, {actions:?}", locale.tag, locale.audit);
+            for text in locale.audit.values() {
+                assert!(text.contains(' ') && !text.contains('_'), "{}: {text}", locale.tag);
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_as_people_write_them() {
+        let [english, german] = ["en", "de"].map(|tag| Locale::by_tag(tag).unwrap());
+        for (bytes, expected) in [
+            (0, "0 kB"),
+            (999, "1 kB"),
+            (1_500_000, "1.5 MB"),
+            (32_000_000, "32 MB"),
+            (10_000_000_000, "10 GB"),
+        ] {
+            assert_eq!(english.size(bytes), expected);
+        }
+        assert_eq!(german.size(1_500_000), "1,5 MB");
     }
 
     #[test]

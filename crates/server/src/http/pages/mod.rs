@@ -258,7 +258,7 @@ pub(crate) async fn admin(State(http): State<Http>, request: PageRequest) -> Res
     let page = AdminTemplate {
         reports: reports.iter().map(|report| ReportItem::new(report, layout.locale)).collect(),
         accounts: accounts.iter().map(AccountItem::from).collect(),
-        audit: audit.iter().map(AuditItem::from).collect(),
+        audit: audit.iter().map(|row| AuditItem::new(row, layout.locale)).collect(),
         instance: (caller.role == Role::Owner).then_some(&*request.instance),
         layout: &layout,
     };
@@ -301,7 +301,7 @@ fn after(request: &PageRequest) -> Result<Option<Cursor>, ApiError> {
 
 fn cursor(request: &PageRequest, name: &'static str) -> Result<Option<Cursor>, ApiError> {
     let parsed = parameter(&request.query, name).map(|cursor| cursor.parse()).transpose();
-    parsed.map_err(|rule: model::ValidationError| ApiError::invalid(name, rule.0))
+    parsed.map_err(|rule: model::ValidationError| ApiError::invalid(name, rule))
 }
 
 /// Whether a list has no posts at all. A page without posts may have a next one, if very many are left out.

@@ -9,6 +9,7 @@ use super::empty::{Empty, LeftOut};
 use super::layout::Layout;
 use super::locale::{Locale, interpolate};
 use super::preferences::View;
+use crate::http::handlers::upload::file_size;
 
 #[derive(Template)]
 #[template(path = "feed.html")]
@@ -317,12 +318,21 @@ impl SessionItem {
     pub(super) fn new(session: SessionInfo, locale: &Locale) -> Self {
         Self {
             id: session.id.to_string(),
-            client: session.client.unwrap_or_else(|| locale.page.session_unknown.clone()),
+            client: client_name(session.client, locale),
             network: session.network.unwrap_or_default(),
             last_used: session.last_used_at.to_string(),
             is_current: session.is_current,
         }
     }
+}
+
+/// `Firefox on Windows` in the words of the locale.
+fn client_name(client: Option<String>, locale: &Locale) -> String {
+    let Some(client) = client else { return locale.page.session_unknown.clone() };
+    let browser = client.split_once(" on ").map(|(browser, system)| {
+        interpolate(&interpolate(&locale.page.session_browser, "browser", browser), "system", system)
+    });
+    browser.unwrap_or(client)
 }
 
 impl SettingsTemplate<'_> {
@@ -349,7 +359,7 @@ impl SettingsTemplate<'_> {
             Some(max) => interpolate(&interpolate(limited, "used", &used), "max", &max),
             None => interpolate(plain, "used", &used),
         };
-        let size = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+        let size = |bytes: u64| self.layout.locale.size(bytes);
         let posts = posts_per_day.map(|max| max.to_string());
         let likes = likes_per_minute.map(|max| interpolate(&messages.quota_likes, "max", &max.to_string()));
         [
@@ -396,7 +406,7 @@ impl ComposeTemplate<'_> {
     }
 
     fn formats(&self) -> String {
-        interpolate(&self.layout.locale.page.formats, "max", &format!("{} MiB", self.max_upload >> 20))
+        interpolate(&self.layout.locale.page.formats, "max", &file_size(self.max_upload))
     }
 }
 
