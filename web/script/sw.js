@@ -43,7 +43,7 @@ worker.addEventListener("fetch", (event) => {
   const isPage = request.mode === "navigate";
   const isKept = isPage ? /^\/($|p\/|@|tags\/|(about|new|join|login)$)/ : /^\/(feed|(users|tags)\/[^/]+\/posts)$/;
   let response;
-  if (url.pathname.startsWith("/web/")) response = fromShell(request);
+  if (/^\/(web\/|logo\/|accent\.css$)/.test(url.pathname)) response = fromShell(request);
   else if (url.pathname.startsWith("/photos/")) response = cacheFirst(event);
   else if (isKept.test(url.pathname)) response = networkFirst(event);
   else if (isPage) response = fromServer(request);

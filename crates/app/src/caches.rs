@@ -8,7 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{CacheStats, PhotoId, PostId, Profile, TokenHash, User, UserId};
+use bytes::Bytes;
+use model::{CacheStats, PhotoId, PostId, Profile, Size, TokenHash, User, UserId};
 use parking_lot::RwLock;
 use store::{Change, HiddenUsers, Relations, Session};
 
@@ -28,6 +29,10 @@ pub(crate) struct Caches {
     /// Filled only while a like has to be checked against hidden users or blocks.
     pub(crate) post_authors: InvalidatingCache<PostId, UserId>,
     pub(crate) instance: InvalidatingCache<(), Arc<Instance>>,
+    /// The instance as it was last read.
+    pub(crate) last_instance: RwLock<Option<Arc<Instance>>>,
+    /// The logo as PNG, by its side and whether it is maskable.
+    pub(crate) icons: InvalidatingCache<(Size, bool), Bytes>,
     subscribers: RwLock<Vec<Subscriber>>,
     /// The number of publications that have begun or ended: odd while one is applied.
     publications: AtomicU64,
@@ -47,6 +52,7 @@ const USERS_BYTES: u64 = 12 << 20;
 const LIKES_BYTES: u64 = 32 << 20;
 const RELATIONS_BYTES: u64 = 8 << 20;
 const POST_AUTHORS_BYTES: u64 = 8 << 20;
+const ICONS_BYTES: u64 = 4 << 20;
 
 /// A cache of one value.
 const SINGLE_BYTES: u64 = 16 << 20;
@@ -83,6 +89,8 @@ impl Caches {
             }),
             post_authors: InvalidatingCache::new("post_authors", POST_AUTHORS_BYTES, |_| 0),
             instance: InvalidatingCache::with_shards("instance", 1, SINGLE_BYTES, |_| 0),
+            last_instance: RwLock::default(),
+            icons: InvalidatingCache::with_shards("icons", 1, ICONS_BYTES, |icon| icon.len() as u64),
             subscribers: RwLock::default(),
             publications: AtomicU64::new(0),
         }
@@ -115,7 +123,10 @@ impl Caches {
                     self.photos.invalidate_all();
                 }
                 Change::Relations(user) => self.relations.invalidate(user),
-                Change::Instance => self.instance.invalidate_all(),
+                Change::Instance => {
+                    self.instance.invalidate_all();
+                    self.icons.invalidate_all();
+                }
                 Change::Post(post) => self.post_authors.invalidate(post),
                 Change::Login(_) => {}
             }
@@ -141,6 +152,8 @@ impl Caches {
             relations,
             post_authors,
             instance,
+            last_instance: _,
+            icons,
             subscribers: _,
             publications: _,
         } = self;
@@ -152,6 +165,7 @@ impl Caches {
         relations.invalidate_all();
         post_authors.invalidate_all();
         instance.invalidate_all();
+        icons.invalidate_all();
     }
 
     pub(crate) fn stats(&self) -> Vec<CacheStats> {

@@ -15,8 +15,8 @@ use crate::logo::LOGO_KEY;
 use crate::upload::{too_slow, unreadable};
 use crate::{Actor, App, Client, Error};
 
-/// The side of the logo: enough for screens with four pixels for each of the layout.
-const LOGO_SIDE: u16 = 256;
+/// The side of the logo: that of the largest icon of an installed web app.
+const LOGO_SIDE: u16 = 512;
 
 impl App {
     /// The names of the settings of an instance.
@@ -29,7 +29,9 @@ impl App {
             let rows = self.0.store.instance_settings().await?;
             self.await_published().await?;
             let values = rows.into_iter().map(|row| (row.key, row.value)).collect();
-            Ok(Arc::new(Instance::from_values(&values)))
+            let instance = Arc::new(Instance::from_values(&values));
+            *self.0.caches.last_instance.write() = Some(instance.clone());
+            Ok(instance)
         };
         self.0.caches.instance.get_or_fill((), fill).await
     }
@@ -45,6 +47,27 @@ impl App {
             _ => stored(key),
         };
         Ok(Self::instance_keys().map(|key| (key, value(key))).collect())
+    }
+
+    /// The instance as it was last read, for pages about a database that cannot be reached.
+    pub fn last_instance(&self) -> Option<Arc<Instance>> {
+        self.0.caches.last_instance.read().clone()
+    }
+
+    /// The logo as a PNG of this size, up to that of the stored one.
+    pub async fn icon(&self, client: Client, size: Size, is_maskable: bool) -> Result<Bytes, Error> {
+        let fill = async || {
+            let instance = self.instance().await?;
+            let logo = instance.logo.as_ref().map(|logo| logo.bytes.clone());
+            let logo = logo.filter(|_| size.side() <= u32::from(LOGO_SIDE));
+            let logo = logo.ok_or(Error::NotFound("this instance has no logo of this size"))?;
+            let limits = self.0.settings.image_limits();
+            let memory = imaging::probe(&logo, &limits).map_err(Error::internal)?.memory;
+            let render = move || imaging::icon(&logo, &limits, size, is_maskable);
+            let (_memory, icon) = self.0.ingest.run(client, memory, render).await?;
+            Ok(icon.map_err(Error::internal)?.into())
+        };
+        self.0.caches.icons.get_or_fill((size, is_maskable), fill).await
     }
 
     /// Sets these settings; an empty value unsets one.

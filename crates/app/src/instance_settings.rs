@@ -25,6 +25,13 @@ pub struct Instance {
     pub moderator_quota: Quota,
 }
 
+/// An instance whose owners have set nothing.
+impl Default for Instance {
+    fn default() -> Self {
+        Self::from_values(&BTreeMap::new())
+    }
+}
+
 /// What a user of a role may store and do; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quota {
@@ -35,6 +42,11 @@ pub struct Quota {
 }
 
 impl Instance {
+    /// The name, or that of the software if none is set.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or("Pinhole")
+    }
+
     /// The quota of a role; owners have none.
     pub fn quota(&self, role: Role) -> Quota {
         match role {

@@ -1,7 +1,8 @@
 //! Decisions of moderators, owners and the operator. Each is in the audit log.
 
 use model::{
-    AuditAction, Cursor, Limit, PostId, Reason, RecoveryCode, Refusal, Role, Status, User, UserFilter, Username,
+    AuditAction, Cursor, Limit, PostId, Reason, RecoveryCode, Refusal, Role, Status, User, UserFilter,
+    Username,
 };
 use store::{
     AccessCheck, AuditRow, InstanceTotals, NewAuditEntry, NewUser, RecoveryCodeRow, RoleOutcome, UserRecord,

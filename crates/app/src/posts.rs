@@ -1,7 +1,9 @@
 //! Posts: create, read, edit and delete.
 
 use imaging::RemovedMetadata;
-use model::{Alt, Focus, Message, Post, PostContent, PostEdit, PostId, Refusal, RequestDigest, Status, UserId};
+use model::{
+    Alt, Focus, Message, Post, PostContent, PostEdit, PostId, Refusal, RequestDigest, Status, UserId,
+};
 use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay, RequestKey, ResumableUpload};
 
 use crate::caller::is_seen;

@@ -90,6 +90,17 @@ pub(crate) fn output(image: UprightImage, format: OutputFormat) -> Result<Vec<u8
     }
 }
 
+/// For icons, which some systems take only as PNG.
+pub(crate) fn png(pixels: &Pixels) -> Result<Vec<u8>, Error> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, pixels.width, pixels.height);
+    encoder.set_color(if pixels.channels.has_alpha() { png::ColorType::Rgba } else { png::ColorType::Rgb });
+    let mut writer = encoder.write_header().map_err(Error::internal)?;
+    writer.write_image_data(&pixels.bytes).map_err(Error::internal)?;
+    writer.finish().map_err(Error::internal)?;
+    Ok(file)
+}
+
 /// Baseline JPEG with 4:2:0 chroma subsampling. Masters use 4:2:0 too: renders are 4:2:0 anyway and mostly
 /// smaller than the master, and 4:4:4 would double the blocks to decode at each render.
 fn jpeg_planes(planes: &Planes, quality: u8) -> Result<Vec<u8>, Error> {

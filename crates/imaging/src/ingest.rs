@@ -17,7 +17,7 @@ use crate::orient::Orientation;
 use crate::pixels::Channels;
 use crate::probe;
 use crate::region::Output;
-use crate::upright_image::{ResizeSource, UprightImage};
+use crate::upright_image::{ResizeSource, UprightImage, framed};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ingested {
@@ -109,6 +109,18 @@ pub fn thumbnail(file: &[u8], limits: &Limits, size: Size, format: OutputFormat)
         let header = formats::header(file, limits)?;
         let square = Output::Square { side: size.side(), focus: Focus::CENTRE };
         encode::output(upright_image(file, &header, size.side(), square)?, format)
+    })
+}
+
+/// Renders a square PNG. A maskable one has a margin, so that no mask of a system cuts the image.
+pub fn icon(file: &[u8], limits: &Limits, size: Size, is_maskable: bool) -> Result<Vec<u8>, Error> {
+    catch_codec_panic(|| {
+        let header = formats::header(file, limits)?;
+        // The diagonal of two thirds is shorter than the diameter of a round mask.
+        let side = if is_maskable { (size.side() * 2 / 3).max(1) } else { size.side() };
+        let square = Output::Square { side, focus: Focus::CENTRE };
+        let pixels = upright_image(file, &header, side, square)?.into_srgb_pixels()?;
+        encode::png(&if is_maskable { framed(pixels, size.side()) } else { pixels })
     })
 }
 

@@ -36,7 +36,7 @@ pub use error::Error;
 #[doc(hidden)]
 pub use formats::check_isobmff;
 pub use formats::{sniff, strip, with_orientation};
-pub use ingest::{FitMasters, Ingested, Master, Masters, Original, ingest, thumbnail};
+pub use ingest::{FitMasters, Ingested, Master, Masters, Original, icon, ingest, thumbnail};
 pub use input_format::InputFormat;
 pub use limits::Limits;
 pub use metadata::{Metadata, RemovedMetadata};

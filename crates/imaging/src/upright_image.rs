@@ -127,6 +127,18 @@ pub(crate) fn flatten(pixels: Pixels) -> Pixels {
     Pixels { channels: Channels::Rgb, bytes, ..pixels }
 }
 
+/// In the middle of a white square.
+pub(crate) fn framed(pixels: Pixels, side: u32) -> Pixels {
+    let pixels = flatten(pixels);
+    let (row, frame) = (pixels.width as usize * 3, side as usize * 3);
+    let (left, top) = ((side - pixels.width) as usize / 2 * 3, (side - pixels.height) as usize / 2);
+    let mut bytes = vec![255; frame * side as usize];
+    for (from, to) in pixels.bytes.chunks_exact(row).zip(bytes.chunks_exact_mut(frame).skip(top)) {
+        to[left..left + row].copy_from_slice(from);
+    }
+    Pixels { width: side, height: side, bytes, ..pixels }
+}
+
 pub(crate) fn is_even(side: u32) -> bool {
     side.is_multiple_of(2)
 }

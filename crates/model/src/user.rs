@@ -4,9 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ids::numeric_id;
-use crate::{
-    Bio, DisplayName, Link, NetworkRange, Photo, Refusal, Role, Status, Timestamp, ValidationError,
-};
+use crate::{Bio, DisplayName, Link, NetworkRange, Photo, Refusal, Role, Status, Timestamp, ValidationError};
 
 numeric_id!(
     /// The id of a user.

@@ -19,6 +19,14 @@ pub(crate) fn logo(logo: &app::Logo) -> String {
     format!("/instance/logo?{}", logo_query(logo))
 }
 
+/// The side of the logo beside the name, for screens with three pixels for each of the layout.
+pub(crate) const LOGO_SIDE: u16 = 96;
+
+/// The path of the logo as a PNG of this side.
+pub(crate) fn icon(logo: &app::Logo, side: u16) -> String {
+    format!("/logo/{side}x{side}?{}", logo_query(logo))
+}
+
 pub(crate) fn logo_query(logo: &app::Logo) -> String {
     format!("v={}", logo.version)
 }

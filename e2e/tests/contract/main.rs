@@ -8,6 +8,7 @@ mod alt;
 mod atom;
 mod avif;
 mod blocks;
+mod branding;
 mod concurrency;
 mod cross_site;
 mod docs;

@@ -152,6 +152,10 @@ fn page_errors_are_html_and_api_errors_are_json() {
     for path in ["/posts/0", "/users/no-such-user", "/me", "/photos/x/8x8", "/feed?limit=x"] {
         assert!(open(&anonymous, path).json()["error"].is_object(), "{path} is the API's own");
     }
+    let member = Service::shared().new_user("ada").with_auth(AuthMethod::Cookie);
+    let admin = member.request("GET", "/admin").header("Accept", BROWSER).header("Accept-Language", "de");
+    let admin = html(&admin.send().expect(403));
+    assert!(admin.contains("<p>Das darf nur die Moderation.</p>"), "{admin}");
     let rejected = anonymous.request("POST", "/").header("Accept", BROWSER).send().expect(405);
     assert!(rejected.json()["error"].is_object());
 }

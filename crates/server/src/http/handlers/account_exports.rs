@@ -56,7 +56,7 @@ pub(crate) async fn download(
 ) -> Result<Response, ApiError> {
     let permit = http.app.begin_export(&caller, Client::anonymous(address).with_user(caller.user.id)).await?;
     let instance = http.app.instance().await?;
-    let name = instance.name.as_deref().unwrap_or("Pinhole").to_owned();
+    let name = instance.name().to_owned();
     let exported_at = http.clock.now();
     // Usernames have no characters that need quoting.
     let file = format!("attachment; filename=\"pinhole-{}-{}.zip\"", caller.user.username, date(exported_at));

@@ -267,7 +267,7 @@ pub(crate) async fn get(State(http): State<Http>, BaseUrl(base_url): BaseUrl) ->
 
 fn respond(app: &App, instance: &Instance, base_url: &str) -> Response {
     let dto = InstanceDto {
-        name: instance.name.as_deref().unwrap_or("Pinhole"),
+        name: instance.name(),
         description: instance.description.as_deref(),
         rules: instance.rules.as_deref(),
         contact: instance.contact.as_deref(),

@@ -155,7 +155,10 @@ impl RequestContext {
         if let Some(error) = &error {
             let allow = response.headers_mut().remove(ALLOW);
             let id = id.as_str();
-            response = error_page.map_or_else(|| error.respond(id), |page| page.render(http, error, id));
+            response = match error_page {
+                Some(page) => page.render(http, error, id).await,
+                None => error.respond(id),
+            };
             response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
         }
         let headers = response.headers_mut();

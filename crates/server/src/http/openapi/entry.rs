@@ -232,10 +232,10 @@ fn error(status: u16, description: &str) -> Response {
         .description(description)
         .content("application/json", content)
         .header("X-Error-Code", header("A stable code of the error", code))
-            .header(
-                "X-Error-Reason",
-                header("Why, where the code alone does not tell, such as `too_long;limit=5000`", string()),
-            );
+        .header(
+            "X-Error-Reason",
+            header("Why, where the code alone does not tell, such as `too_long;limit=5000`", string()),
+        );
     if matches!(status, 429 | 503 | 507) {
         let seconds = integer().minimum(Some(1));
         response = response.header("Retry-After", header("Seconds to wait before a retry", seconds));

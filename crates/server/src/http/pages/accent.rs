@@ -27,9 +27,30 @@ fn stylesheet(colour: &str) -> Option<String> {
     let text = text_on(colour)?;
     // Hovering moves away from the colour of the text, so that the contrast grows.
     let away = if text == WHITE { BLACK } else { WHITE };
+    let (light, dark) = (readable(colour, PAPER, BLACK)?, readable(colour, NIGHT, WHITE)?);
     Some(format!(
-        ":root {{ --accent: {colour}; --on-accent: {text}; --accent-hover: color-mix(in srgb, {colour} 86%, {away}); }}\n"
+        ":root {{ --brand: light-dark({light}, {dark}); --accent: {colour}; --on-accent: {text}; \
+         --accent-hover: color-mix(in srgb, {colour} 86%, {away}); }}\n"
     ))
+}
+
+/// `--background` of both themes.
+pub(super) const PAPER: &str = "#faf8f4";
+const NIGHT: &str = "#141211";
+
+/// The colour for texts and marks on a background: towards black or white as far as they stay readable.
+fn readable(colour: &str, background: &str, towards: &str) -> Option<String> {
+    let (from, to) = (channels(colour)?, channels(towards)?);
+    let background = luminance(background)? + 0.05;
+    let mixed = |step: u16| {
+        let mix = |from: u8, to: u8| (u16::from(from) * (20 - step) + u16::from(to) * step) / 20;
+        let [red, green, blue] = [0, 1, 2].map(|at| mix(from[at], to[at]));
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    };
+    (0..=20).map(mixed).find(|colour| {
+        let contrast = luminance(colour).map(|luminance| (luminance + 0.05) / background);
+        contrast.is_some_and(|ratio| ratio.max(1.0 / ratio) >= 4.5)
+    })
 }
 
 const WHITE: &str = "#ffffff";
@@ -43,12 +64,17 @@ fn text_on(colour: &str) -> Option<&'static str> {
 
 /// The relative luminance by WCAG 2.
 fn luminance(colour: &str) -> Option<f64> {
+    let [red, green, blue] = channels(colour)?.map(|value| {
+        let value = f64::from(value) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    });
+    Some(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+}
+
+fn channels(colour: &str) -> Option<[u8; 3]> {
     let digits = colour.strip_prefix('#').filter(|digits| digits.len() == 6)?;
-    let channel = |at: usize| {
-        let value = f64::from(u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?) / 255.0;
-        Some(if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
-    };
-    Some(0.2126 * channel(0)? + 0.7152 * channel(2)? + 0.0722 * channel(4)?)
+    let channel = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    Some([channel(0)?, channel(2)?, channel(4)?])
 }
 
 #[cfg(test)]
@@ -71,6 +97,16 @@ mod tests {
             let luminance = luminance(&format!("#{grey:02x}{grey:02x}{grey:02x}")).unwrap() + 0.05;
             assert!((1.05 / luminance).max(luminance / 0.05) >= 4.5, "{grey}");
         }
+        for colour in ["#000000", "#ffffff", "#ffd400", "#0057b7", "#767676"] {
+            for (background, towards) in [(PAPER, BLACK), (NIGHT, WHITE)] {
+                let readable = luminance(&readable(colour, background, towards).unwrap()).unwrap() + 0.05;
+                let ratio = readable / (luminance(background).unwrap() + 0.05);
+                assert!(ratio.max(1.0 / ratio) >= 4.5, "{colour} on {background}");
+            }
+        }
+        assert_eq!(readable("#0057b7", PAPER, BLACK).unwrap(), "#0057b7", "it is readable as it is");
+        let tokens = include_str!("../../../../../web/style/tokens.css");
+        assert!(tokens.contains(&format!("--background: light-dark({PAPER}, {NIGHT});")));
         assert!(stylesheet("red").is_none() && stylesheet("#12345é").is_none());
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
+use app::Instance;
 use axum::response::Response;
 use bytes::Bytes;
 use flate2::Compression;
@@ -13,6 +14,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use sha2::{Digest, Sha256};
 
 use super::response::{gzip, text_response};
+use crate::links;
 
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 
@@ -115,20 +117,23 @@ impl Assets {
             digest.update(&asset.bytes);
         }
         digest.update(SERVICE_WORKER);
-        let version = digest.finalize().iter().take(6).fold(String::new(), |mut version, byte| {
-            write!(version, "{byte:02x}").expect("writing to a String cannot fail");
-            version
-        });
+        let version = hex(&digest.finalize()[..6]);
         let entries = SCRIPTS.iter().map(|(path, _)| base_name(path));
         Self { version, assets, modules: entries.map(|entry| (entry, transitive_imports(entry))).collect() }
     }
 
-    /// The service worker's source with this version, its asset URLs and its import paths filled in.
-    pub(super) fn service_worker(&self) -> String {
-        let urls: Vec<String> =
-            self.assets.iter().map(|asset| format!("\"{self}/{}\"", asset.name)).collect();
+    /// The service worker's source with this version, its asset URLs and its import paths filled in. The
+    /// version changes with the look of the instance, so that browsers replace the offline page.
+    pub(super) fn service_worker(&self, instance: &Instance) -> String {
+        let own = self.assets.iter().map(|asset| format!("{self}/{}", asset.name));
+        let logo = instance.logo.as_ref().map(|logo| links::icon(logo, links::LOGO_SIDE));
+        let accent =
+            instance.accent.as_deref().map(|accent| format!("/accent.css?{}", links::accent_query(accent)));
+        let urls: Vec<String> = own.chain(logo).chain(accent).map(|url| format!("\"{url}\"")).collect();
+        let look = Sha256::new().chain_update(instance.name()).chain_update(urls.concat()).finalize();
+        let look = hex(&look[..6]);
         without_comments(SERVICE_WORKER.as_bytes())
-            .replace("{version}", &self.version)
+            .replace("{version}", &format!("{}-{look}", self.version))
             .replace("{files}", &format!("[{}]", urls.join(",")))
             .replace("from \"./", &format!("from \"{self}/"))
     }
@@ -226,6 +231,13 @@ impl Assets {
     pub(super) fn by_name(&self, name: &str, accepts_gzip: bool) -> Option<Response> {
         self.assets.iter().find(|asset| asset.name == name).map(|asset| asset.respond(accepts_gzip))
     }
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().fold(String::new(), |mut version, byte| {
+        write!(version, "{byte:02x}").expect("writing to a String cannot fail");
+        version
+    })
 }
 
 fn base_name(path: &'static str) -> &'static str {

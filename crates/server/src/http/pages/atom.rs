@@ -15,6 +15,7 @@ use crate::http::error::ApiError;
 use crate::http::etag::{if_none_match_contains, tag_of};
 use crate::http::extract::path::PathId;
 use crate::http::state::Http;
+use crate::links;
 
 /// Posts in a feed.
 const POSTS: &str = "30";
@@ -24,8 +25,7 @@ const LONGEST: u32 = 1280;
 
 pub(crate) async fn instance(State(http): State<Http>, request: Parts) -> Result<Response, ApiError> {
     let instance = http.app.instance().await?;
-    let title = instance.name.as_deref().unwrap_or("Pinhole");
-    respond(&http, &request, PostFilter::Any, title, "/").await
+    respond(&http, &request, PostFilter::Any, instance.name(), "/").await
 }
 
 pub(crate) async fn user(
@@ -48,6 +48,7 @@ async fn respond(
 ) -> Result<Response, ApiError> {
     let locale = Locale::negotiate(&request.headers);
     let base_url = http.addresses.base_url(request.into());
+    let instance = http.app.instance().await?;
     let limit: Limit = POSTS.parse().map_err(|_| ApiError::internal())?;
     let page = http.app.feed(None, filter, FeedStart::Offset(0), limit).await?;
     let entries = page.posts.iter().map(|post| Entry::new(post, locale, &base_url));
@@ -55,6 +56,8 @@ async fn respond(
     let updated = page.posts.first().map_or(Timestamp::from_micros(0), |post| post.created_at);
     let feed = AtomTemplate {
         title: xml_text(title),
+        subtitle: instance.description.as_deref().map(xml_text),
+        icon: instance.logo.as_ref().map(|logo| format!("{base_url}{}", links::icon(logo, 192))),
         self_url: format!("{base_url}{}", request.uri.path()),
         page_url: format!("{base_url}{page_path}"),
         updated: rfc3339(updated),
@@ -80,6 +83,8 @@ async fn respond(
 #[template(path = "atom.xml")]
 struct AtomTemplate {
     title: String,
+    subtitle: Option<String>,
+    icon: Option<String>,
     self_url: String,
     page_url: String,
     updated: String,

@@ -19,6 +19,10 @@ impl AboutTemplate<'_> {
     fn registration(&self) -> &str {
         registration_text(self.layout.locale, self.instance.registration)
     }
+
+    fn runs_on(&self) -> String {
+        interpolate(&self.layout.locale.page.runs_on, "version", self.version)
+    }
 }
 
 fn registration_text(locale: &Locale, registration: Registration) -> &str {

@@ -39,36 +39,34 @@ impl ErrorPage {
     }
 
     /// Renders the error as HTML, with the status and the error headers of its JSON response.
-    pub(crate) fn render(&self, http: &Http, error: &ApiError, request_id: &str) -> Response {
+    pub(crate) async fn render(&self, http: &Http, error: &ApiError, request_id: &str) -> Response {
         let json = error.respond(request_id);
         let (status, messages) = (json.status(), &self.locale.page);
-        let (title, text) = match status {
+        let (title, text): (&str, &str) = match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                 (&messages.slow_down_title, &messages.slow_down_text)
             }
             status if status.is_server_error() => (&messages.error_title, &messages.error_text),
+            StatusCode::FORBIDDEN => (&messages.forbidden_title, self.locale.error(error.word())),
             _ => (&messages.not_found_title, &messages.not_found_text),
         };
         let request_id = error.is_failure().then(|| interpolate(&messages.error_id, "id", request_id));
-        let layout = Layout {
-            locale: self.locale,
-            theme: self.preferences.theme,
-            assets: &http.assets,
-            base_url: "",
-            // It is shown although the database may be unavailable.
-            name: "Pinhole",
-            logo: None,
-            accent: None,
-            path: "",
-            me: None,
-            module: None,
-            nav: false,
+        // The page is shown although the database may be unavailable.
+        let known = || http.app.last_instance().unwrap_or_default();
+        let instance = if status.is_server_error() {
+            known()
+        } else {
+            http.app.instance().await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "error page with the last known name of the instance");
+                known()
+            })
         };
+        let layout = Layout::bare(http, self.locale, self.preferences.theme, &instance);
         let page = response::page(&ErrorTemplate { layout: &layout, title, text, request_id }, self.gzip);
         let Ok(mut page) = page else { return json };
         *page.status_mut() = status;
-        let copied =
-            ["retry-after", "x-error-code", "ratelimit", "ratelimit-policy"].map(HeaderName::from_static);
+        let copied = ["retry-after", "x-error-code", "x-error-reason", "ratelimit", "ratelimit-policy"]
+            .map(HeaderName::from_static);
         for name in copied {
             let value = json.headers().get(&name).cloned();
             page.headers_mut().extend(value.map(|value| (name, value)));

@@ -64,17 +64,12 @@ impl PageRequest {
             .as_ref()
             .map(|caller| Me { avatar: Avatar::of(&caller.user), moderator: caller.is_moderator() });
         Layout {
-            locale: self.locale,
-            theme: self.preferences.theme,
-            assets: &http.assets,
             base_url: &self.base_url,
             path: &self.path,
-            name: self.instance.name.as_deref().unwrap_or("Pinhole"),
-            logo: self.instance.logo.as_ref().map(links::logo),
-            accent: self.instance.accent.as_deref().map(links::accent_query),
             me,
             module,
             nav: true,
+            ..Layout::bare(http, self.locale, self.preferences.theme, &self.instance)
         }
     }
 }
@@ -92,6 +87,7 @@ pub(super) struct Layout<'a> {
     pub(super) assets: &'a Assets,
     /// The public base URL, for the absolute links in `<meta>` and `<link rel="canonical">`.
     pub(super) base_url: &'a str,
+    pub(super) instance: &'a Instance,
     /// The name of the instance.
     pub(super) name: &'a str,
     /// The path of its logo.
@@ -107,7 +103,41 @@ pub(super) struct Layout<'a> {
     pub(super) nav: bool,
 }
 
-impl Layout<'_> {
+impl<'a> Layout<'a> {
+    /// Without navigation, for a page on which the current user is unknown.
+    pub(super) fn bare(
+        http: &'a Http,
+        locale: &'static Locale,
+        theme: Option<&'static str>,
+        instance: &'a Instance,
+    ) -> Self {
+        Self {
+            locale,
+            theme,
+            assets: &http.assets,
+            base_url: "",
+            path: "",
+            instance,
+            name: instance.name(),
+            logo: instance.logo.as_ref().map(|logo| links::icon(logo, links::LOGO_SIDE)),
+            accent: instance.accent.as_deref().map(links::accent_query),
+            me: None,
+            module: None,
+            nav: false,
+        }
+    }
+
+    /// What the instance is about.
+    pub(super) fn description(&self) -> &str {
+        self.instance.description.as_deref().unwrap_or(&self.locale.page.about)
+    }
+
+    /// The path of an icon: the logo, or else an icon of the web client.
+    pub(super) fn icon(&self, side: u16) -> String {
+        let own = || format!("{}/icon-{side}.png", self.assets);
+        self.instance.logo.as_ref().map_or_else(own, |logo| links::icon(logo, side))
+    }
+
     /// The modules for `<link rel="modulepreload">`: they load in parallel instead of import after import.
     pub(super) fn modules(&self) -> &[&'static str] {
         self.assets.modules(self.module)

@@ -39,7 +39,7 @@ pub(crate) async fn oembed(State(http): State<Http>, request: Parts) -> Result<R
         "title": title,
         "author_name": card.author.name,
         "author_url": format!("{base_url}{}", card.author.url),
-        "provider_name": instance.name.as_deref().unwrap_or("Pinhole"),
+        "provider_name": instance.name(),
         "provider_url": format!("{base_url}/"),
         "url": format!("{base_url}{}", card.fit(width.max(height))),
         "width": width,

@@ -3,42 +3,61 @@
 
 use std::sync::OnceLock;
 
+use app::Client;
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use flate2::Compression;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Uri};
+use model::ValidationError;
 use serde_json::json;
 
+use super::accent::PAPER;
+use super::layout::Layout;
 use super::locale::Locale;
 use super::response::{accepts_gzip, gzip, text, text_response};
 use crate::http::error::ApiError;
+use crate::http::extract::client_address::ClientAddress;
 use crate::http::state::Http;
+use crate::links;
+
+/// The end of the query of a maskable icon.
+const MASKABLE: &str = "&maskable";
 
 /// Revalidated on every load: these files name the current asset version.
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
 pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let (locale, assets) = (Locale::negotiate(&headers), &http.assets);
-    let icon = |file: &str, sizes: &str, kind: &str, purpose: &str| json!({ "src": format!("{assets}/{file}"), "sizes": sizes, "type": kind, "purpose": purpose });
+    let (locale, instance) = (Locale::negotiate(&headers), http.app.instance().await?);
+    let (layout, assets) = (Layout::bare(&http, locale, None, &instance), &http.assets);
+    let icon = |src: String, sizes: &str, kind: &str, purpose: &str| json!({ "src": src, "sizes": sizes, "type": kind, "purpose": purpose });
+    let drawn = instance.logo.is_none().then(|| format!("{assets}/icon.svg"));
+    let maskable = match &instance.logo {
+        Some(logo) => links::icon(logo, 512) + MASKABLE,
+        None => format!("{assets}/icon-maskable-512.png"),
+    };
+    let icons: Vec<_> = drawn
+        .map(|src| icon(src, "any", "image/svg+xml", "any"))
+        .into_iter()
+        .chain([
+            icon(layout.icon(192), "192x192", "image/png", "any"),
+            icon(layout.icon(512), "512x512", "image/png", "any"),
+            icon(maskable, "512x512", "image/png", "maskable"),
+        ])
+        .collect();
     let manifest = json!({
         "id": "/",
-        "name": "Pinhole",
-        "short_name": "Pinhole",
-        "description": locale.page.about,
+        "name": instance.name(),
+        "short_name": instance.name(),
+        "description": layout.description(),
         "lang": locale.tag,
         "start_url": "/",
         "scope": "/",
         "display": "standalone",
-        "background_color": "#fbfaf7",
-        "theme_color": "#fbfaf7",
-        "icons": [
-            icon("icon.svg", "any", "image/svg+xml", "any"),
-            icon("icon-192.png", "192x192", "image/png", "any"),
-            icon("icon-512.png", "512x512", "image/png", "any"),
-            icon("icon-maskable-512.png", "512x512", "image/png", "maskable"),
-        ],
+        "background_color": PAPER,
+        "theme_color": PAPER,
+        "icons": icons,
         "shortcuts": [{ "name": locale.page.new, "url": "/new" }],
         "share_target": {
             "action": "/share",
@@ -65,7 +84,8 @@ pub(crate) async fn service_worker(
     State(http): State<Http>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let source = http.assets.service_worker().into();
+    let instance = http.app.instance().await?;
+    let source = http.assets.service_worker(&instance).into();
     let mut response = text("text/javascript; charset=utf-8", source, accepts_gzip(&headers))?;
     let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
@@ -101,7 +121,28 @@ pub(crate) async fn robots() -> Response {
 
 /// Requested by browsers without a page that links the icon.
 pub(crate) async fn favicon(State(http): State<Http>) -> Result<Response, ApiError> {
-    http.assets.by_name("icon.svg", false).ok_or_else(missing)
+    match &http.app.instance().await?.logo {
+        Some(logo) => Ok(Redirect::temporary(&links::icon(logo, 48)).into_response()),
+        None => http.assets.by_name("icon.svg", false).ok_or_else(missing),
+    }
+}
+
+/// The logo as a PNG. Its URL has its version.
+pub(crate) async fn icon(
+    State(http): State<Http>,
+    ClientAddress(address): ClientAddress,
+    Path(size): Path<String>,
+    uri: Uri,
+) -> Result<Response, ApiError> {
+    let instance = http.app.instance().await?;
+    let size = size.parse().map_err(|rule: ValidationError| ApiError::bad_size(rule.message))?;
+    let query = uri.query().unwrap_or_default();
+    let maskable = query.strip_suffix(MASKABLE);
+    let icon = http.app.icon(Client::anonymous(address), size, maskable.is_some()).await?;
+    let current = instance.logo.as_ref().map(links::logo_query);
+    let is_current = current.as_deref() == Some(maskable.unwrap_or(query));
+    let headers = [(CONTENT_TYPE, "image/png"), (CACHE_CONTROL, links::cache_control(is_current))];
+    Ok((headers, icon).into_response())
 }
 
 /// An asset below `/web/{version}/`.

@@ -32,6 +32,15 @@ pub(super) struct FeedTemplate<'a> {
 }
 
 impl FeedTemplate<'_> {
+    fn intro_title(&self) -> &str {
+        self.layout.instance.name.as_deref().unwrap_or(&self.layout.locale.page.intro_title)
+    }
+
+    fn intro_lead(&self) -> String {
+        let about = || interpolate(&self.layout.locale.page.intro_lead, "name", self.layout.name);
+        self.layout.instance.description.clone().unwrap_or_else(about)
+    }
+
     /// Each view with its label.
     fn views(&self) -> [(View, &str); 3] {
         let messages = &self.layout.locale.page;
