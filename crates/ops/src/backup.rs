@@ -1,7 +1,8 @@
 //! Backup: writes an archive of an instance, while its service may be running.
 //!
 //! All rows are spooled from one database snapshot and copied to the archive; then the files of their photos
-//! are archived, and the rows after them. A photo that is deleted during the backup is skipped together with its
+//! are archived, and the rows after them. A photo that is deleted during the backup is skipped together with
+//! its
 //! post, and so is one without any intact file. Damaged files are rebuilt in the archive.
 
 use std::fs::{self, File};
@@ -38,7 +39,8 @@ pub enum Destination {
 }
 
 impl Instance {
-    /// Photos without any intact file are left out, unless all are: then the blob store is probably the wrong one.
+    /// Photos without any intact file are left out, unless all are: then the blob store is probably the
+    /// wrong one.
     pub async fn back_up(
         &self,
         to: Destination,

@@ -28,7 +28,8 @@ impl ExpectedFiles {
         self.matches(stored.files.iter().copied())
     }
 
-    /// The row of a photo that has these files: with their size, and without an original that is lost. `None` if
+    /// The row of a photo that has these files: with their size, and without an original that is lost.
+    /// `None` if
     /// they are not the files of this photo.
     pub(crate) fn correct(&self, row: &PhotoRow) -> Option<PhotoRow> {
         let is_same = self.short_side == Self::from(row).short_side;

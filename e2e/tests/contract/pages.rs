@@ -129,7 +129,7 @@ fn the_licences_of_all_that_the_program_contains_are_linked_and_served() {
         "libwebp-sys",
         "Swagger UI",
         "Bricolage Grotesque",
-        "Royce Williams",
+        "Django Software Foundation",
         "after-the-rain",
     ] {
         assert!(text.contains(part), "{part} is missing");

@@ -10,7 +10,8 @@
 //! manifest.json                      counts, and the checksum of everything before it
 //! SHA256SUMS
 //! ```
-//! A restore in one pass writes photos before the rows that refer to them, and only after all photos it is known
+//! A restore in one pass writes photos before the rows that refer to them, and only after all photos it is
+//! known
 //! which are in the archive: so the rows that count come last. The copy is for archives that are damaged or
 //! truncated; format version 1 had none. The manifest comes last: an archive without one is truncated.
 

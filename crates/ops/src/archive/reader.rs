@@ -58,14 +58,14 @@ enum Phase {
     /// Reads the archive, and saves all rows and what is left of damaged photos.
     Save(Salvage),
     /// Rebuilds photos.
-    Rebuild(Arc<Salvage>, Rows),
+    Rebuild(Arc<Salvage>, Box<Rows>),
     /// Returns the best rows of both copies.
-    Rows(Arc<Salvage>, Peekable<Rows>),
+    Rows(Arc<Salvage>, Box<Peekable<Rows>>),
     Done,
 }
 
 enum Step {
-    Item(Item),
+    Item(Box<Item>),
     Next,
     End,
 }
@@ -91,8 +91,10 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// It returns all that is left of a damaged archive: it rebuilds the files of photos, and completes rows from
-    /// their copy. A row of a file whose checksum does not match is returned if no copy is intact and it obeys
+    /// It returns all that is left of a damaged archive: it rebuilds the files of photos, and completes rows
+    /// from
+    /// their copy. A row of a file whose checksum does not match is returned if no copy is intact and it
+    /// obeys
     /// all rules.
     pub(crate) fn salvaging(from: R) -> Result<Self, ArchiveError> {
         let phase = Phase::Save(Salvage::new().map_err(ArchiveError::Spool)?);
@@ -109,7 +111,7 @@ impl<R: Read> Reader<R> {
             self.is_truncated |= matches!(step, Err(ArchiveError::Truncated { .. }));
             self.is_damaged |= step.is_err() || !self.pending.is_empty();
             match step? {
-                Step::Item(item) => return Ok(Some(item)),
+                Step::Item(item) => return Ok(Some(*item)),
                 Step::End if self.pending.is_empty() => return Ok(None),
                 Step::Next | Step::End => {}
             }
@@ -139,7 +141,7 @@ impl<R: Read> Reader<R> {
         let salvage = Arc::new(salvage);
         let (rows, notes) = salvage.rows(self.manifest.as_ref());
         self.pending.extend(notes.into_iter().map(ArchiveError::Repaired));
-        self.phase = Phase::Rebuild(salvage, rows);
+        self.phase = Phase::Rebuild(salvage, Box::new(rows));
         Step::Next
     }
 
@@ -188,7 +190,7 @@ impl<R: Read> Reader<R> {
         self.without_row.insert(id, expected);
         self.photos += 1;
         self.bytes += expected.bytes;
-        Step::Item(Item::Photo(id, files))
+        Step::Item(Box::new(Item::Photo(id, files)))
     }
 
     fn read_rows(
@@ -200,7 +202,7 @@ impl<R: Read> Reader<R> {
         let known = Table::ALL.into_iter().find(|known| known.name() == table);
         let known = known.filter(|known| section == Section::Copy || self.table <= Some(*known));
         let table = known.ok_or_else(|| damaged(folder, "its table is unknown, or out of order"))?;
-        if section == Section::Facts {
+        if section == Section::Last {
             self.table = Some(table);
         }
         if let Phase::Save(salvage) = &mut self.phase {
@@ -228,16 +230,16 @@ impl<R: Read> Reader<R> {
             }
         }
         *self.rows.entry(table.name().to_owned()).or_default() += rows.len() as u64;
-        Ok(Step::Item(Item::Rows(rows)))
+        Ok(Step::Item(Box::new(Item::Rows(rows))))
     }
 
     /// Photos have to precede the rows, so those that lack files are rebuilt before any row is returned.
-    fn rebuild(&mut self, salvage: Arc<Salvage>, mut rows: Rows) -> Result<Step, ArchiveError> {
+    fn rebuild(&mut self, salvage: Arc<Salvage>, mut rows: Box<Rows>) -> Result<Step, ArchiveError> {
         let line = rows.next().transpose().map_err(ArchiveError::Spool)?;
         // They are the first table.
         let Some(line) = line.filter(|line| line.table == Table::Photos) else {
             let (rows, _) = salvage.rows(self.manifest.as_ref());
-            self.phase = Phase::Rows(salvage, rows.peekable());
+            self.phase = Phase::Rows(salvage, Box::new(rows.peekable()));
             return Ok(Step::Next);
         };
         let valid = line.row.ok().filter(|row| row.validate().is_ok());
@@ -265,7 +267,7 @@ impl<R: Read> Reader<R> {
     fn salvaged_rows(
         &mut self,
         salvage: Arc<Salvage>,
-        mut lines: Peekable<Rows>,
+        mut lines: Box<Peekable<Rows>>,
     ) -> Result<Step, ArchiveError> {
         let mut rows = Vec::new();
         while rows.len() < BATCH {
@@ -302,7 +304,7 @@ impl<R: Read> Reader<R> {
             }
         }
         self.phase = Phase::Rows(salvage, lines);
-        Ok(Step::Item(Item::Rows(rows)))
+        Ok(Step::Item(Box::new(Item::Rows(rows))))
     }
 
     /// All rows were returned.
@@ -319,7 +321,7 @@ impl<R: Read> Reader<R> {
         match self.manifest.take() {
             Some(manifest) => {
                 self.check_counts(&manifest);
-                Step::Item(Item::End(manifest))
+                Step::Item(Box::new(Item::End(manifest)))
             }
             None => Step::End,
         }
@@ -394,7 +396,7 @@ impl<R: Read> Reader<R> {
         }
         if matches!(self.phase, Phase::Stream) {
             self.check_counts(&manifest);
-            return Ok(Step::Item(Item::End(manifest)));
+            return Ok(Step::Item(Box::new(Item::End(manifest))));
         }
         // The rows are counted when they are returned.
         self.manifest = Some(manifest);

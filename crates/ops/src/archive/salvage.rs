@@ -1,4 +1,5 @@
-//! What is left of a damaged archive: both copies of the rows, and the files of damaged photos, in a temporary
+//! What is left of a damaged archive: both copies of the rows, and the files of damaged photos, in a
+//! temporary
 //! file until the whole archive has been read.
 
 use std::collections::HashMap;
@@ -25,14 +26,14 @@ pub(super) enum Section {
     /// At the beginning: all rows of the snapshot.
     Copy,
     /// At the end: without the posts of photos that are not in the archive.
-    Facts,
+    Last,
 }
 
 impl Section {
     pub(super) fn of_folder(name: &str) -> Option<Self> {
         match name {
             "copy" => Some(Self::Copy),
-            "facts" => Some(Self::Facts),
+            "facts" => Some(Self::Last),
             _ => None,
         }
     }
@@ -77,7 +78,8 @@ impl Salvage {
     ) -> io::Result<()> {
         for (name, bytes, integrity) in folder.examine() {
             let path = format!("{}/{name}", folder.path);
-            let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+            // Each ends with a line break.
+            let lines = bytes.split(|byte| *byte == b'\n').skip(1).count() as u64;
             let is_intact = integrity == Integrity::Intact;
             let at = self.add(bytes)?;
             self.rows.push(RowFile { section, table, path, at, lines, is_intact });
@@ -143,7 +145,7 @@ impl Salvage {
             let files = self.rows.iter().filter(move |file| (file.table, file.section) == (table, section));
             files.cloned().collect::<Vec<_>>()
         };
-        let (copy, facts) = (files(Section::Copy), files(Section::Facts));
+        let (copy, facts) = (files(Section::Copy), files(Section::Last));
         let intact = |files: &[RowFile]| {
             files.iter().filter(|file| file.is_intact).map(|file| file.lines).sum::<u64>()
         };
@@ -161,7 +163,8 @@ impl Salvage {
         }
         // Sequences have no order in which they could be merged.
         if table == Table::Sequences {
-            let is_copy = is_intact(&copy) && !copy.is_empty() && !(is_intact(&facts) && !facts.is_empty());
+            let is_usable = |files: &[RowFile]| is_intact(files) && !files.is_empty();
+            let is_copy = is_usable(&copy) && !is_usable(&facts);
             let (copy, facts) =
                 if is_copy || facts.is_empty() { (copy, Vec::new()) } else { (Vec::new(), facts) };
             return Choice { is_copy_needed: !copy.is_empty(), copy, facts };

@@ -202,12 +202,15 @@ fn find(archive: &[u8], text: &str) -> usize {
     archive.windows(text.len()).position(|window| window == text.as_bytes()).unwrap()
 }
 
+/// What is damaged, the archive, where, parts of the report, and the counts of the rows that are left.
+type Case<'a> = (&'a str, &'a [u8], usize, &'a [&'a str], [usize; 5]);
+
 #[test]
 fn everything_that_does_not_depend_on_the_damage_can_be_read() {
     let all = count(&rows());
     assert_eq!(all, [3, 2, 2, 4, 1]);
     let (current, old) = (archive(PhotoChanges::default()), old_archive());
-    let cases: [(&str, &[u8], usize, &[&str], [usize; 5]); 10] = [
+    let cases: [Case; 10] = [
         (
             "the only master of a photo with a post, without an original that could be decoded",
             &current,

@@ -41,7 +41,8 @@ impl<W: Write> Writer<W> {
         Self { tar: tar::Writer::new(to, seconds), made_at, photos: 0, bytes: 0 }
     }
 
-    /// Writes all rows of the snapshot, so that an archive without its end has them. They come before the photos.
+    /// Writes all rows of the snapshot, so that an archive without its end has them. They come before the
+    /// photos.
     pub(crate) fn copy_of_rows(&mut self, spooled: &SpooledRows) -> io::Result<()> {
         self.rows("copy", spooled.rows()).map(drop)
     }
