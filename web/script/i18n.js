@@ -11,7 +11,11 @@ export const locale = document.documentElement.lang || "en";
  * @param {Record<string, string | number>} [values]
  */
 export function t(key, values = {}) {
-  const text = messages[key] ?? key;
+  return fill(messages[key] ?? key, values);
+}
+
+/** A text with its `{parameters}` filled in. @param {string} text @param {Record<string, string | number>} values */
+export function fill(text, values) {
   return text.replace(/\{(\w+)\}/g, (parameter, name) => String(values[name] ?? parameter));
 }
 

@@ -269,7 +269,7 @@ browserTest("a report is handled, and the author sees why", async ({ open, join,
   await reason.getByLabel("Reason").fill("No advertisements, please.");
   await assertAccessible(page);
   await screenshot(page, "admin-reason");
-  await reason.getByRole("button", { name: "Confirm" }).press("Enter");
+  await reason.getByRole("button", { name: "Hide post" }).press("Enter");
   await told(page, "Done.");
   assert.equal(await reports.getByRole("listitem").count(), 0);
 
@@ -296,8 +296,10 @@ browserTest("an invited person joins and accepts the terms", async ({ open, join
   await form.getByLabel("Who may join").selectOption("invitation");
   await form.getByRole("button", { name: "Save" }).press("Enter");
   await told(owner, "Saved.");
-  await owner.getByRole("button", { name: "Make a link" }).press("Enter");
-  const link = await owner.getByText("/join?invitation=").textContent();
+  await owner.getByRole("button", { name: "Invite…" }).press("Enter");
+  await owner.getByRole("dialog").getByRole("button", { name: "Invite" }).press("Enter");
+  const field = owner.getByRole("dialog").getByLabel("Link");
+  const link = await eventually("the link is shown", () => field.inputValue());
 
   const page = await open();
   await page.goto("/about");
@@ -308,7 +310,7 @@ browserTest("an invited person joins and accepts the terms", async ({ open, join
   await page.getByText("Ask a member").waitFor();
   await assertAccessible(page);
   await screenshot(page, "join-invitation");
-  await page.goto(new URL(link ?? "").pathname + new URL(link ?? "").search);
+  await page.goto(new URL(link).pathname + new URL(link).search);
   await submitCredentials(page, "Join", "bob");
   await page.getByText("Accept the terms to join.").waitFor();
   await page.getByLabel("I accept the terms").press("Space");

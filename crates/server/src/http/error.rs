@@ -215,6 +215,11 @@ impl ApiError {
         self.refusal.map_or(self.code.as_str(), |(refusal, _)| refusal.as_str())
     }
 
+    /// The parameter that was refused.
+    pub(crate) fn field(&self) -> Option<&'static str> {
+        self.field
+    }
+
     /// An internal error: neither a client error nor one that a retry or another request resolves.
     pub(crate) fn is_failure(&self) -> bool {
         let expected =

@@ -268,7 +268,7 @@ pub(crate) fn describe_users(entry: &mut Entry) {
     entry.error(400, "A parameter is invalid");
 }
 
-fn user_filter(raw: &str) -> Result<UserFilter, ApiError> {
+pub(crate) fn user_filter(raw: &str) -> Result<UserFilter, ApiError> {
     let query = given(raw, "query").map(Cow::into_owned);
     if query.as_ref().is_some_and(|query| query.contains('\0')) {
         return Err(ApiError::invalid("query", "query contains a NUL character"));
@@ -289,7 +289,7 @@ fn parsed<T: FromStr<Err = ValidationError>>(raw: &str, name: &'static str) -> R
 }
 
 /// A parameter that is not empty, as one is that a form leaves open.
-fn given<'a>(raw: &'a str, name: &str) -> Option<Cow<'a, str>> {
+pub(crate) fn given<'a>(raw: &'a str, name: &str) -> Option<Cow<'a, str>> {
     feed::parameter(raw, name).filter(|value| !value.is_empty())
 }
 

@@ -1,5 +1,6 @@
 //! The layout of every page: the current user, the locale, and the assets to load.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use app::Instance;
@@ -24,6 +25,7 @@ use crate::links;
 /// The context of a request for an HTML page.
 pub(crate) struct PageRequest {
     pub(super) caller: Option<app::Caller>,
+    pub(super) address: IpAddr,
     pub(super) query: String,
     pub(super) instance: Arc<Instance>,
     pub(super) preferences: Preferences,
@@ -44,6 +46,7 @@ impl FromRequestParts<Http> for PageRequest {
         let preferences = Preferences::of(&parts.headers);
         Ok(Self {
             caller,
+            address: http.client_address(parts.extensions.get().copied(), &parts.headers),
             renewed_cookie,
             instance: http.app.instance().await?,
             query: parts.uri.query().unwrap_or_default().to_owned(),

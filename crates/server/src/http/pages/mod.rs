@@ -11,21 +11,22 @@ mod empty;
 pub(super) mod error_page;
 mod layout;
 mod locale;
+mod members;
 mod message;
 pub(super) mod oembed;
 mod placeholder;
 mod preferences;
 mod response;
 pub(super) mod site_files;
+mod size;
 mod templates;
 
+use app::Actor;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
-use model::{
-    Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Status, Tag, UserFilter, Username,
-};
+use model::{Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Tag, Username};
 
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
@@ -33,9 +34,10 @@ use crate::http::handlers::feed::parameter;
 use crate::http::handlers::tags::encode_segment;
 use crate::http::state::Http;
 use cards::{Avatar, Card};
-use community_templates::{AboutTemplate, AccountItem, AdminTemplate, AuditItem, ReportItem};
+use community_templates::{AboutTemplate, AdminTemplate, AuditItem, InvitationItem, ReportItem};
 use empty::{Empty, LeftOut};
 use layout::PageRequest;
+use members::Members;
 use preferences::View;
 use templates::{
     AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
@@ -55,6 +57,9 @@ const MORE_BY_AUTHOR: &str = "7";
 
 /// Hidden posts per page of the settings.
 const HIDDEN_SHOWN: usize = 12;
+
+/// Members per page of their list.
+const MEMBERS_PAGE_SIZE: &str = "50";
 
 /// Entries of the audit log on the page of moderators.
 const AUDIT_ENTRIES: usize = 30;
@@ -249,15 +254,13 @@ pub(crate) async fn admin(State(http): State<Http>, request: PageRequest) -> Res
     let layout = request.layout(&http, Some("admin.js"));
     let most = limit("100");
     let (reports, _) = http.app.reports(caller, false, None, most).await?;
-    let mut accounts = Vec::new();
-    for status in [Status::Pending, Status::Suspended, Status::Hidden] {
-        let filter = UserFilter { status: Some(status), ..UserFilter::default() };
-        accounts.extend(http.app.users(filter, None, most).await?.0.into_iter().map(|record| record.user));
-    }
+    let actor = Actor::new(caller, request.address, Role::Moderator)?;
+    let invitations = http.app.usable_invitations(&actor).await?;
     let (audit, _) = http.app.audit_log(None, AUDIT_ENTRIES).await?;
     let page = AdminTemplate {
         reports: reports.iter().map(|report| ReportItem::new(report, layout.locale)).collect(),
-        accounts: accounts.iter().map(AccountItem::from).collect(),
+        members: Members::read(&http, caller, &request, after(&request)?, limit(MEMBERS_PAGE_SIZE)).await?,
+        invitations: invitations.into_iter().map(|item| InvitationItem::new(item, caller)).collect(),
         audit: audit.iter().map(|row| AuditItem::new(row, layout.locale)).collect(),
         instance: (caller.role == Role::Owner).then_some(&*request.instance),
         layout: &layout,
