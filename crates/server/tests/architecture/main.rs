@@ -14,20 +14,20 @@ use serde_json::Value;
 
 /// Dependencies point one way: `model ← {imaging, blobs, store} ← app ← ops ← server`.
 const LAYERS: [(&str, &[&str]); 9] = [
-    ("model", &[]),
-    ("imaging", &["model"]),
-    ("blobs", &["model"]),
-    ("store", &["model"]),
-    ("app", &["model", "imaging", "blobs", "store"]),
-    ("ops", &["model", "blobs", "store", "app"]),
-    ("server", &["model", "app", "ops"]),
+    ("pinhole-model", &[]),
+    ("imaging", &["pinhole-model"]),
+    ("blobs", &["pinhole-model"]),
+    ("store", &["pinhole-model"]),
+    ("app", &["pinhole-model", "imaging", "blobs", "store"]),
+    ("ops", &["pinhole-model", "blobs", "store", "app"]),
+    ("server", &["pinhole-model", "app", "ops"]),
     ("e2e", &[]),
-    ("bench", &["model", "imaging", "store"]),
+    ("bench", &["pinhole-model", "imaging", "store"]),
 ];
 
 /// Libraries that a crate must not depend on.
 const FORBIDDEN: [(&str, &[&str]); 4] = [
-    ("model", &["tokio", "axum", "rusqlite", "tokio-postgres"]),
+    ("pinhole-model", &["tokio", "axum", "rusqlite", "tokio-postgres"]),
     ("imaging", &["tokio", "axum", "rusqlite", "tokio-postgres"]),
     ("app", &["axum", "rusqlite", "tokio-postgres"]),
     ("ops", &["axum", "rusqlite", "tokio-postgres"]),
