@@ -290,10 +290,11 @@ mod tests {
         assert_eq!(without_comments(source.as_bytes()), "let a = (b); // four\nf();\n");
     }
 
+    /// With the service worker they have 45 KB (`e2e/browser/budgets.test.js`).
     #[test]
-    fn all_scripts_and_styles_stay_below_38_kib_gzipped() {
+    fn all_scripts_and_styles_stay_below_43_kb_gzipped() {
         let gzipped: usize =
             Assets::new().assets.iter().filter_map(|asset| asset.gzipped.as_ref()).map(Bytes::len).sum();
-        assert!(gzipped < 38 * 1024, "expected less than 38 KiB, got {gzipped} bytes");
+        assert!(gzipped < 43_000, "expected less than 43 KB, got {gzipped} bytes");
     }
 }
