@@ -132,31 +132,6 @@ browserTest("an upload continues after the page was reloaded", async ({ service,
   }
 });
 
-browserTest("a large photo that was posted unnoticed takes on an edit of its draft", async ({ service, open, join }) => {
-  const page = await open({ as: await join("ada"), serviceWorker: false });
-  allowError(page, /foreign|failed|Failed to load resource/);
-  await page.goto("/new");
-  const { files, messages, retry, post: send } = composer(page);
-  await files.setInputFiles(await file(4, { type: "png", size: [900, 800], noise: 900 }));
-  await messages.fill("unnoticed");
-  // The last piece creates the post; from then on no response arrives.
-  let isLost = false;
-  await page.route("**/uploads/*", async (route) => {
-    if (!isLost && route.request().headers()["upload-complete"] !== "?1") return route.fallback();
-    if (!isLost) await route.fetch();
-    isLost = true;
-    await route.abort("connectionreset");
-  });
-  await send.click();
-  await retry.waitFor();
-  assert.deepEqual((await feed(service.base)).map(({ message }) => message), ["unnoticed"]);
-  await page.unroute("**/uploads/*");
-  await messages.fill("unnoticed, and edited");
-  await retry.click();
-  await waitForPath(page, "/");
-  assert.deepEqual((await feed(service.base)).map(({ message }) => message), ["unnoticed, and edited"]);
-});
-
 browserTest("the service worker posts a large photo that was queued, while no page is open", async ({ service, open, join }) => {
   const page = await open({ as: await join("ada") });
   allowError(page, /ERR_INTERNET_DISCONNECTED|Failed to fetch/);
