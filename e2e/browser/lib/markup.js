@@ -23,7 +23,8 @@ export async function assertMarkup(page) {
       for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (root.querySelectorAll("input:not([type=hidden]), select, textarea"))) {
         if (field.closest("[aria-hidden=true]")) continue;
         const referred = (field.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => document.getElementById(id));
-        const names = [...referred, ...(field.labels ?? [])].map((label) => {
+        // The fields of a template have no `labels`.
+        const names = [...referred, ...(field.labels ?? []), field.closest("label")].map((label) => {
           const copy = /** @type {Element | undefined} */ (label?.cloneNode(true));
           for (const other of copy?.querySelectorAll("input, select, textarea, small") ?? []) other.remove();
           return copy?.textContent?.trim();

@@ -427,7 +427,7 @@ browserTest("the page of moderation is usable at every width, in both languages 
       for (const state of ["list", "selected", "dialog"]) {
         if (state === "list") await page.locator("#members-title").scrollIntoViewIfNeeded();
         if (state === "selected") await page.locator("#select-all").check();
-        if (state === "dialog") await page.locator("#members [data-act=delete]").click();
+        if (state === "dialog") await page.locator("#members").getByRole("button", { name: /^(Delete|Löschen)/ }).click();
         await assertFits(page);
         for (const scheme of /** @type {const} */ (["light", "dark"])) {
           await setColorScheme(page, scheme);

@@ -66,7 +66,7 @@ fn nodes_continue_when_a_newer_version_has_upgraded_the_schema() {
 }
 
 #[test]
-fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
+fn nodes_that_start_together_upgrade_an_older_schema() {
     let postgres = Postgres::standalone();
     let fixture = Fixture::new(postgres.url(), Bucket::fresh());
     let before = fixture.node("node0");
@@ -75,8 +75,9 @@ fn nodes_that_start_together_upgrade_a_schema_that_is_one_step_behind() {
     drop(before);
     execute(
         &postgres,
-        "BEGIN; DROP TABLE post_tags; DROP FUNCTION mark_tags_unindexed CASCADE;
-         UPDATE pinhole_schema SET version = version - 1; COMMIT;",
+        "BEGIN; ALTER TABLE users DROP COLUMN network; ALTER TABLE idempotency_keys DROP COLUMN digest;
+         DROP TABLE post_tags; DROP FUNCTION mark_tags_unindexed CASCADE;
+         UPDATE pinhole_schema SET version = 8; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));
     eventually("the tags of posts from before are indexed", Duration::from_secs(60), || {

@@ -15,8 +15,8 @@ const ALLOWED: [&str; 5] = [
     "<generator>Pinhole</generator>",
 ];
 
-/// The documentation of the API, which is that of the software.
-const DOCUMENTATION: [&str; 4] = ["/openapi.json", "/docs", "/docs/", "/docs/{*rest}"];
+/// The documentation of the API and the licences, which are those of the software.
+const DOCUMENTATION: [&str; 5] = ["/openapi.json", "/docs", "/docs/", "/docs/{*rest}", "/licences"];
 
 /// The paths of the pages and files of the web client, from the route table.
 fn web_client() -> Vec<&'static str> {
