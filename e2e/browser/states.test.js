@@ -78,6 +78,8 @@ const STATES = {
     await dialog(page).getByRole("button", { name: "Block" }).waitFor();
   },
   "unreachable-offline": async (page) => {
+    // The icon of the tab may still be on its way.
+    allowError(page, /ERR_INTERNET_DISCONNECTED/);
     await page.goto("/offline");
     await page.context().setOffline(true);
     await page.getByRole("heading", { name: "You are offline" }).waitFor();
@@ -102,7 +104,7 @@ const STATES = {
   "admin-reason": async (page) => {
     await page.goto("/admin");
     await page.getByRole("button", { name: "Dismiss" }).first().click();
-    await dialog(page).getByRole("button", { name: "Confirm" }).waitFor();
+    await dialog(page).getByRole("textbox", { name: "Reason" }).waitFor();
   },
   delete: async (page) => {
     await page.goto(`/p/${data.posts[0].id}`);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
-use e2e::Service;
 use e2e::faults::{Action, Faults, FileCall, FileOperation, Rule};
 use e2e::oracle::{Worker, verify};
+use e2e::{Service, eventually};
 use rustix::io::Errno;
 
 use FileOperation::{Create, MakeFolder, Open, Read, Remove, Rename, Sync, Truncate, Write};
@@ -21,7 +22,12 @@ const FAULTS: [(&[FileOperation], Action); 2] = [
 fn a_first_start_that_fails_says_why_and_can_be_repeated() {
     let faults = Faults::new();
     inject_everywhere(&faults, |started| {
-        started.unwrap_or_else(|| faults.start(&[])).assert_ready();
+        let service = started.unwrap_or_else(|| faults.start(&[]));
+        // A read that failed may look like damage until the file has been checked.
+        eventually("the service is ready", Duration::from_secs(30), || {
+            (service.anonymous().get("/readyz").status == 200).then_some(())
+        });
+        drop(service);
         fs::remove_dir_all(faults.data_dir()).unwrap();
         fs::create_dir(faults.data_dir()).unwrap();
     });

@@ -18,8 +18,8 @@ const START_CHECK: Duration = Duration::from_secs(5);
 /// The longest check after an error has reported damage. A shutdown waits for it.
 const RECHECK: Duration = Duration::from_secs(20);
 
-/// From one such check to the next.
-const RECHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// The pause after such a check, in multiples of its duration: checks take a tenth of one core at most.
+const RECHECK_PAUSE: u32 = 10;
 
 /// Page cache of the connection of such a check, in bytes.
 const CACHE: u64 = 2 << 20;
@@ -82,13 +82,14 @@ pub(super) struct Damage {
     reports: AtomicU64,
     /// The number of reports that a check has refuted.
     refuted: AtomicU64,
-    last_check: Mutex<Option<Instant>>,
+    /// Before this, the file is not checked again.
+    next_check: Mutex<Option<Instant>>,
 }
 
 impl Damage {
     pub(super) fn new(path: &Path) -> Self {
         let (reports, refuted) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { path: path.to_owned(), reports, refuted, last_check: Mutex::new(None) }
+        Self { path: path.to_owned(), reports, refuted, next_check: Mutex::new(None) }
     }
 
     /// Records an error that reports damage, and logs the first.
@@ -121,8 +122,9 @@ impl Damage {
             return false;
         }
         // Held during the check. Concurrent callers do not wait for it: each would block a thread.
-        let Some(mut last_check) = self.last_check.try_lock() else { return true };
-        if last_check.is_some_and(|time| time.elapsed() < RECHECK_INTERVAL) {
+        let Some(mut next_check) = self.next_check.try_lock() else { return true };
+        let started = Clock::monotonic();
+        if next_check.is_some_and(|time| started < time) {
             return self.is_reported();
         }
         let reports = self.reports.load(Ordering::Acquire);
@@ -131,7 +133,8 @@ impl Damage {
         let finding = conn.and_then(|conn| {
             check(&conn, "PRAGMA integrity_check(1)", RECHECK).map_err(|error| error.to_string())
         });
-        *last_check = (finding != Ok(Finding::Intact)).then(Clock::monotonic);
+        let pause = started.elapsed() * RECHECK_PAUSE;
+        *next_check = (finding != Ok(Finding::Intact)).then(|| Clock::monotonic() + pause);
         match finding {
             Ok(Finding::Intact) => {
                 self.refuted.store(reports, Ordering::Release);
