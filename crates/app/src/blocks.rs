@@ -46,8 +46,8 @@ impl App {
         Ok(posts)
     }
 
-    /// A page of the posts that the caller has hidden, newest first, and where the next one begins. Posts that a
-    /// moderator has hidden as well are left out.
+    /// A page of the posts that the caller has hidden, newest first, and where the next one begins. Posts
+    /// that a moderator has hidden as well are left out.
     pub async fn hidden_post_page(
         &self,
         caller: &Caller,

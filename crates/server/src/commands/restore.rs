@@ -19,7 +19,7 @@ use crate::progress::ProgressBar;
 pub(crate) struct RestoreArgs {
     /// The file to read; `-` for standard input
     file: PathBuf,
-    /// Restore all that is left of a damaged archive, and list what is not; exit with 3 if there was damage
+    /// Restore what is left of a damaged archive and list the damage; exit with 3 if any
     #[arg(long)]
     skip_damaged: bool,
     /// Restore sessions too; otherwise all users have to log in again

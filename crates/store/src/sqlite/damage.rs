@@ -24,6 +24,9 @@ const RECHECK_PAUSE: u32 = 10;
 /// Page cache of the connection of such a check, in bytes.
 const CACHE: u64 = 2 << 20;
 
+/// Between the interrupts of a check that has reached its limit.
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(1);
+
 #[derive(Debug, PartialEq, Eq)]
 enum Finding {
     Intact,
@@ -53,8 +56,11 @@ fn check(conn: &Connection, pragma: &str, limit: Duration) -> rusqlite::Result<F
     let outcome = std::thread::scope(|scope| {
         let (done, is_done) = channel::<()>();
         scope.spawn(move || {
-            if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            let mut pause = limit;
+            // Again and again: an interrupt before the first step of the statement has no effect.
+            while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 interrupt.interrupt();
+                pause = INTERRUPT_INTERVAL;
             }
         });
         let outcome = conn.query_row(pragma, [], |row| row.get::<_, String>(0));

@@ -75,7 +75,8 @@ impl ErrorPage {
     }
 }
 
-/// The page that the service worker caches, and shows for pages that it can neither load nor has in its cache.
+/// The page that the service worker caches, and shows for pages that it can neither load nor has in its
+/// cache.
 pub(crate) async fn offline(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let layout = Layout { nav: false, me: None, ..request.layout(&http, None) };
     layout.respond(&request, &UnreachableTemplate { layout: &layout })
