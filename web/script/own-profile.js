@@ -51,7 +51,7 @@ remove?.addEventListener("click", () => {
     await call("DELETE", "/me/photo");
     showPhoto();
     toast(t("photo_removed"));
-    input?.focus();
+    return () => input?.focus();
   });
 });
 

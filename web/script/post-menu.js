@@ -84,7 +84,7 @@ const ACTIONS = {
     attempt(async () => {
       const path = `/me/hidden-posts/${element.dataset.post}`;
       await call("PUT", path);
-      await leaveList([element], t("hidden_toast"), path);
+      (await leaveList([element], t("hidden_toast"), path))?.();
     }),
   block(element) {
     const { author: name = "" } = element.dataset;
@@ -101,7 +101,7 @@ const ACTIONS = {
     const question = { title: t("delete_title"), text: t("delete_text"), label: t("delete_submit") };
     confirm(question, async () => {
       await call("DELETE", `/posts/${element.dataset.post}`);
-      await leaveList([element], t("deleted"));
+      return leaveList([element], t("deleted"));
     });
   },
 };
@@ -130,6 +130,7 @@ async function save(element, form) {
  * @param {HTMLElement[]} posts
  * @param {string} text
  * @param {string} [path] what undo deletes
+ * @returns {Promise<(() => void) | undefined>} moves the focus to the next post
  */
 async function leaveList(posts, text, path) {
   for (const element of posts) await evictPost(element);
@@ -147,12 +148,12 @@ async function leaveList(posts, text, path) {
     if (path) element.replaceWith(marks[index]);
     else element.remove();
   }
-  neighbour.focus({ preventScroll: true });
   const restore = () => {
     for (const [index, element] of posts.entries()) marks[index].replaceWith(element);
     posts[0].focus();
   };
   toast(text, path ? undo(path, restore) : undefined);
+  return () => neighbour.focus({ preventScroll: true });
 }
 
 /** @param {HTMLFormElement} form @param {string} name */

@@ -20,12 +20,12 @@ export function report(path) {
   });
 }
 
-/** @param {string} name @param {() => Promise<void>} done */
+/** @param {string} name @param {() => import("./sheet.js").Outcome} done */
 export function block(name, done) {
   const question = { title: t("block_title", { name }), text: t("block_text", { name }), label: t("block_submit") };
   confirm(question, async () => {
     await call("PUT", blockPath(name));
-    await done();
+    return done();
   });
 }
 

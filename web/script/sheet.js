@@ -8,10 +8,12 @@ function content(form) {
   return [...new FormData(form)].map(([name, value]) => `${name}=${value}`).join("\n").trim();
 }
 
+/** What a dialog does; what it returns runs after the dialog is closed: until then nothing else can have the focus. @typedef {Promise<void | (() => void)>} Outcome */
+
 /**
  * Opens a dialog. It closes when its action has succeeded.
  * @param {string} id
- * @param {(form: HTMLFormElement) => Promise<void>} action
+ * @param {(form: HTMLFormElement) => Outcome} action
  */
 export function openSheet(id, action) {
   const sheet = /** @type {HTMLDialogElement} */ (document.getElementById(id));
@@ -29,8 +31,9 @@ export function openSheet(id, action) {
     button.disabled = true;
     error.textContent = "";
     try {
-      await action(form);
+      const closed = await action(form);
       sheet.close();
+      closed?.();
     } catch (cause) {
       error.textContent = messageOf(cause);
     }
@@ -42,7 +45,7 @@ export function openSheet(id, action) {
 /**
  * Asks before something that cannot be undone, or that others notice.
  * @param {{ title: string, text: string, label: string }} question
- * @param {() => Promise<void>} action
+ * @param {() => Outcome} action
  */
 export function confirm({ title, text, label }, action) {
   const sheet = /** @type {HTMLElement} */ (document.getElementById("confirm"));

@@ -24,13 +24,15 @@ export async function assertMarkup(page) {
         if (field.closest("[aria-hidden=true]")) continue;
         const referred = (field.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => document.getElementById(id));
         // The fields of a template have no `labels`.
-        const names = [...referred, ...(field.labels ?? []), field.closest("label")].map((label) => {
+        const around = field.closest("label");
+        const labels = [...(field.labels ?? []), ...(around ? [around] : [])];
+        const names = [...referred, ...labels].map((label) => {
           const copy = /** @type {Element | undefined} */ (label?.cloneNode(true));
           for (const other of copy?.querySelectorAll("input, select, textarea, small") ?? []) other.remove();
           return copy?.textContent?.trim();
         });
         if (![field.getAttribute("aria-label"), ...names].some(Boolean)) faults.push(`${field.outerHTML} has no label`);
-        if ([...(field.labels ?? [])].some((label) => label.control !== field)) faults.push(`${field.outerHTML} shares its label`);
+        if (labels.some((label) => label.control !== field)) faults.push(`${field.outerHTML} shares its label`);
       }
     }
     return faults;

@@ -49,7 +49,7 @@ browserTest("an account is downloaded, opened offline and imported", async ({ op
     await form.getByLabel("Zip file").setInputFiles({ name: "a.zip", mimeType: "application/zip", buffer: Buffer.from("no zip") });
     expectError(other, /status of 400/);
     await form.getByRole("button", { name: "Import" }).press("Enter");
-    await form.getByText("not the archive of an account").waitFor();
+    await form.getByText("not the zip of an account").waitFor();
     await form.getByLabel("Zip file").setInputFiles(archive);
     await form.getByRole("button", { name: "Import" }).press("Enter");
     await form.getByText("Imported: 2. Already here: 0. Failed: 0.").waitFor();

@@ -334,7 +334,7 @@ browserTest("an owner sets the accent colour, limits and the logo", async ({ ope
   await form.getByLabel("Accent colour").fill("red");
   expectError(page, /status of 400/);
   await form.getByLabel("Accent colour").press("Enter");
-  await form.getByText("a colour has the form #b8442f").waitFor();
+  await form.getByText("Enter a colour such as #b8442f.").waitFor();
   await form.getByLabel("Accent colour").fill("#ffd400");
   const members = form.getByRole("group", { name: "Limits of members" });
   await members.getByLabel("Photos in 24 hours").fill("7");
@@ -348,7 +348,7 @@ browserTest("an owner sets the accent colour, limits and the logo", async ({ ope
   await logo.getByRole("button", { name: "Set logo" }).press("Enter");
   await logo.getByRole("button", { name: "Remove logo" }).waitFor();
   const shown = page.getByRole("banner").locator("img.logo");
-  assert.equal(await shown.evaluate((image) => image instanceof HTMLImageElement && image.naturalWidth), 256);
+  assert.equal(await shown.evaluate((image) => image instanceof HTMLImageElement && image.naturalWidth), 96);
   const save = form.getByRole("button", { name: "Save" });
   assert.deepEqual(
     await save.evaluate((button) => [getComputedStyle(button).backgroundColor, getComputedStyle(button).color]),

@@ -19,7 +19,7 @@ use crate::progress::ProgressBar;
 pub(crate) struct RestoreArgs {
     /// The file to read; `-` for standard input
     file: PathBuf,
-    /// Restore what is left of a damaged archive and list the damage; exit with 3 if any
+    /// Restore what is left of a damaged archive and list the damage; exits with 3
     #[arg(long)]
     skip_damaged: bool,
     /// Restore sessions too; otherwise all users have to log in again
