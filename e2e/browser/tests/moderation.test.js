@@ -10,7 +10,7 @@ import { assertFits } from "../lib/layout.js";
 import { toast } from "../lib/locators.js";
 import { allowError, expectError, setColorScheme } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
-import { screenshot } from "../lib/screenshot.js";
+import { screenshot, waitUntilStable } from "../lib/screenshot.js";
 
 /** @typedef {import("playwright-core").Page} Page */
 
@@ -428,6 +428,7 @@ browserTest("the page of moderation is usable at every width, in both languages 
         if (state === "list") await page.locator("#members-title").scrollIntoViewIfNeeded();
         if (state === "selected") await page.locator("#select-all").check();
         if (state === "dialog") await page.locator("#members").getByRole("button", { name: /^(Delete|Löschen)/ }).click();
+        await waitUntilStable(page);
         await assertFits(page);
         for (const scheme of /** @type {const} */ (["light", "dark"])) {
           await setColorScheme(page, scheme);
