@@ -154,6 +154,7 @@ function decide(button) {
   form.reset();
   element("decision-title").textContent = fill((isOne ? title : titles) || label, values);
   element("decision-text").textContent = fill(text, values);
+  element("reason-hint").hidden = button.dataset.unseen !== undefined;
   showNames();
   for (const field of fields) {
     const control = /** @type {HTMLInputElement} */ (field.querySelector("[name]"));
