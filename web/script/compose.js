@@ -175,6 +175,8 @@ async function persist(draft, wanted = true) {
 
 /** @param {Iterable<File>} files */
 async function addFiles(files) {
+  // What was said of other files is over before the first draft is here.
+  showErrors([]);
   const errors = [];
   for (const file of files) {
     const refused = await photoRefusal(file, file.name);

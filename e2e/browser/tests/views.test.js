@@ -42,7 +42,7 @@ browserTest("the view works without scripts", async ({ service, open }) => {
   const page = await open({ device: "desktop", javaScript: false });
   await page.goto("/");
   await page.getByRole("link", { name: "Grid" }).click();
-  assert.equal(await columns(page), 5);
+  await eventually("the grid is loaded", async () => (await columns(page)) === 5);
   await page.goto("/");
   assert.equal(await columns(page), 5);
 });
