@@ -9,6 +9,9 @@ import { assertNoErrors } from "./page-errors.js";
 import { screenshotFailure } from "./screenshot.js";
 import { Service } from "./service.js";
 
+/** How long a test may take. A script within a page has no limit of its own, and may wait for ever. */
+const LIMIT_MS = 110_000;
+
 /**
  * @typedef {object} Fixture
  * @property {Service} service
@@ -22,7 +25,7 @@ import { Service } from "./service.js";
  * @param {(fixture: Fixture) => Promise<void>} body
  */
 export function browserTest(title, body) {
-  test(title, { timeout: 240_000 }, async (t) => {
+  test(title, { timeout: 300_000 }, async (t) => {
     try {
       await run(title, body);
     } catch (error) {
@@ -43,15 +46,18 @@ async function run(title, body) {
   /** @type {import("playwright-core").Page[]} */
   const pages = [];
   try {
-    await body({
+    const fixture = {
       service,
+      /** @param {string} username */
       join: (username) => ApiUser.join(service.base, username),
+      /** @param {import("./browser.js").PageOptions} [options] */
       open: async (options) => {
         const page = await open(service.base, options);
         pages.push(page);
         return page;
       },
-    });
+    };
+    await withinLimit(body(fixture));
     pages.forEach(assertNoErrors);
   } catch (error) {
     await Promise.all(pages.map((page, index) => screenshotFailure(page, `failed--${title}--${index}`)));
@@ -60,5 +66,20 @@ async function run(title, body) {
     // Browsers first: the graceful shutdown of the service waits for their connections.
     await Promise.all(pages.map((page) => page.context().close()));
     await service.dispose();
+  }
+}
+
+/** @param {Promise<void>} work */
+async function withinLimit(work) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  /** @type {Promise<never>} */
+  const limit = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new PollTimeout(`the test took more than ${LIMIT_MS} ms`)), LIMIT_MS);
+  });
+  try {
+    await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
   }
 }

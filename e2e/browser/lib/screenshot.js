@@ -19,10 +19,14 @@ export async function screenshot(page, name, { full = false, immediately = false
   await capture(page, `${name}--${variant(page)}`, full);
 }
 
+/** How long an image or an animation may take. Those of contents that are not rendered may never finish. */
+const STABLE_WITHIN_MS = 15_000;
+
 /** Waits until fonts and images are loaded and every finite animation has finished. */
 export async function waitUntilStable(/** @type {Page} */ page, { full = false } = {}) {
   await page.waitForLoadState("load");
-  await page.evaluate(async (full) => {
+  await page.evaluate(async ({ full, limit }) => {
+    const timeout = new Promise((resolve) => setTimeout(resolve, limit));
     await document.fonts.ready;
     const isVisible = (/** @type {Element} */ image) => {
       const { top, bottom, width } = image.getBoundingClientRect();
@@ -32,10 +36,10 @@ export async function waitUntilStable(/** @type {Page} */ page, { full = false }
     // A full-page screenshot does not scroll, so lazy images would never load.
     for (const image of images) image.loading = "eager";
     // A broken image counts as loaded here; `assertNoErrors` reports it.
-    await Promise.all(images.map((image) => image.decode().catch(() => undefined)));
+    await Promise.race([Promise.all(images.map((image) => image.decode().catch(() => undefined))), timeout]);
     const finite = document.getAnimations().filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity);
-    await Promise.allSettled(finite.map((animation) => animation.finished));
-  }, full);
+    await Promise.race([Promise.allSettled(finite.map((animation) => animation.finished)), timeout]);
+  }, { full, limit: STABLE_WITHIN_MS });
 }
 
 /** The last state of a failed test. Its own errors are only logged, so that they do not hide the failure. */
