@@ -3,8 +3,11 @@
 const OPENING = /^[(["'„“‘«]+/;
 const CLOSING = /[.,;:!?)\]"'“”]+$/;
 const NAME = /^@(?!\.{1,2}$)[A-Za-z0-9_.@+-]{1,64}$/;
-const TAG = /^#(?!\p{M})[\p{L}\p{M}\p{Nd}_]+/u;
-const ADDRESS = /^https?:\/\/[\p{L}\p{N}[]/iu;
+// Without the letters that are drawn as spaces.
+const TAG = /^#(?!\p{M})(?:(?![\u115f\u1160\u3164\uffa0])[\p{L}\p{M}\p{Nd}_])+/u;
+// What stands before an @ would look like the host. Hidden characters would turn or split what is read.
+const FORBIDDEN = String.raw`\s\p{Cc}"<>\\^\x60{|}\u200b\u2028-\u202e\u2060-\u2069\ufeff`;
+const ADDRESS = new RegExp(`^https?://[\\p{L}\\p{N}\\[][^@/?#${FORBIDDEN}]*([/?#][^${FORBIDDEN}]*)?$`, "iu");
 
 /** The tag that a word begins with, with its #. @param {string} word */
 function tagAtStart(word) {
@@ -12,9 +15,11 @@ function tagAtStart(word) {
   return /[\p{L}_]/u.test(tag) && [...tag.toLowerCase()].length <= 65 ? tag : "";
 }
 
-/** @param {string} text @returns {Node[]} text and links */
+/** @param {string} text @returns {(string | HTMLAnchorElement)[]} text and links */
 export function messageNodes(text) {
+  /** @type {(string | HTMLAnchorElement)[]} */
   const nodes = [];
+  let plain = "";
   for (const piece of text.split(/(\p{White_Space})/u)) {
     const start = OPENING.exec(piece)?.[0].length ?? 0;
     const tag = tagAtStart(piece.slice(start));
@@ -22,14 +27,15 @@ export function messageNodes(text) {
     const tagPath = tag && `/tags/${encodeURIComponent(tag.slice(1).toLowerCase())}`;
     const href = tagPath || (NAME.test(word) ? `/${word}` : ADDRESS.test(word) ? word : "");
     if (!href) {
-      nodes.push(new Text(piece));
+      plain += piece;
       continue;
     }
     const link = Object.assign(document.createElement("a"), { href, textContent: word });
     if (!href.startsWith("/")) link.rel = "nofollow ugc noopener";
-    nodes.push(new Text(piece.slice(0, start)), link, new Text(piece.slice(start + word.length)));
+    nodes.push(plain + piece.slice(0, start), link);
+    plain = piece.slice(start + word.length);
   }
-  return nodes;
+  return [...nodes, plain];
 }
 
 /** Shows the link to the rest of a message while it is cut. */

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::ValidationError;
+use crate::text::is_visible;
 
 /// Punctuation before the first character of a link or a tag in a message.
 pub const OPENING_PUNCTUATION: [char; 8] = ['(', '[', '"', '\'', '„', '“', '‘', '«'];
@@ -75,7 +76,7 @@ fn is_allowed(char: char) -> bool {
 }
 
 fn is_letter(char: char) -> bool {
-    char.general_category_group() == GeneralCategoryGroup::Letter
+    char.general_category_group() == GeneralCategoryGroup::Letter && is_visible(char)
 }
 
 fn is_mark(char: char) -> bool {
@@ -101,6 +102,7 @@ mod tests {
                 "#Österreich #ΟΔΟΣ #日本語、写真 #हिन्दी #e\u{301}t\u{e9}",
                 &["österreich", "οδος", "日本語", "हिन्दी", "e\u{301}t\u{e9}"],
             ),
+            ("#\u{3164} #a\u{3164}b", &["a"]),
             ("#\u{fe0f}\u{20e3} #1\u{fe0f}\u{20e3} #🙂 #² #½", &[]),
             ("two\nlines\t#tab\u{a0}#space\u{2003}#wide", &["tab", "space", "wide"]),
             ("https://example.org/#x @#x", &[]),

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+
 use crate::{Refusal, ValidationError};
 
 /// Validated text: bounded in characters, never empty, without NUL, and stored byte for byte.
@@ -85,7 +87,16 @@ impl TextRule for DisplayNameRule {
 }
 
 fn not_blank(text: &str) -> Result<(), (Refusal, &'static str)> {
-    if text.trim().is_empty() { Err((Refusal::Blank, "consists of spaces")) } else { Ok(()) }
+    if text.contains(is_visible) { Ok(()) } else { Err((Refusal::Blank, "has no visible character")) }
+}
+
+/// Whether a reader sees the character by itself.
+pub(crate) fn is_visible(char: char) -> bool {
+    // Fillers of Hangul and the empty pattern of Braille: letters and a symbol that are drawn as spaces.
+    let is_blank = matches!(char, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}');
+    let group = char.general_category_group();
+    use GeneralCategoryGroup::{Mark, Other, Separator};
+    !is_blank && !char.is_whitespace() && !matches!(group, Mark | Other | Separator)
 }
 
 /// Line breaks, control characters, characters of no width but the joiners of emoji, and those that reverse
@@ -111,8 +122,7 @@ impl TextRule for LinkRule {
     const MAX_CHARS: usize = 500;
 
     fn check(text: &str) -> Result<(), (Refusal, &'static str)> {
-        let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        let Some(address) = address else {
+        let Some(address) = without_scheme(text) else {
             return Err((Refusal::NotALink, "must begin with https:// or http://"));
         };
         let is_forbidden =
@@ -123,6 +133,18 @@ impl TextRule for LinkRule {
         let is_valid = has_host && !host.contains('@') && !text.contains(is_forbidden);
         if is_valid { Ok(()) } else { Err((Refusal::NotALink, "is not the address of a website")) }
     }
+}
+
+fn without_scheme(address: &str) -> Option<&str> {
+    ["https://", "http://"].iter().find_map(|scheme| {
+        let (start, rest) = address.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
+/// Whether a word of a message is an address that a profile could link to as well.
+pub fn is_web_address(word: &str) -> bool {
+    LinkRule::check(word).is_ok()
 }
 
 impl<Rule: TextRule> Text<Rule> {
@@ -199,6 +221,20 @@ mod tests {
     fn display_names_are_one_visible_line() {
         for name in ["Ada Lovelace", "عادل", "👩‍💻 Ada"] {
             assert!(DisplayName::parse(name.into()).is_ok_and(|name| name.is_some()), "{name:?}");
+        }
+        let blank = [
+            "\u{3164}",
+            "\u{ad}",
+            "\u{2800}",
+            "\u{200d}\u{fe0f}",
+            "\u{115f} \u{ffa0}",
+            "\u{e0020}",
+            "\u{301}",
+        ];
+        for name in blank {
+            let error = DisplayName::parse(name.into()).unwrap_err();
+            assert_eq!(error.refusal, Some(Refusal::Blank), "{name:?}");
+            assert!(Reason::parse(name.into()).is_err(), "{name:?}");
         }
         for name in ["Ada\nLovelace", "  ", "\u{202e}adA", "a\u{7}b", "\u{200b}", "a\u{2028}b"] {
             assert!(DisplayName::parse(name.into()).is_err(), "{name:?} must be rejected");

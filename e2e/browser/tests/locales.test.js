@@ -136,6 +136,6 @@ browserTest("a refusal says why, in the language of the reader", async ({ open, 
     await page.goto("/settings");
     await page.getByLabel(locale === "de-DE" ? "Anzeigename" : "Display name").fill("   ");
     await page.locator("#profile-form button").click();
-    await page.getByText(locale === "de-DE" ? "Gib mehr als Leerzeichen ein." : "Enter more than spaces.", { exact: true }).waitFor();
+    await page.getByText(locale === "de-DE" ? "Gib mindestens ein sichtbares Zeichen ein." : "Enter at least one visible character.", { exact: true }).waitFor();
   }
 });

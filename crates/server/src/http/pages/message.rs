@@ -1,7 +1,7 @@
 //! Links in a message: web addresses, `@usernames` and `#tags`. `web/script/message.js` does the same for
 //! posts that scripts render.
 
-use model::{OPENING_PUNCTUATION, Tag, Username};
+use model::{OPENING_PUNCTUATION, Tag, Username, is_web_address};
 
 use crate::http::handlers::tags::encode_segment;
 
@@ -52,12 +52,7 @@ fn href(word: &str) -> Option<String> {
     if let Some(name) = word.strip_prefix('@') {
         return name.parse::<Username>().is_ok().then(|| format!("/@{name}"));
     }
-    let is_address = ["https://", "http://"].iter().any(|scheme| {
-        let (start, rest) = word.split_at_checked(scheme.len()).unwrap_or_default();
-        start.eq_ignore_ascii_case(scheme)
-            && rest.starts_with(|first: char| first.is_alphanumeric() || first == '[')
-    });
-    is_address.then(|| word.to_owned())
+    is_web_address(word).then(|| word.to_owned())
 }
 
 #[cfg(test)]
@@ -82,6 +77,10 @@ mod tests {
             ("@", &[]),
             ("@.. https:// http://. javascript://x ftp://x //x", &[]),
             ("@<script> https://<b>", &[]),
+            // The host is behind the @, and what a reader sees is not the host.
+            ("https://good.example@evil.example https://good.example:1@evil.example/", &[]),
+            ("https://good.example/@ada", &["https://good.example/@ada"]),
+            ("https://a.example/\u{202e}gpj.exe https://a\u{200b}b.example", &[]),
             ("für ä🙂 @grüße https://пример.рф/ü", &["https://пример.рф/ü"]),
         ] {
             let segments = segments(message);
