@@ -196,6 +196,7 @@ pub(crate) fn unreadable(error: imaging::Error) -> Error {
         imaging::Error::Unsupported(_) => rule(Refusal::UnsupportedImage),
         imaging::Error::Damaged(_) => rule(Refusal::ImageDamaged),
         imaging::Error::TooLarge { max_pixels, .. } => rule(Refusal::TooManyPixels).with_limit(max_pixels),
+        imaging::Error::TooLong { max_side, .. } => rule(Refusal::SideTooLong).with_limit(max_side.into()),
     };
     Error::invalid("photo", rule)
 }

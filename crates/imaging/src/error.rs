@@ -18,6 +18,12 @@ pub enum Error {
     )]
     TooLarge { width: u32, height: u32, max_pixels: u64 },
 
+    /// A side of the upload has more pixels than allowed.
+    #[error(
+        "the photo has {width} × {height} pixels and {max_side} are allowed on a side: send a smaller version"
+    )]
+    TooLong { width: u32, height: u32, max_side: u32 },
+
     /// The upload has a known signature but is truncated or corrupt. Contains the decoder's message, for the
     /// log.
     #[error("the photo is damaged: open it, save it again and send the copy")]
@@ -63,6 +69,10 @@ mod tests {
             "the photo has 100 megapixels (10000 × 10000) and 64 are allowed: send a smaller version"
         );
         assert!(too_large(64_000_001, 1).starts_with("the photo has 64.1 megapixels"));
+        let too_long = Error::TooLong { width: 70_000, height: 1, max_side: 65_535 };
+        let sentence =
+            "the photo has 70000 × 1 pixels and 65535 are allowed on a side: send a smaller version";
+        assert_eq!(too_long.to_string(), sentence);
         assert_eq!(
             Error::Unsupported("this kind of file").to_string(),
             format!("this kind of file cannot be read: send the photo as {}", InputFormat::list("or"))

@@ -40,6 +40,10 @@ const ENCODE_BYTES_PER_PIXEL_ALPHA: u64 = 24;
 /// An ICC profile, the tables built from it, and other memory that does not depend on the image size.
 const FIXED_BYTES: u64 = 12 << 20;
 
+/// A resize has a table for each side: Lanczos reads six pixels for each of the longer of source and target, with
+/// a coefficient in `f64` and one in 16 bits.
+const RESAMPLER_BYTES_PER_SIDE_PIXEL: u64 = 6 * 10 + 16;
+
 /// The larger of two peaks: while the decoded image is allocated, and after it is freed.
 fn peak_memory(header: &Header) -> u64 {
     let Header { width, height, channels, .. } = *header;
@@ -57,7 +61,8 @@ fn peak_memory(header: &Header) -> u64 {
     let strip =
         |width: u32, height: u32| channels.byte_len(width, height) + u64::from(width) * u64::from(height);
     let strips = strip(short_side, square).max(if fit_bytes > 0 { strip(long_side, fit_height) } else { 0 });
-    let resizing = strips + 2 * square_bytes + 2 * fit_bytes;
+    let tables = RESAMPLER_BYTES_PER_SIDE_PIXEL * (u64::from(width) + u64::from(height));
+    let resizing = strips + tables + 2 * square_bytes + 2 * fit_bytes;
     let bytes_per_pixel = match channels.has_alpha() {
         true => ENCODE_BYTES_PER_PIXEL_ALPHA,
         false => ENCODE_BYTES_PER_PIXEL_OPAQUE,

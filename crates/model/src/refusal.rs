@@ -35,6 +35,8 @@ words! {
         ImageDamaged = "image_damaged",
         /// More pixels than the limit.
         TooManyPixels = "too_many_pixels",
+        /// More pixels on one side than the limit.
+        SideTooLong = "side_too_long",
         ImageTooSlow = "image_too_slow",
         PhotoNotAllowed = "photo_not_allowed",
         OriginalNotKept = "original_not_kept",
@@ -86,6 +88,7 @@ impl Refusal {
                 | Self::PasswordTooLong
                 | Self::FileTooLarge
                 | Self::TooManyPixels
+                | Self::SideTooLong
                 | Self::TooManyBlocks
                 | Self::TooManyHidden
                 | Self::TooManyReports

@@ -57,6 +57,7 @@ fn a_refusal_says_why_and_with_which_limit() {
         ("missing", upload(b"")),
         ("unsupported_image", upload(b"just a text")),
         ("image_damaged", upload(&photo[..photo.len() / 4])),
+        ("side_too_long;limit=65535", upload(&picture::png(&picture::plain(65_536, 1, [0; 3])))),
         ("too_many_pixels;limit=1000000", upload(&picture::png(&picture::plain(1001, 1000, [0; 3])))),
         ("file_too_large;limit=1048576", upload(&vec![0; 1 << 21])),
         ("too_long;limit=5000", ada.put(&post, FormData::message(&"x".repeat(5_001)))),
