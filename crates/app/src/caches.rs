@@ -76,21 +76,23 @@ fn user_bytes(user: &User) -> u64 {
 impl Caches {
     pub(crate) fn new() -> Self {
         Self {
-            sessions: InvalidatingCache::new("sessions", SESSIONS_BYTES, |session| user_bytes(&session.user)),
-            photos: InvalidatingCache::new("photos", PHOTOS_BYTES, |_| 0),
-            users: InvalidatingCache::new("users", USERS_BYTES, |user| user_bytes(user)),
-            likes: InvalidatingCache::new("likes", LIKES_BYTES, |liked| liked.bytes()),
-            hidden_users: InvalidatingCache::with_shards("hidden_users", 1, SINGLE_BYTES, |hidden| {
+            sessions: InvalidatingCache::new("sessions", SESSIONS_BYTES, |_, session| {
+                user_bytes(&session.user)
+            }),
+            photos: InvalidatingCache::new("photos", PHOTOS_BYTES, |_, _| 0),
+            users: InvalidatingCache::new("users", USERS_BYTES, |_, user| user_bytes(user)),
+            likes: InvalidatingCache::new("likes", LIKES_BYTES, |_, liked| liked.bytes()),
+            hidden_users: InvalidatingCache::with_shards("hidden_users", 1, SINGLE_BYTES, |(), hidden| {
                 hidden.0.len() as u64 * ID_BYTES
             }),
-            relations: InvalidatingCache::new("relations", RELATIONS_BYTES, |relations| {
+            relations: InvalidatingCache::new("relations", RELATIONS_BYTES, |_, relations| {
                 let Relations { blocked, blocked_by, hidden_posts } = &**relations;
                 (blocked.len() + blocked_by.len() + hidden_posts.len()) as u64 * ID_BYTES
             }),
-            post_authors: InvalidatingCache::new("post_authors", POST_AUTHORS_BYTES, |_| 0),
-            instance: InvalidatingCache::with_shards("instance", 1, SINGLE_BYTES, |_| 0),
+            post_authors: InvalidatingCache::new("post_authors", POST_AUTHORS_BYTES, |_, _| 0),
+            instance: InvalidatingCache::with_shards("instance", 1, SINGLE_BYTES, |(), _| 0),
             last_instance: RwLock::default(),
-            icons: InvalidatingCache::with_shards("icons", 1, ICONS_BYTES, |icon| icon.len() as u64),
+            icons: InvalidatingCache::with_shards("icons", 1, ICONS_BYTES, |_, icon| icon.len() as u64),
             subscribers: RwLock::default(),
             publications: AtomicU64::new(0),
         }

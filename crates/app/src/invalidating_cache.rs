@@ -14,7 +14,7 @@ use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter};
 /// Each shard has its own lock, which reduces contention.
 const SHARDS: usize = 16;
 
-/// The estimated size of an entry without its value.
+/// The estimated size of an entry without what its key and its value point to.
 const ENTRY_BYTES: u64 = 128;
 
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct InvalidatingCache<K, V> {
 
 #[derive(Debug)]
 struct Shard<K, V> {
-    entries: Cache<K, V, EntryWeight<V>, DefaultHashBuilder, CountEvictions>,
+    entries: Cache<K, V, EntryWeight<K, V>, DefaultHashBuilder, CountEvictions>,
     /// The number of invalidations.
     epoch: u64,
 }
@@ -39,11 +39,11 @@ pub(crate) struct Fill {
 }
 
 #[derive(Debug, Clone)]
-struct EntryWeight<V>(fn(&V) -> u64);
+struct EntryWeight<K, V>(fn(&K, &V) -> u64);
 
-impl<K, V> Weighter<K, V> for EntryWeight<V> {
-    fn weight(&self, _: &K, value: &V) -> u64 {
-        (self.0)(value) + ENTRY_BYTES
+impl<K, V> Weighter<K, V> for EntryWeight<K, V> {
+    fn weight(&self, key: &K, value: &V) -> u64 {
+        (self.0)(key, value) + ENTRY_BYTES
     }
 }
 
@@ -59,13 +59,13 @@ impl<K, V> Lifecycle<K, V> for CountEvictions {
 }
 
 impl<K: Hash + Eq, V: Clone> InvalidatingCache<K, V> {
-    /// A cache of `max_bytes`; `weigh` returns the bytes of a value.
-    pub fn new(name: &'static str, max_bytes: u64, weigh: fn(&V) -> u64) -> Self {
+    /// A cache of `max_bytes`; `weigh` returns the bytes that a key and its value point to.
+    pub fn new(name: &'static str, max_bytes: u64, weigh: fn(&K, &V) -> u64) -> Self {
         Self::with_shards(name, SHARDS, max_bytes, weigh)
     }
 
     /// The same with fewer shards, for entries that are large or invalidated together.
-    pub fn with_shards(name: &'static str, shards: usize, max_bytes: u64, weigh: fn(&V) -> u64) -> Self {
+    pub fn with_shards(name: &'static str, shards: usize, max_bytes: u64, weigh: fn(&K, &V) -> u64) -> Self {
         let shards = shards.clamp(1, SHARDS);
         let counters = Arc::<CacheCounters>::default();
         let max_bytes = max_bytes / shards as u64;
@@ -186,7 +186,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fill_that_started_before_an_invalidation_is_not_cached() {
-        let cache = InvalidatingCache::new("test", MAX_BYTES, |_| 1);
+        let cache = InvalidatingCache::new("test", MAX_BYTES, |_, _| 1);
         assert_eq!((lookup(&cache, 1).await, lookup(&cache, 2).await), (1, 1), "the second is a hit");
         cache.invalidate(&1);
         assert_eq!(lookup(&cache, 2).await, 2, "filled again");
@@ -209,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn invalidate_where_keeps_the_other_entries() {
-        let cache = InvalidatingCache::<u8, u8>::with_shards("test", 1, MAX_BYTES, |_| 1);
+        let cache = InvalidatingCache::<u8, u8>::with_shards("test", 1, MAX_BYTES, |_, _| 1);
         for key in 0..10 {
             cache.get_or_fill(key, async || Ok::<_, Infallible>(key)).await.unwrap();
         }
@@ -220,7 +220,7 @@ mod tests {
     #[tokio::test]
     async fn entries_stay_within_the_limit_and_evictions_are_counted() {
         let max_bytes = 160 << 10;
-        let cache = InvalidatingCache::<u32, Vec<u8>>::new("test", max_bytes, |value| value.len() as u64);
+        let cache = InvalidatingCache::<u32, Vec<u8>>::new("test", max_bytes, |_, value| value.len() as u64);
         for key in 0..1_000 {
             cache.get_or_fill(key, async || Ok::<_, Infallible>(vec![0; 1 << 10])).await.unwrap();
         }

@@ -67,7 +67,7 @@ impl Variants {
     /// `min_free`.
     pub(crate) fn new(max_bytes: u64, folder: PathBuf, min_free: CacheMinFree) -> Self {
         let shards = usize::try_from(max_bytes / MIN_SHARD_BYTES).unwrap_or(usize::MAX);
-        let weigh = |cached: &Arc<CachedImage>| cached.bytes.len() as u64;
+        let weigh = |_: &Variant, cached: &Arc<CachedImage>| cached.bytes.len() as u64;
         Self {
             cache: Arc::new(InvalidatingCache::with_shards("image_memory", shards, max_bytes, weigh)),
             sendfile: Arc::new(SendfileCache::new(folder, min_free)),

@@ -27,6 +27,13 @@ pub(crate) struct FirstPageKey {
     pub(crate) viewer: Option<UserId>,
 }
 
+impl FirstPageKey {
+    /// The bytes that a client has sent.
+    fn len(&self) -> u64 {
+        (self.limit.as_ref().map_or(0, String::len) + self.base_url.len()) as u64
+    }
+}
+
 /// How often a response is composed of cached values before it is read by one query: the values are not of
 /// one moment if a change was published meanwhile.
 pub(crate) const CACHE_ATTEMPTS: usize = 3;
@@ -45,10 +52,10 @@ impl ResponseCache {
 
     fn empty() -> Self {
         Self {
-            posts: InvalidatingCache::new("posts", POSTS_BYTES, |json| json.len()),
+            posts: InvalidatingCache::new("posts", POSTS_BYTES, |_, json| json.len()),
             // One shard: a change of any post may invalidate all of them.
-            first_pages: InvalidatingCache::with_shards("first_pages", 1, FIRST_PAGES_BYTES, |json| {
-                json.len()
+            first_pages: InvalidatingCache::with_shards("first_pages", 1, FIRST_PAGES_BYTES, |key, json| {
+                key.len() + json.len()
             }),
         }
     }
@@ -114,6 +121,21 @@ mod tests {
 
     fn first_page(limit: &str) -> FirstPageKey {
         FirstPageKey { limit: Some(limit.into()), base_url: "http://localhost".into(), viewer: None }
+    }
+
+    #[tokio::test]
+    async fn what_a_client_has_sent_counts_to_the_size() {
+        let cache = ResponseCache::empty();
+        for number in 0..1_000 {
+            let page = Arc::new(PostJson::page(&FeedPage { posts: vec![], next: None }, None));
+            let key = first_page(&format!("{number:060000}"));
+            cache.first_pages.get_or_fill(key, async || Ok::<_, Infallible>(page)).await.unwrap();
+        }
+        let CacheStats { entries, bytes, .. } = cache.first_pages.stats();
+        assert!(
+            (10..100).contains(&entries) && bytes <= FIRST_PAGES_BYTES,
+            "{entries} entries, {bytes} bytes"
+        );
     }
 
     #[tokio::test]
