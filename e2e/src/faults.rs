@@ -219,7 +219,8 @@ impl Faults {
         self.get(RULE_FIRST_HIT) > 0
     }
 
-    fn trace(&self) -> Trace {
+    /// The calls since `arm`.
+    pub fn trace(&self) -> Trace {
         let recorded = self.get(RECORDED);
         assert!(recorded <= RECORDS, "{recorded} file operations: too many for the trace");
         let hit = |rule| usize::try_from(self.get(rule * RULE_BYTES + RULE_FIRST_HIT)).unwrap();

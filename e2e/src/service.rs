@@ -6,15 +6,17 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::Client;
 use crate::cluster::Balancer;
 use crate::daemon::Daemon;
+use crate::poll::eventually;
 use crate::stores::Stores;
+use crate::{Client, Response};
 
 pub struct Service {
     base: String,
@@ -179,8 +181,16 @@ impl Service {
     }
 
     #[track_caller]
+    /// The service checks itself once a second at most.
     pub fn assert_ready(&self) {
-        self.anonymous().get("/readyz").expect(200);
+        self.wait_for_readiness(200);
+    }
+
+    /// The first answer of the readiness check with this status.
+    pub fn wait_for_readiness(&self, status: u16) -> Response {
+        eventually(&format!("/readyz is {status}"), Duration::from_secs(10), || {
+            Some(self.anonymous().get("/readyz")).filter(|response| response.status == status)
+        })
     }
 
     pub fn pid(&self) -> i32 {

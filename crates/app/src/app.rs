@@ -12,6 +12,8 @@ use crate::caches::Caches;
 use crate::fair_semaphore::FairSemaphore;
 use crate::like_counts::LikeCounts;
 use crate::passwords::Passwords;
+use crate::readiness::Readiness;
+use crate::scheduler::FairQueue;
 use crate::settings::Settings;
 use crate::thread_pool::ThreadPool;
 use crate::upload_hook::UploadHook;
@@ -41,6 +43,8 @@ pub(crate) struct AppInner {
     /// The space of the data folder's disk, read once a second.
     pub(crate) disk_space: parking_lot::Mutex<blobs::DiskSpace>,
     pub(crate) passwords: Passwords,
+    /// One slot, in which one long read after the other occupies the store.
+    pub(crate) long_reads: FairQueue,
     pub(crate) ingest: ThreadPool,
     pub(crate) render: ThreadPool,
     pub(crate) avif: AvifEncodes,
@@ -50,6 +54,7 @@ pub(crate) struct AppInner {
     pub(crate) exports: Arc<FairSemaphore>,
     /// One permit per import, since its archive occupies disk space in the staging folder.
     pub(crate) imports: Arc<FairSemaphore>,
+    pub(crate) readiness: Readiness,
     pub(crate) upload_hook: Option<UploadHook>,
     pub(crate) variants: Variants,
     /// The number of images rendered.

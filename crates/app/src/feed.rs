@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use model::{FeedPage, FeedStart, Limit, PostFilter};
 
-use crate::{App, Caller, Error};
+use store::FeedRequest;
+
+use crate::{App, Caller, Client, Error};
 
 impl App {
     pub async fn feed(
         &self,
+        client: Client,
         caller: Option<&Caller>,
         filter: PostFilter,
         start: FeedStart,
@@ -22,17 +25,29 @@ impl App {
         {
             exclusions.hidden_users = Arc::default();
         }
-        let page = self.0.store.feed(viewer, filter, start, limit, exclusions).await?;
+        let request = FeedRequest { viewer, filter, start, limit, exclusions };
+        let page = match self.0.store.short_feed(request.clone()).await? {
+            Some(page) => page,
+            None => {
+                let _slot = self.0.long_reads.acquire(client, 0).await?;
+                self.0.store.long_feed(request).await?
+            }
+        };
         Ok(FeedPage { posts: self.with_authors(page.posts).await?, next: page.next })
     }
 
     /// Whether a list that is empty for the caller has posts for those who have blocked and hidden nothing.
-    pub async fn is_emptied(&self, caller: Option<&Caller>, filter: PostFilter) -> Result<bool, Error> {
+    pub async fn is_emptied(
+        &self,
+        client: Client,
+        caller: Option<&Caller>,
+        filter: PostFilter,
+    ) -> Result<bool, Error> {
         let Some(caller) = caller else { return Ok(false) };
         if !self.has_exclusions(caller).await? {
             return Ok(false);
         }
-        let page = self.feed(None, filter, FeedStart::Offset(0), Limit::default()).await?;
+        let page = self.feed(client, None, filter, FeedStart::Offset(0), Limit::default()).await?;
         Ok(!page.posts.is_empty())
     }
 }

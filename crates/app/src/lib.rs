@@ -35,6 +35,7 @@ mod photos;
 mod posts;
 mod profile;
 mod quotas;
+mod readiness;
 mod rebuild;
 mod reports;
 mod resumable_uploads;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{FeedStart, LikerPage, Limit, PostId, Refusal, UserId};
-use store::LikeOutcome;
+use store::{LikeOutcome, MAX_SHORT_OFFSET};
 
-use crate::{App, Caller, Error, LikedSet};
+use crate::{App, Caller, Client, Error, LikedSet};
 
 /// How many of a user's newest likes are cached: a page of the feed shows a hundred posts at most.
 const CACHED_LIKES: u32 = 512;
@@ -42,6 +42,7 @@ impl App {
     /// shorter than `limit`.
     pub async fn likers(
         &self,
+        client: Client,
         caller: Option<&Caller>,
         post: PostId,
         start: FeedStart,
@@ -49,6 +50,12 @@ impl App {
     ) -> Result<LikerPage, Error> {
         self.post(caller, post).await?;
         let exclusions = self.exclusions(caller).await?;
+        let _slot = match start {
+            FeedStart::Offset(skipped) if skipped > MAX_SHORT_OFFSET => {
+                Some(self.0.long_reads.acquire(client, 0).await?)
+            }
+            _ => None,
+        };
         let mut page = self.0.store.likers(post, start, limit).await?.ok_or(Error::NO_SUCH_POST)?;
         page.users.retain(|user| !exclusions.excludes_user(user.id));
         Ok(page)

@@ -1,5 +1,5 @@
 //! Background maintenance: deletes expired rows, abandoned uploads and orphaned images, indexes tags, and
-//! watches the disk. Also the readiness check.
+//! watches the disk.
 
 use std::time::Duration;
 
@@ -18,15 +18,6 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 const ORPHAN_SCAN_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 impl App {
-    /// Fails unless the database and the blob store respond, and no error has reported damage.
-    pub async fn ready(&self) -> Result<(), Error> {
-        if self.0.store.recheck_damage().await {
-            return Err(Error::Damaged("an earlier request met the damage; see the log".into()));
-        }
-        self.0.store.ping().await?;
-        Ok(self.0.blobs.ping().await?)
-    }
-
     /// Runs until it is cancelled.
     pub async fn run_maintenance(self) {
         tokio::join!(

@@ -14,6 +14,7 @@ use model::Clock;
 use crate::app::AppInner;
 use crate::avif_queue::AvifEncodes;
 use crate::caches::Caches;
+use crate::readiness::Readiness;
 use crate::scheduler::{QueueLimits, Scheduler};
 use crate::thread_pool::ThreadPool;
 use crate::upload_hook::UploadHook;
@@ -24,6 +25,9 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// AVIF images that wait to be encoded, and for how long. One that is dropped is queued again by the next
 /// request for it.
+/// The long reads that wait.
+const LONG_READ_QUEUE: usize = 32;
+
 const AVIF_QUEUE: usize = 256;
 const AVIF_MAX_WAIT: Duration = Duration::from_secs(600);
 
@@ -179,6 +183,15 @@ impl App {
             max_memory: 0,
             is_background: false,
         });
+        let long_reads = Scheduler::new(0).add_queue(QueueLimits {
+            name: "long_read",
+            slots: 1,
+            extra_slots: 0,
+            max_waiting: LONG_READ_QUEUE,
+            max_wait: MAX_WAIT,
+            max_memory: 0,
+            is_background: false,
+        });
         // Without the disk cache, an image would be encoded again each time that it leaves the memory cache.
         let is_avif_on = settings.avif && settings.cache_disk > 0;
         let avif_pool = is_avif_on.then(|| {
@@ -195,6 +208,8 @@ impl App {
         let hook = settings.upload_hook.clone().map(UploadHook::new).transpose();
         let upload_hook = hook.map_err(|cause| OpenError::UploadHook(cause.to_string()))?;
         let inner = AppInner {
+            readiness: Readiness::default(),
+            long_reads,
             upload_hook,
             opened_at: clock.now(),
             clock,

@@ -68,6 +68,12 @@ impl App {
             })
             .collect();
         queues.push(QueueStats {
+            name: inner.long_reads.name(),
+            depth: inner.long_reads.depth(),
+            rejected: inner.long_reads.rejected(),
+            timed_out: 0,
+        });
+        queues.push(QueueStats {
             name: "write",
             depth: inner.store.queued_writes(),
             rejected: inner.store.rejected_writes(),

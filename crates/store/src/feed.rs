@@ -1,8 +1,9 @@
 //! The feed, newest first: all posts, those of one user, those that a user likes, or those with a tag.
 //!
 //! Keyset pagination: a page is selected by an id, so every page costs the same, and posts that are created
-//! or deleted do not shift it. An offset is first converted to an id by counting down a narrow index; a large
-//! offset is a long read.
+//! or deleted do not shift it. An offset is first converted to an id by counting down a narrow index.
+//!
+//! A page with a large offset, or one that many excluded posts precede, is a long read.
 //!
 //! Posts that a moderator has hidden are excluded by the statements, others by [`Exclusions`] afterwards:
 //! few pages contain any, and a join for each row would cost all of them.
@@ -64,58 +65,87 @@ const MAX_SCANNED: usize = 20_000;
 /// Rows that one statement reads at most.
 const MAX_FETCHED: usize = 500;
 
+/// Rows that a short read reads one by one: enough for [`MAX_SHORT_OFFSET`].
+const MAX_SHORT_SCANNED: usize = 3 * MAX_FETCHED;
+
+/// A page of posts that the viewer's `exclusions` do not exclude.
+#[derive(Debug, Clone)]
+pub struct FeedRequest {
+    pub viewer: Option<UserId>,
+    pub filter: PostFilter,
+    pub start: FeedStart,
+    pub limit: Limit,
+    pub exclusions: Exclusions,
+}
+
 impl Store {
-    /// Posts that the viewer's `exclusions` do not exclude.
-    pub async fn feed(
-        &self,
-        viewer: Option<UserId>,
-        filter: PostFilter,
-        start: FeedStart,
-        limit: Limit,
-        exclusions: Exclusions,
-    ) -> Result<FeedPage<UserId>, Error> {
-        let before = match start {
-            FeedStart::Offset(0) => Some(PostId(i64::MAX)),
-            FeedStart::After(Cursor(id)) => Some(PostId(id)),
-            FeedStart::Offset(skipped) => self.at_offset(filter.clone(), skipped, exclusions.clone()).await?,
-        };
-        let Some(before) = before else { return Ok(FeedPage { posts: Vec::new(), next: None }) };
-        let page = Page { viewer, filter, limit: limit.get() };
-        self.read(move |tx| async move { page.read(tx, before, &exclusions).await }.boxed()).await
+    /// `None` if it is a long read.
+    pub async fn short_feed(&self, request: FeedRequest) -> Result<Option<FeedPage<UserId>>, Error> {
+        if matches!(request.start, FeedStart::Offset(skipped) if skipped > MAX_SHORT_OFFSET) {
+            return Ok(None);
+        }
+        self.read(move |tx| async move { request.read(tx, MAX_SHORT_SCANNED).await }.boxed()).await
     }
 
-    /// The exclusive upper bound of the ids on the page after `skipped` posts; `None` after the last post.
-    async fn at_offset(
-        &self,
-        filter: PostFilter,
-        skipped: u64,
-        exclusions: Exclusions,
-    ) -> Result<Option<PostId>, Error> {
-        // Where posts are excluded, rows are counted one by one.
-        let first = if skipped > MAX_SHORT_OFFSET || !exclusions.is_empty() {
-            self.read_long(move |tx| id_at(tx, filter, skipped, exclusions).boxed()).await?
-        } else {
-            self.read(move |tx| id_at(tx, filter, skipped, exclusions).boxed()).await?
-        };
-        Ok(first.map(|id| PostId(id.0 + 1)))
+    /// The page however many rows it reads. Long reads run one after the other.
+    pub async fn long_feed(&self, request: FeedRequest) -> Result<FeedPage<UserId>, Error> {
+        let page = self.read_long(move |tx| async move { request.read(tx, usize::MAX).await }.boxed());
+        Ok(page.await?.unwrap_or(FeedPage { posts: Vec::new(), next: None }))
     }
 }
 
-async fn id_at(
+/// Where a page begins.
+enum PageStart {
+    /// Below this id.
+    Before(PostId),
+    /// There is no post at the offset.
+    AfterLast,
+    /// More rows precede it than may be read.
+    TooFar,
+}
+
+impl FeedRequest {
+    /// `None` if excluded posts make it read more than `max_scanned` rows.
+    async fn read(self, tx: &mut Tx<'_>, max_scanned: usize) -> Result<Option<FeedPage<UserId>>, Error> {
+        let Self { viewer, filter, start, limit, exclusions } = self;
+        let start = match start {
+            FeedStart::Offset(0) => PageStart::Before(PostId(i64::MAX)),
+            FeedStart::After(Cursor(id)) => PageStart::Before(PostId(id)),
+            FeedStart::Offset(skipped) => at_offset(tx, &filter, skipped, &exclusions, max_scanned).await?,
+        };
+        let page = Page { viewer, filter, limit: limit.get() };
+        match start {
+            PageStart::Before(before) => page.read(tx, before, &exclusions, max_scanned).await,
+            PageStart::AfterLast => Ok(Some(FeedPage { posts: Vec::new(), next: None })),
+            PageStart::TooFar => Ok(None),
+        }
+    }
+}
+
+async fn at_offset(
     tx: &mut Tx<'_>,
-    filter: PostFilter,
+    filter: &PostFilter,
     skipped: u64,
-    exclusions: Exclusions,
-) -> Result<Option<PostId>, Error> {
+    exclusions: &Exclusions,
+    max_scanned: usize,
+) -> Result<PageStart, Error> {
     let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
-    match filter {
+    let first = match filter {
         PostFilter::Any if exclusions.is_empty() => {
-            tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.post_id(0)).await
+            tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.post_id(0)).await?
         }
         PostFilter::By(user) if exclusions.is_empty() => {
-            tx.first(ID_AT_OFFSET_BY_USER, &[user.into(), offset.into()], |row| row.post_id(0)).await
+            tx.first(ID_AT_OFFSET_BY_USER, &[(*user).into(), offset.into()], |row| row.post_id(0)).await?
         }
-        _ => count_shown(tx, &filter, skipped, &exclusions).await,
+        // Where posts are excluded, rows are counted one by one.
+        _ => return count_shown(tx, filter, skipped, exclusions, max_scanned).await,
+    };
+    Ok(first.map_or(PageStart::AfterLast, PageStart::at))
+}
+
+impl PageStart {
+    fn at(first: PostId) -> Self {
+        Self::Before(PostId(first.0 + 1))
     }
 }
 
@@ -125,7 +155,9 @@ async fn count_shown(
     filter: &PostFilter,
     mut skipped: u64,
     exclusions: &Exclusions,
-) -> Result<Option<PostId>, Error> {
+    max_scanned: usize,
+) -> Result<PageStart, Error> {
+    let mut scanned = 0;
     let (mut before, fetched) = (PostId(i64::MAX), MAX_FETCHED as i64);
     let read = |row: &Row<'_, '_>| Ok((row.post_id(0)?, row.user_id(1)?));
     loop {
@@ -149,12 +181,16 @@ async fn count_shown(
             }
             match skipped.checked_sub(1) {
                 Some(rest) => skipped = rest,
-                None => return Ok(Some(*post)),
+                None => return Ok(PageStart::at(*post)),
             }
         }
+        scanned += rows.len();
         match rows.last() {
             Some((last, _)) if rows.len() == MAX_FETCHED => before = *last,
-            _ => return Ok(None),
+            _ => return Ok(PageStart::AfterLast),
+        }
+        if scanned >= max_scanned {
+            return Ok(PageStart::TooFar);
         }
     }
 }
@@ -180,12 +216,13 @@ impl Page {
         tx: &mut Tx<'_>,
         mut before: PostId,
         exclusions: &Exclusions,
-    ) -> Result<FeedPage<UserId>, Error> {
+        max_scanned: usize,
+    ) -> Result<Option<FeedPage<UserId>>, Error> {
         if exclusions.is_empty()
             && let Some((posts, more)) = self.select(tx, before).await?
         {
             let next = posts.last().filter(|_| more).map(|post| Cursor(post.id.0));
-            return Ok(FeedPage { posts, next });
+            return Ok(Some(FeedPage { posts, next }));
         }
         let mut posts: Vec<Post<UserId>> = Vec::with_capacity(self.limit + 1);
         // More than needed, so that one statement is usually enough: SQLite does not read what is left over.
@@ -200,13 +237,16 @@ impl Page {
             if posts.len() > self.limit {
                 posts.truncate(self.limit);
                 let next = posts.last().map(|post| Cursor(post.id.0));
-                return Ok(FeedPage { posts, next });
+                return Ok(Some(FeedPage { posts, next }));
             }
             total += scanned;
             let is_end = scanned < fetched.min(MAX_FETCHED);
             before = last.unwrap_or(before);
             if is_end || total >= MAX_SCANNED {
-                return Ok(FeedPage { posts, next: (!is_end).then_some(Cursor(before.0)) });
+                return Ok(Some(FeedPage { posts, next: (!is_end).then_some(Cursor(before.0)) }));
+            }
+            if total >= max_scanned {
+                return Ok(None);
             }
             fetched = (4 * fetched).min(MAX_FETCHED);
         }
@@ -358,12 +398,20 @@ mod tests {
         }));
         assert!(poll!(&mut counting).is_pending());
 
-        let feed = |start| store.feed(None, filter.clone(), start, Limit::default(), Exclusions::default());
-        let mut far = Box::pin(feed(FeedStart::Offset(MAX_SHORT_OFFSET + 1)));
+        let request = |start| FeedRequest {
+            viewer: None,
+            filter: filter.clone(),
+            start,
+            limit: Limit::default(),
+            exclusions: Exclusions::default(),
+        };
+        let far = || request(FeedStart::Offset(MAX_SHORT_OFFSET + 1));
+        assert!(store.short_feed(far()).await.unwrap().is_none());
+        let mut far = Box::pin(store.long_feed(far()));
         assert!(poll!(&mut far).is_pending());
         for start in [FeedStart::Offset(0), FeedStart::Offset(MAX_SHORT_OFFSET), FeedStart::After(Cursor(9))]
         {
-            assert!(feed(start).await.unwrap().posts.is_empty());
+            assert!(store.short_feed(request(start)).await.unwrap().unwrap().posts.is_empty());
         }
         assert!(poll!(&mut far).is_pending(), "the large offset must wait for the long read");
         finish.send(()).unwrap();

@@ -57,6 +57,7 @@ pub use deletion::DeletionOutcome;
 pub use error::{Error, OpenError};
 pub use exclusions::{Exclusions, HiddenUsers, Relations};
 pub use export::Sink;
+pub use feed::FeedRequest;
 pub use idempotency_keys::{IdempotencyKeyRow, RequestKey};
 pub use import::BlobState;
 pub use instance_settings::InstanceSettingRow;
@@ -75,7 +76,7 @@ pub use read_barrier_stats::ReadBarrierStats;
 pub use reports::{NewReport, ReportOutcome, ReportRow, ResolveOutcome};
 pub use resumable_uploads::{Append, NewUpload, NewUploadOutcome, ResumableUpload, UploadCap, UploadPart};
 pub use sessions::{JoinOutcome, NewSession, Session, SessionRow};
-pub use store::{Database, SCHEMA_VERSION, Store};
+pub use store::{Database, MAX_SHORT_OFFSET, SCHEMA_VERSION, Store};
 pub use tables::{ExportRow, SequenceRow, Table, TableCounts};
 pub use users::{Credentials, NewUser, UserRow};
 

@@ -36,7 +36,7 @@ enum Backend {
 }
 
 /// Reads that skip more rows than this are long reads.
-pub(crate) const MAX_SHORT_OFFSET: u64 = 1_000;
+pub const MAX_SHORT_OFFSET: u64 = 1_000;
 
 impl Store {
     /// Opens the database, creating or upgrading its schema where needed. `listener` is called with every

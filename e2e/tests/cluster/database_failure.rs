@@ -31,7 +31,7 @@ fn no_acknowledged_write_is_lost_when_postgresql_restarts_or_crashes() {
         postgres.stop_immediate();
         monitor.wait_for_rejection();
         for node in &nodes {
-            node.anonymous().get("/readyz").expect(503);
+            node.wait_for_readiness(503);
             node.anonymous().get("/livez").expect(200);
         }
         postgres.start();

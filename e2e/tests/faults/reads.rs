@@ -1,9 +1,10 @@
 //! Faults of reads, of the disk cache of images, and of the readiness check.
 
 use std::path::Path;
+use std::time::Instant;
 
-use e2e::faults::{Action, Faults, FileCall, FileOperation, Rule};
-use e2e::{Client, FormData, Response, Service, eventually, picture};
+use e2e::faults::{Action, Faults, FileCall, FileOperation, Rule, Trace};
+use e2e::{Client, FormData, Response, Service, concurrently, eventually, picture};
 use rustix::io::Errno;
 
 use FileOperation::{Create, MakeFolder, Open, Read, Rename, Write};
@@ -47,7 +48,33 @@ fn a_failed_readiness_check_has_its_cause_in_the_log() {
     service.assert_ready();
     inject_everywhere(&faults, &service, &[Create, Write, Read], 503, &ping, |arm| {
         arm();
-        service.anonymous().get("/readyz")
+        // The first answer of a check that began after that.
+        eventually("the next check", TIMEOUT, || {
+            let response = service.anonymous().get("/readyz");
+            (!faults.trace().calls.is_empty()).then_some(response)
+        })
+    });
+}
+
+#[test]
+fn readiness_is_checked_once_a_second_however_many_ask() {
+    let faults = Faults::new();
+    let service = faults.start(&["--cache-disk", "0"]);
+    service.assert_ready();
+    faults.arm(&[]);
+    let began = Instant::now();
+    concurrently(8, |_| {
+        for _ in 0..100 {
+            service.anonymous().get("/readyz").expect(200);
+        }
+    });
+    let checks =
+        |trace: &Trace| trace.calls.iter().filter(|call| call.site().is(Create, "tmp/ping-*")).count();
+    let (checks, seconds) = (checks(&faults.trace()), began.elapsed().as_secs());
+    assert!(checks as u64 <= seconds + 1, "{checks} checks within {seconds} s");
+    eventually("the next check", TIMEOUT, || {
+        service.assert_ready();
+        faults.trace().calls.iter().any(|call| call.site().is(Create, "tmp/ping-*")).then_some(())
     });
 }
 

@@ -159,7 +159,7 @@ fn damage_that_a_request_meets_makes_the_service_not_ready() {
             write(&ada);
             reader.get(path);
         }
-        let response = service.anonymous().get("/readyz").expect(503);
+        let response = service.wait_for_readiness(503);
         assert!(response.json()["error"]["message"].as_str().unwrap().contains("damaged"), "{response}");
         assert_eq!(metric(&admin, "pinhole_database_damaged"), 1.0, "{what}");
         service.assert_logged(&["the service is not ready until a check finds it intact", "pinhole restore"]);

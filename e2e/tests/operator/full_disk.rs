@@ -62,7 +62,7 @@ fn users_can_empty_a_full_disk() {
     assert_eq!(disk.free(), 0);
     assert_no_space(ada.post("/posts", FormData::photo(&picture::photograph(800, 800))));
     assert_no_space(service.anonymous().post("/join/username", FormData::account("eve", e2e::PASSWORD)));
-    let not_ready = service.anonymous().get("/readyz").expect(503);
+    let not_ready = service.wait_for_readiness(503);
     assert!(not_ready.json()["error"]["message"].as_str().unwrap().contains("not ready: no space left"));
     ada.get(&path(kept)).expect(200);
 

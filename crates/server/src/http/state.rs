@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::App;
+use app::{App, Caller, Client};
 use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::connection::ConnectionAddrs;
 use crate::http::form;
 use crate::http::form::{BodyLimits, BodyReader, FileSink, FormData, FormError};
-use crate::http::middleware::addresses::Addresses;
+use crate::http::middleware::addresses::{Addresses, Head};
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
 use crate::http::middleware::response_budget::ResponseBudget;
@@ -134,6 +134,12 @@ impl Http {
     /// The largest form with a photo.
     pub(super) fn max_upload_form(&self) -> u64 {
         self.app.max_upload() + MAX_SMALL_BODY
+    }
+
+    /// The client of a request, to the fair queues.
+    pub(super) fn client(&self, head: Head<'_>, caller: Option<&Caller>) -> Client {
+        let client = Client::anonymous(self.client_address(head.addrs, head.headers));
+        caller.map_or(client, |caller| client.with_user(caller.user.id))
     }
 
     pub(super) fn client_address(&self, addrs: Option<ConnectionAddrs>, headers: &HeaderMap) -> IpAddr {

@@ -26,7 +26,7 @@ use communities::{
     pages_and_offsets_leave_out_what_is_excluded,
 };
 use tags::{posts_from_before_the_index_are_indexed, tags_follow_the_message_of_their_post};
-use test_database::{LONG_AGO, NOW, TestDatabase, new_photo, new_post, photo, seed, session};
+use test_database::{LONG_AGO, NOW, TestDatabase, feed, new_photo, new_post, photo, seed, session};
 use transfer::{
     a_photo_that_is_claimed_again_is_not_deleted, an_export_ends_when_its_sink_breaks,
     an_export_is_one_snapshot, an_export_of_either_database_imports_into_either,
@@ -358,8 +358,8 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
     }
     assert_pages(&db, bob.id, PostFilter::By(bob.id), newest_first).await;
     let (of_none, first) = (PostFilter::By(UserId(99)), FeedStart::Offset(0));
-    let empty = db.store.feed(None, of_none, first, Limit::default(), Exclusions::default());
-    assert!(empty.await.unwrap().posts.is_empty());
+    let empty = feed(&db.store, None, of_none, first, Limit::default(), &Exclusions::default());
+    assert!(empty.await.posts.is_empty());
 }
 
 /// Checks pages of three posts over seven posts of `author`, of which one is deleted and one is added between
@@ -367,8 +367,8 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
 async fn assert_pages(db: &TestDatabase, author: UserId, authors: PostFilter, newest_first: Vec<PostId>) {
     let limit: Limit = "3".parse().unwrap();
     let page = async |start| {
-        let page = db.store.feed(Some(author), authors.clone(), start, limit, Exclusions::default());
-        let page = page.await.unwrap();
+        let exclusions = Exclusions::default();
+        let page = feed(&db.store, Some(author), authors.clone(), start, limit, &exclusions).await;
         (page.posts.iter().map(|post| post.id).collect::<Vec<_>>(), page.next)
     };
     let (first, next) = page(FeedStart::Offset(0)).await;

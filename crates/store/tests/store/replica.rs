@@ -3,7 +3,7 @@
 use model::{FeedStart, Limit, PostFilter};
 use store::{Exclusions, LikeOutcome};
 
-use crate::test_database::{NOW, TestDatabase};
+use crate::test_database::{NOW, TestDatabase, feed};
 
 const CONNECTIONS: &str = "SELECT count(*) FROM pg_stat_activity
     WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()";
@@ -16,8 +16,8 @@ async fn reads_from_a_replica_see_the_writes_of_another_node_at_once() {
     for number in 0..50 {
         let post = db.post(ada.id, number).await;
         let first = FeedStart::Offset(0);
-        let page = other.feed(None, PostFilter::Any, first, Limit::default(), Exclusions::default());
-        let page = page.await.unwrap();
+        let exclusions = Exclusions::default();
+        let page = feed(&other, None, PostFilter::Any, first, Limit::default(), &exclusions).await;
         assert_eq!(page.posts[0].id, post.id, "another node must see the new post first in the feed");
         assert_eq!(db.store.like(ada.id, post.id, NOW).await.unwrap(), LikeOutcome::Changed);
         let seen = other.post(post.id, Some(ada.id)).await.unwrap().unwrap();

@@ -3,7 +3,7 @@
 use model::{FeedStart, Limit, Message, PostEdit, PostFilter, PostId, UserId};
 use store::{CreateOutcome, Exclusions, NewPost, Store};
 
-use crate::test_database::{NOW, TestDatabase, new_post, photo};
+use crate::test_database::{NOW, TestDatabase, feed, new_post, photo};
 
 pub(crate) async fn tags_follow_the_message_of_their_post(db: TestDatabase) {
     let ada = db.user("ada").await.id;
@@ -90,6 +90,7 @@ async fn edit(db: &TestDatabase, author: UserId, post: PostId, message: Option<&
 
 pub(crate) async fn tagged(store: &Store, tag: &str) -> Vec<PostId> {
     let filter = PostFilter::Tagged(tag.parse().unwrap());
-    let page = store.feed(None, filter, FeedStart::Offset(0), Limit::default(), Exclusions::default());
-    page.await.unwrap().posts.iter().map(|post| post.id).collect()
+    let (start, limit) = (FeedStart::Offset(0), Limit::default());
+    let page = feed(store, None, filter, start, limit, &Exclusions::default());
+    page.await.posts.iter().map(|post| post.id).collect()
 }

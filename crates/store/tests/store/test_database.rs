@@ -2,10 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Message, Photo, PhotoId, Post, PostContent, RequestDigest, Timestamp, Token, User, UserId};
+use model::{
+    FeedPage, FeedStart, Limit, Message, Photo, PhotoId, Post, PostContent, PostFilter, RequestDigest,
+    Timestamp, Token, User, UserId,
+};
 use store::{
-    CreateOutcome, Database, JoinOutcome, NewPhoto, NewPost, NewSession, NewUser, ProfileChange, RequestKey,
-    Store,
+    CreateOutcome, Database, Exclusions, FeedRequest, JoinOutcome, NewPhoto, NewPost, NewSession, NewUser,
+    ProfileChange, RequestKey, Store,
 };
 use tokio_postgres::NoTls;
 
@@ -252,4 +255,21 @@ pub(crate) fn new_post(author: UserId, number: u8, key: Option<&str>) -> NewPost
         keys_since: LONG_AGO,
         ..NewPost::new(author, new_photo(number), NOW)
     }
+}
+
+/// A page. A short read of it is the same as a long one.
+pub(crate) async fn feed(
+    store: &Store,
+    viewer: Option<UserId>,
+    filter: PostFilter,
+    start: FeedStart,
+    limit: Limit,
+    exclusions: &Exclusions,
+) -> FeedPage<UserId> {
+    let request = FeedRequest { viewer, filter, start, limit, exclusions: exclusions.clone() };
+    let page = store.long_feed(request.clone()).await.unwrap();
+    if let Some(short) = store.short_feed(request).await.unwrap() {
+        assert_eq!(short, page);
+    }
+    page
 }

@@ -71,8 +71,8 @@ async fn first_page(
         let viewer = excluding.map(|caller| caller.user.id);
         let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone(), viewer };
         let fill = async || {
-            let mut page =
-                http.app.feed(excluding, PostFilter::Any, FeedStart::Offset(0), query.limit).await?;
+            let (client, start) = (http.client(head, caller), FeedStart::Offset(0));
+            let mut page = http.app.feed(client, excluding, PostFilter::Any, start, query.limit).await?;
             page.posts.iter_mut().for_each(|post| post.is_liked = false);
             http.app.await_published().await?;
             Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
@@ -100,7 +100,8 @@ pub(crate) async fn page(
     path: &str,
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let page = http.app.feed(caller, filter, query.start(), query.limit).await?;
+    let client = http.client(head, caller);
+    let page = http.app.feed(client, caller, filter, query.start(), query.limit).await?;
     Ok(query.encode(&page, &http.addresses.base_url(head), path).bytes())
 }
 

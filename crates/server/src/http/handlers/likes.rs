@@ -46,7 +46,8 @@ pub(crate) async fn likers(
         http.app.post(caller.as_ref(), id).await?;
         return Err(parsed.err().unwrap_or_else(ApiError::internal));
     };
-    let page = http.app.likers(caller.as_ref(), id, query.start(), query.limit()).await?;
+    let client = http.client((&parts).into(), caller.as_ref());
+    let page = http.app.likers(client, caller.as_ref(), id, query.start(), query.limit()).await?;
     let (base_url, path) = (http.addresses.base_url((&parts).into()), format!("/posts/{id}/likes"));
     let next = page.next.map(|cursor| query.next_url(cursor, page.users.len(), &base_url, &path));
     let data = page.users.iter().map(User::from).collect();

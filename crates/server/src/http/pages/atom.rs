@@ -50,7 +50,8 @@ async fn respond(
     let base_url = http.addresses.base_url(request.into());
     let instance = http.app.instance().await?;
     let limit: Limit = POSTS.parse().map_err(|_| ApiError::internal())?;
-    let page = http.app.feed(None, filter, FeedStart::Offset(0), limit).await?;
+    let page =
+        http.app.feed(http.client(request.into(), None), None, filter, FeedStart::Offset(0), limit).await?;
     let entries = page.posts.iter().map(|post| Entry::new(post, locale, &base_url));
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
     let updated = page.posts.first().map_or(Timestamp::from_micros(0), |post| post.created_at);

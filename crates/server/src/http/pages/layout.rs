@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use app::Instance;
+use app::{Client, Instance};
 use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
@@ -60,6 +60,11 @@ impl FromRequestParts<Http> for PageRequest {
 }
 
 impl PageRequest {
+    pub(super) fn client(&self) -> Client {
+        let client = Client::anonymous(self.address);
+        self.caller.as_ref().map_or(client, |caller| client.with_user(caller.user.id))
+    }
+
     /// The layout of a page; `module` is its entry module beside the common one.
     pub(super) fn layout<'a>(&'a self, http: &'a Http, module: Option<&'static str>) -> Layout<'a> {
         let me = self

@@ -68,7 +68,10 @@ pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Resu
     let chosen = parameter(&request.query, "view").and_then(|name| View::by_name(&name));
     let view = chosen.unwrap_or(request.preferences.view);
     let (after, limit) = (after(&request)?, limit(view.page_size()));
-    let page = http.app.feed(request.caller.as_ref(), PostFilter::Any, start(after), limit).await?;
+    let page = http
+        .app
+        .feed(request.client(), request.caller.as_ref(), PostFilter::Any, start(after), limit)
+        .await?;
     let intro = request.caller.is_none() && after.is_none() && !request.preferences.is_introduced;
     let next_json = link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("/?after={cursor}"));
@@ -77,7 +80,7 @@ pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Resu
     let older = after.is_some();
     let empty = if !is_empty(&page, after) {
         None
-    } else if http.app.is_emptied(request.caller.as_ref(), PostFilter::Any).await? {
+    } else if http.app.is_emptied(request.client(), request.caller.as_ref(), PostFilter::Any).await? {
         Some(Empty::left_out(layout.locale))
     } else {
         Some(Empty::feed(&layout))
@@ -101,7 +104,7 @@ pub(crate) async fn post(
     let p = Card::new(&post, layout.locale, true);
     let (title, description) = p.title_and_description(layout.locale);
     let (filter, limit) = (PostFilter::By(post.user.id), limit(MORE_BY_AUTHOR));
-    let others = http.app.feed(request.caller.as_ref(), filter, start(None), limit).await?;
+    let others = http.app.feed(request.client(), request.caller.as_ref(), filter, start(None), limit).await?;
     let more = others.posts.iter().filter(|other| other.id != id);
     let more = more.take(MORE_SHOWN).map(|other| Card::new(other, layout.locale, false)).collect();
     let left_out = match &request.caller {
@@ -122,7 +125,7 @@ pub(crate) async fn profile(
     let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
     let user = http.app.user(request.caller.as_ref(), &name).await?;
     let filter = PostFilter::By(user.id);
-    let page = http.app.feed(request.caller.as_ref(), filter, start(after), limit).await?;
+    let page = http.app.feed(request.client(), request.caller.as_ref(), filter, start(after), limit).await?;
     let owner = Avatar::of(&user);
     let next_json =
         link(&page, |cursor| format!("/users/{}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}", owner.name));
@@ -140,7 +143,7 @@ pub(crate) async fn profile(
         None
     } else if is_blocked {
         Some(Empty::blocked(layout.locale, &owner.name))
-    } else if http.app.is_emptied(caller, PostFilter::By(user.id)).await? {
+    } else if http.app.is_emptied(request.client(), caller, PostFilter::By(user.id)).await? {
         Some(Empty::left_out(layout.locale))
     } else if own && http.app.has_posts(user.id).await? {
         Some(Empty::moderated(layout.locale))
@@ -173,7 +176,7 @@ pub(crate) async fn tag(
 ) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
     let filter = PostFilter::Tagged(tag.clone());
-    let page = http.app.feed(request.caller.as_ref(), filter, start(after), limit).await?;
+    let page = http.app.feed(request.client(), request.caller.as_ref(), filter, start(after), limit).await?;
     let url = format!("/tags/{}", encode_segment(&tag));
     let next_json = link(&page, |cursor| format!("{url}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("{url}?after={cursor}"));
@@ -182,7 +185,11 @@ pub(crate) async fn tag(
     let older = after.is_some();
     let empty = if !is_empty(&page, after) {
         None
-    } else if http.app.is_emptied(request.caller.as_ref(), PostFilter::Tagged(tag.clone())).await? {
+    } else if http
+        .app
+        .is_emptied(request.client(), request.caller.as_ref(), PostFilter::Tagged(tag.clone()))
+        .await?
+    {
         Some(Empty::left_out(layout.locale))
     } else {
         Some(Empty::tag(layout.locale, &tag))
