@@ -11,6 +11,10 @@ const BMP_FIELDS = [
   ...[0xff, 0xff00, 0xff_0000, 0xff00_0000, 0x7352_4742],
 ];
 
+/** Of each frequency at each pixel. */
+const COSINES = Array.from({ length: 8 }, (_, frequency) =>
+  Array.from({ length: SIDE }, (_, pixel) => Math.cos((Math.PI / SIDE) * (pixel + 0.5) * frequency)));
+
 /**
  * @param {string} base64
  * @returns {string} a data URL; empty when the hash is malformed
@@ -72,7 +76,7 @@ function decode(hash) {
  * @param {number} y
  */
 function valueAt({ mean, terms }, x, y) {
-  const cosine = (/** @type {number} */ pixel, /** @type {number} */ frequency) =>
-    Math.cos((Math.PI / SIDE) * (pixel + 0.5) * frequency);
-  return terms.reduce((sum, term) => sum + 2 * term.amplitude * cosine(x, term.x) * cosine(y, term.y), mean);
+  let value = mean;
+  for (const term of terms) value += 2 * term.amplitude * COSINES[term.x][x] * COSINES[term.y][y];
+  return value;
 }

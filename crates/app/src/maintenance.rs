@@ -1,12 +1,14 @@
 //! Background maintenance: deletes expired rows, abandoned uploads and orphaned images, indexes tags, and
-//! watches the disk.
+//! watches the disk. Also the readiness check.
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use model::Timestamp;
 use store::Change;
 use tokio::sync::mpsc;
 
+use crate::detached::detached;
 use crate::{App, Error, Settings};
 
 /// An upload without a row after this time counts as abandoned.
@@ -18,6 +20,23 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 const ORPHAN_SCAN_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 impl App {
+    /// Fails unless the database and the blob store responded within the last second, and no error has
+    /// reported damage.
+    pub async fn ready(&self) -> Result<(), Error> {
+        let app = self.clone();
+        // Detached, so that a probe that hangs up does not make the next one begin again.
+        let check = || detached(async move { app.check_readiness().await }).boxed();
+        self.0.readiness.outcome(check).await
+    }
+
+    async fn check_readiness(&self) -> Result<(), Error> {
+        if self.0.store.recheck_damage().await {
+            return Err(Error::Damaged("an earlier request met the damage; see the log".into()));
+        }
+        self.0.store.ping().await?;
+        Ok(self.0.blobs.ping().await?)
+    }
+
     /// Runs until it is cancelled.
     pub async fn run_maintenance(self) {
         tokio::join!(

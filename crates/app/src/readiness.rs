@@ -1,13 +1,13 @@
-//! The readiness check.
+//! The cached outcome of the readiness check.
 
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use model::Clock;
 use parking_lot::Mutex;
 
-use crate::detached::detached;
-use crate::{App, Error};
+use crate::Error;
 
 /// A check commits, writes a file, and with a bucket sends four requests, while probes are open to strangers.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
@@ -28,29 +28,18 @@ impl Check {
     }
 }
 
-impl App {
-    /// Fails unless the database and the blob store responded within the last second, and no error has
-    /// reported damage.
-    pub async fn ready(&self) -> Result<(), Error> {
+impl Readiness {
+    /// The outcome of a check that began within the last second, or is running; otherwise of a new one.
+    pub(crate) async fn outcome(
+        &self,
+        check: impl FnOnce() -> BoxFuture<'static, Result<(), Error>>,
+    ) -> Result<(), Error> {
         let outcome = {
-            let mut last = self.0.readiness.0.lock();
+            let mut last = self.0.lock();
             last.take_if(|check| !check.is_current());
-            last.get_or_insert_with(|| self.begin_check()).outcome.clone()
+            let begin = || Check { began: Clock::monotonic(), outcome: check().shared() };
+            last.get_or_insert_with(begin).outcome.clone()
         };
         outcome.await
-    }
-
-    fn begin_check(&self) -> Check {
-        let app = self.clone();
-        let outcome = detached(async move { app.check_readiness().await }).boxed().shared();
-        Check { began: Instant::now(), outcome }
-    }
-
-    async fn check_readiness(&self) -> Result<(), Error> {
-        if self.0.store.recheck_damage().await {
-            return Err(Error::Damaged("an earlier request met the damage; see the log".into()));
-        }
-        self.0.store.ping().await?;
-        Ok(self.0.blobs.ping().await?)
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 
-/// Longer than any camera makes one. The tables of the resampler grow with the sides and not with their product.
+/// Longer than any camera makes one. The tables of the resampler grow with the sides and not with their
+/// product.
 pub(crate) const MAX_SIDE: u32 = 65_535;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

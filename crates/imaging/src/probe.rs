@@ -40,8 +40,8 @@ const ENCODE_BYTES_PER_PIXEL_ALPHA: u64 = 24;
 /// An ICC profile, the tables built from it, and other memory that does not depend on the image size.
 const FIXED_BYTES: u64 = 12 << 20;
 
-/// A resize has a table for each side: Lanczos reads six pixels for each of the longer of source and target, with
-/// a coefficient in `f64` and one in 16 bits.
+/// A resize has a table for each side: Lanczos reads six pixels for each of the longer of source and target,
+/// with a coefficient in `f64` and one in 16 bits.
 const RESAMPLER_BYTES_PER_SIDE_PIXEL: u64 = 6 * 10 + 16;
 
 /// The larger of two peaks: while the decoded image is allocated, and after it is freed.

@@ -54,7 +54,7 @@ fn headers_with_too_many_pixels_are_rejected() {
 /// The tables of the resampler would take gigabytes.
 #[test]
 fn headers_with_a_side_that_is_too_long_are_rejected() {
-    for (width, height) in [(65_536, 1), (1, 65_536), (64_000_000, 1), (2, 32_000_000)] {
+    for (width, height) in [(65_536, 1), (1, 65_536), (16_000_000, 4), (4, 16_000_000)] {
         for (format, file) in headers(width, height) {
             let expected = Error::TooLong { width, height, max_side: 65_535 };
             assert_eq!(probe(&file, &LIMITS), Err(expected.clone()), "{format}");

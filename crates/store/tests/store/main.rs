@@ -358,8 +358,8 @@ async fn feed_pages_start_at_offsets_or_cursors(db: TestDatabase) {
     }
     assert_pages(&db, bob.id, PostFilter::By(bob.id), newest_first).await;
     let (of_none, first) = (PostFilter::By(UserId(99)), FeedStart::Offset(0));
-    let empty = feed(&db.store, None, of_none, first, Limit::default(), &Exclusions::default());
-    assert!(empty.await.posts.is_empty());
+    let empty = feed(&db.store, None, of_none, first, Limit::default(), &Exclusions::default()).await;
+    assert!(empty.posts.is_empty());
 }
 
 /// Checks pages of three posts over seven posts of `author`, of which one is deleted and one is added between

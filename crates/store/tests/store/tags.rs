@@ -91,6 +91,6 @@ async fn edit(db: &TestDatabase, author: UserId, post: PostId, message: Option<&
 pub(crate) async fn tagged(store: &Store, tag: &str) -> Vec<PostId> {
     let filter = PostFilter::Tagged(tag.parse().unwrap());
     let (start, limit) = (FeedStart::Offset(0), Limit::default());
-    let page = feed(store, None, filter, start, limit, &Exclusions::default());
-    page.await.posts.iter().map(|post| post.id).collect()
+    let page = feed(store, None, filter, start, limit, &Exclusions::default()).await;
+    page.posts.iter().map(|post| post.id).collect()
 }
