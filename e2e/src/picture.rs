@@ -24,6 +24,12 @@ pub fn tiny() -> Vec<u8> {
     png(&plain(8, 8, [fastrand::u8(..), fastrand::u8(..), fastrand::u8(..)]))
 }
 
+/// Random pixels, which no format compresses.
+pub fn noise(width: u32, height: u32) -> DynamicImage {
+    let mut rng = fastrand::Rng::with_seed(7);
+    RgbImage::from_fn(width, height, |_, _| Rgb([rng.u8(..), rng.u8(..), rng.u8(..)])).into()
+}
+
 pub fn plain(width: u32, height: u32, colour: [u8; 3]) -> DynamicImage {
     RgbImage::from_pixel(width, height, Rgb(colour)).into()
 }

@@ -47,16 +47,15 @@ impl App {
         Ok(AccountExport { created_at: now, expires_at: now.plus(EXPORT_TTL), posts, bytes })
     }
 
-    /// The permit of a download, held until it ends. Fails unless an export was started within a day.
+    /// The permit of a download, held until it ends or it is revoked. Fails unless an export was started
+    /// within a day.
     pub async fn begin_export(&self, caller: &Caller, client: Client) -> Result<FairPermit, Error> {
         let started_at = self.0.store.export_started_at(caller.user.id).await?;
         let is_valid = |at: Timestamp| self.0.clock.now().since(at) < EXPORT_TTL;
         if !started_at.is_some_and(is_valid) {
             return Err(Error::NotFound("there is no export; start one with POST /me/export, then retry"));
         }
-        let permit = self.0.exports.try_acquire(client).ok_or(BUSY)?;
-        permit.holder().set_busy(true);
-        Ok(permit)
+        self.0.exports.try_acquire(client).ok_or(BUSY)
     }
 
     /// A page of the user's posts after `after`, oldest first, also of those that are hidden.

@@ -1,5 +1,5 @@
-//! A semaphore whose permits can be revoked: if all are taken, a holder of the largest share loses one to a
-//! client with less.
+//! A semaphore whose permits can be revoked: if all units are taken, a holder of the largest share loses its
+//! permit to a client with less.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,20 +34,29 @@ pub enum Revocation {
     Idle,
     /// Those of holders that are not busy and have a larger share than the newcomer would have.
     LargerShares,
+    /// The same, whether a holder is busy or not: it loses its connection.
+    LargerBusyShares,
 }
 
 #[derive(Debug, Default)]
 struct State {
     shares: Shares,
-    holders: HashMap<u64, Arc<Holder>>,
+    permits: HashMap<u64, HeldPermit>,
+    units: usize,
     next_id: u64,
 }
 
-/// The holder of a permit. Its activity decides whether it may lose it.
+#[derive(Debug)]
+struct HeldPermit {
+    holder: Arc<Holder>,
+    client: Client,
+    units: usize,
+    is_exempt: bool,
+}
+
+/// The holder of a permit, or of several. Its activity decides whether it may lose them.
 #[derive(Debug)]
 pub struct Holder {
-    client: Client,
-    is_exempt: bool,
     epoch: Instant,
     is_busy: AtomicBool,
     /// In milliseconds since `epoch`.
@@ -71,77 +80,116 @@ impl FairSemaphore {
 
     /// A permit, unless a limit of the client is reached, or all permits are taken and none can be revoked.
     pub fn try_acquire(self: &Arc<Self>, client: Client) -> Option<FairPermit> {
-        self.acquire(client, false)
+        self.acquire(Arc::new(Holder::new(self.epoch)), client, 1, false)
     }
 
     /// A permit for a client that acts for many others: without limits of its own, and never revoked.
     pub fn try_acquire_exempt(self: &Arc<Self>, client: Client) -> Option<FairPermit> {
-        self.acquire(client, true)
+        self.acquire(Arc::new(Holder::new(self.epoch)), client, 1, true)
     }
 
-    fn acquire(self: &Arc<Self>, client: Client, is_exempt: bool) -> Option<FairPermit> {
+    /// A permit of several units for the holder of another permit, which loses both when one is revoked.
+    pub fn try_acquire_for(
+        self: &Arc<Self>,
+        holder: &Arc<Holder>,
+        client: Client,
+        units: usize,
+    ) -> Option<FairPermit> {
+        self.acquire(holder.clone(), client, units, false)
+    }
+
+    fn acquire(
+        self: &Arc<Self>,
+        holder: Arc<Holder>,
+        client: Client,
+        units: usize,
+        is_exempt: bool,
+    ) -> Option<FairPermit> {
         let mut state = self.state.lock();
         let (network, user) = (state.shares.network(client), state.shares.user(client));
-        let is_at_limit =
-            network.held >= self.limits.max_per_network || user.held >= self.limits.max_per_user;
+        let is_at_limit = network.held + units > self.limits.max_per_network
+            || user.held + units > self.limits.max_per_user;
         if !is_exempt && is_at_limit {
             return None;
         }
-        if state.holders.len() >= self.limits.max {
-            let id = self.next_to_revoke(&state, client)?;
-            state.remove(id);
-        }
+        self.make_room(&mut state, client, units)?;
         state.next_id += 1;
         let id = state.next_id;
-        let holder = Arc::new(Holder {
-            client,
-            is_exempt,
-            epoch: self.epoch,
-            is_busy: AtomicBool::new(false),
-            last_progress: AtomicU64::new(millis_between(self.epoch, Instant::now())),
-            revoked: Notify::new(),
-            is_revoked: AtomicBool::new(false),
-        });
-        state.holders.insert(id, holder.clone());
-        state.shares.update(client, |share| share.held += 1);
+        holder.record_progress(Instant::now());
+        state.permits.insert(id, HeldPermit { holder: holder.clone(), client, units, is_exempt });
+        state.take(client, units);
         Some(FairPermit { semaphore: self.clone(), id, holder })
+    }
+
+    /// Revokes permits until there are so many units, unless none can be revoked.
+    fn make_room(&self, state: &mut State, client: Client, units: usize) -> Option<()> {
+        while state.units + units > self.limits.max {
+            let id = self.next_to_revoke(state, client, units)?;
+            state.revoke(id);
+        }
+        Some(())
     }
 
     /// Of the holders that may lose their permit, the one of the network and user with the largest shares
     /// that has been without progress for the longest time.
-    fn next_to_revoke(&self, state: &State, newcomer: Client) -> Option<u64> {
+    fn next_to_revoke(&self, state: &State, newcomer: Client, units: usize) -> Option<u64> {
         let share = |client| (state.shares.network(client).held, state.shares.user(client).held);
         let (own_network, own_user) = share(newcomer);
-        let is_revocable = |holder: &Holder| {
-            let (network, user) = share(holder.client);
-            let has_more = match holder.client.network == newcomer.network {
-                true => user > own_user + 1,
-                false => network > own_network + 1,
+        let is_revocable = |permit: &HeldPermit| {
+            let (network, user) = share(permit.client);
+            let has_more = match permit.client.network == newcomer.network {
+                true => user > own_user + units,
+                false => network > own_network + units,
             };
-            let is_idle = !holder.is_exempt && !holder.is_busy.load(Ordering::Acquire);
-            is_idle && (has_more || self.limits.revocation == Revocation::Idle)
+            let is_busy = permit.is_exempt || permit.holder.is_busy.load(Ordering::Acquire);
+            match self.limits.revocation {
+                Revocation::Idle => !is_busy,
+                Revocation::LargerShares => !is_busy && has_more,
+                Revocation::LargerBusyShares => has_more,
+            }
         };
-        let holders = state.holders.iter().filter(|(_, holder)| is_revocable(holder));
-        let largest = holders.max_by_key(|(_, holder)| {
-            let idle_since = holder.last_progress.load(Ordering::Relaxed);
-            (share(holder.client), std::cmp::Reverse(idle_since))
+        let permits = state.permits.iter().filter(|(_, permit)| is_revocable(permit));
+        let largest = permits.max_by_key(|(_, permit)| {
+            let idle_since = permit.holder.last_progress.load(Ordering::Relaxed);
+            (share(permit.client), std::cmp::Reverse(idle_since))
         });
         largest.map(|(id, _)| *id)
     }
 }
 
 impl State {
-    fn remove(&mut self, id: u64) {
-        // Absent if it was revoked before it was dropped.
-        if let Some(holder) = self.holders.remove(&id) {
+    fn take(&mut self, client: Client, units: usize) {
+        self.units += units;
+        self.shares.update(client, |share| share.held += units);
+    }
+
+    fn revoke(&mut self, id: u64) {
+        if let Some(holder) = self.release(id) {
             holder.is_revoked.store(true, Ordering::Release);
             holder.revoked.notify_waiters();
-            self.shares.update(holder.client, |share| share.held -= 1);
         }
+    }
+
+    /// `None` if it was revoked before.
+    fn release(&mut self, id: u64) -> Option<Arc<Holder>> {
+        let HeldPermit { holder, client, units, .. } = self.permits.remove(&id)?;
+        self.units -= units;
+        self.shares.update(client, |share| share.held -= units);
+        Some(holder)
     }
 }
 
 impl Holder {
+    fn new(epoch: Instant) -> Self {
+        Self {
+            epoch,
+            is_busy: AtomicBool::new(false),
+            last_progress: AtomicU64::new(0),
+            revoked: Notify::new(),
+            is_revoked: AtomicBool::new(false),
+        }
+    }
+
     /// A busy holder does not lose its permit.
     pub fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Release);
@@ -166,11 +214,24 @@ impl FairPermit {
     pub fn holder(&self) -> &Arc<Holder> {
         &self.holder
     }
+
+    /// Adds units to the permit; `false` if there are none, or it was revoked.
+    pub fn try_grow(&mut self, units: usize) -> bool {
+        let mut state = self.semaphore.state.lock();
+        let Some(client) = state.permits.get(&self.id).map(|permit| permit.client) else { return false };
+        if self.semaphore.make_room(&mut state, client, units).is_none() {
+            return false;
+        }
+        let Some(permit) = state.permits.get_mut(&self.id) else { return false };
+        permit.units += units;
+        state.take(client, units);
+        true
+    }
 }
 
 impl Drop for FairPermit {
     fn drop(&mut self) {
-        self.semaphore.state.lock().remove(self.id);
+        self.semaphore.state.lock().release(self.id);
     }
 }
 
@@ -215,7 +276,7 @@ mod tests {
         assert!(is_revoked(&second).await && !is_revoked(&held[1]).await, "only one of them is not busy");
         assert!(semaphore.try_acquire(client(5, 6)).is_none(), "every network has one");
         drop((held, other, second));
-        assert_eq!(semaphore.state.lock().holders.len(), 2, "a revoked permit is released once");
+        assert_eq!(semaphore.state.lock().permits.len(), 2, "a revoked permit is released once");
     }
 
     #[tokio::test]
@@ -227,5 +288,32 @@ mod tests {
         assert!(is_revoked(&first).await && !is_revoked(&proxy).await);
         second.holder().set_busy(true);
         assert!(semaphore.try_acquire(client(3, 3)).is_none(), "no holder is idle");
+    }
+
+    #[tokio::test]
+    async fn units_are_revoked_from_the_largest_share_however_busy_it_is() {
+        let limits = PermitLimits {
+            max: 100,
+            max_per_network: 100,
+            max_per_user: 100,
+            revocation: Revocation::LargerBusyShares,
+        };
+        let (memory, connections) = (FairSemaphore::new(limits), FairSemaphore::new(LIMITS));
+        let [first, second, other] =
+            [(1, 1), (1, 1), (2, 2)].map(|(host, user)| connections.try_acquire(client(host, user)).unwrap());
+        first.holder().set_busy(true);
+        let mut held = memory.try_acquire_for(first.holder(), client(1, 1), 50).unwrap();
+        assert!(held.try_grow(10) && !held.try_grow(41), "the largest share is its own");
+        let small = memory.try_acquire_for(second.holder(), client(1, 1), 10).unwrap();
+        second.holder().record_progress(Instant::now() + Duration::from_secs(1));
+        assert!(
+            memory.try_acquire_for(other.holder(), client(2, 2), 70).is_none(),
+            "it would have the largest share"
+        );
+        let newcomer = memory.try_acquire_for(other.holder(), client(2, 2), 40).unwrap();
+        assert!(is_revoked(&first).await && !is_revoked(&second).await, "the connection loses its memory");
+        assert!(!held.try_grow(1), "a revoked permit does not grow");
+        drop((held, small, newcomer));
+        assert_eq!(memory.state.lock().units, 0);
     }
 }

@@ -1,12 +1,13 @@
 //! Originals: what is made of them after the upload, and their download.
 
-use blobs::PhotoFile;
+use blobs::{PhotoFile, SpooledFile};
 use bytes::Bytes;
 use imaging::{InputFormat, OutputFormat};
 use model::{PhotoId, Refusal};
 use store::PhotoRow;
 
 use crate::rebuild::{ORIGINAL_LIMITS, masters_of_original, orientation};
+use crate::scheduler::MemoryReservation;
 use crate::{App, Caller, Client, Error};
 
 /// Memory of a decode that is reserved before the original is read, which is enough for most photos.
@@ -57,16 +58,46 @@ impl App {
         if row.original.is_none() {
             return Err(NOT_KEPT);
         }
-        let reader = self.0.blobs.file(id, PhotoFile::Original).await?.ok_or(NOT_KEPT)?;
+        let (_, file) = self.read_original(client, row).await?.ok_or(NOT_KEPT)?;
+        Ok(file)
+    }
+
+    /// Copies an original, with its orientation in it again, to the staging folder. `None` if it is missing
+    /// or damaged.
+    pub(crate) async fn copy_original(
+        &self,
+        client: Client,
+        id: PhotoId,
+    ) -> Result<Option<SpooledFile>, Error> {
+        let row = self.0.store.photo_row(id).await?.filter(|row| row.original.is_some());
+        let Some(row) = row else { return Ok(None) };
+        // Reserved until it is written.
+        let Some((_memory, file)) = self.read_original(client, row).await? else { return Ok(None) };
+        let mut spool = self.spool().await?;
+        spool.write(&file.bytes).await?;
+        Ok(Some(spool.finish().await?))
+    }
+
+    /// Reads an original into memory that is reserved before. `None` if it is missing or damaged.
+    async fn read_original(
+        &self,
+        client: Client,
+        row: PhotoRow,
+    ) -> Result<Option<(MemoryReservation, OriginalFile)>, Error> {
+        let Some(reader) = self.0.blobs.file(row.id, PhotoFile::Original).await? else { return Ok(None) };
         let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
-        let bytes = reader.read().await?;
+        let bytes = match reader.read().await {
+            Ok(bytes) => bytes,
+            Err(blobs::Error::Damaged { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
         let work = move || {
             let format = imaging::sniff(&bytes)?;
             let oriented = imaging::with_orientation(&bytes, orientation(&row), &ORIGINAL_LIMITS)?;
             Ok(OriginalFile { bytes: oriented.map_or(bytes, Bytes::from), format })
         };
-        let (_, file) = self.0.ingest.run_admitted(permit, work).await?;
-        file.map_err(|error: imaging::Error| Error::internal(error))
+        let (memory, file) = self.0.ingest.run_admitted(permit, work).await?;
+        Ok(Some((memory, file.map_err(|error: imaging::Error| Error::internal(error))?)))
     }
 
     /// Makes the masters of the whole photo from its original, stores them, and returns one of them. `None`

@@ -186,11 +186,11 @@ impl App {
         if current.focus == focus || current.is_square() {
             return self.edit_post(caller, id, edit).await;
         }
-        let original = self.exported_photo(current.id).await?.filter(|file| file.is_original);
-        let original = original.ok_or(NO_ORIGINAL)?;
-        let mut spool = self.spool().await?;
-        spool.write(&original.bytes).await?;
-        let upload = Upload { photo: spool.finish().await?, alt: None, focus, client };
+        // It occupies disk space in the staging folder, like an upload.
+        let permit = self.begin_upload(client)?;
+        permit.holder().set_busy(true);
+        let photo = self.copy_original(client, current.id).await?.ok_or(NO_ORIGINAL)?;
+        let upload = Upload { photo, alt: None, focus, client };
         let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
         let (app, editor, old) = (self.clone(), caller.user.id, current.id);
         let edited = detached(async move {

@@ -1,7 +1,9 @@
 //! The interface between the listener and the request handlers.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
+use app::Holder;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
@@ -11,13 +13,15 @@ use tower::Service;
 
 use crate::response_body::BodyOverride;
 
-/// The peer and local addresses of a connection.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ConnectionAddrs {
+/// The connection of a request.
+#[derive(Debug)]
+pub(crate) struct Connection {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
     /// Whether the connection is beyond the limits: only health probes are served on it, once.
     pub(crate) is_reserve: bool,
+    /// The connection is closed when one of its permits is revoked.
+    pub(crate) holder: Arc<Holder>,
 }
 
 /// Handles the requests of every connection.
@@ -26,7 +30,7 @@ pub(crate) trait RequestHandler: Clone + Send + Sync + 'static {
         self,
         head: Parts,
         body: Body,
-        addrs: ConnectionAddrs,
+        connection: Arc<Connection>,
     ) -> impl Future<Output = HandledResponse> + Send;
 }
 
@@ -36,8 +40,8 @@ pub(crate) struct HandledResponse {
 }
 
 impl RequestHandler for Router {
-    async fn handle(mut self, mut head: Parts, body: Body, addrs: ConnectionAddrs) -> HandledResponse {
-        head.extensions.insert(addrs);
+    async fn handle(mut self, mut head: Parts, body: Body, connection: Arc<Connection>) -> HandledResponse {
+        head.extensions.insert(connection);
         let Ok(response) = self.call(Request::from_parts(head, body)).await;
         HandledResponse { response, body: BodyOverride::default() }
     }

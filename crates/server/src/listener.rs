@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::config::Config;
-use crate::connection::{ConnectionAddrs, HandledResponse, RequestHandler};
+use crate::connection::{Connection, HandledResponse, RequestHandler};
 use crate::linger::LingeringBody;
 use crate::metrics::Metrics;
 use crate::response_body::{BodyOverride, ResponseBody};
@@ -92,7 +92,7 @@ pub(crate) async fn serve(
                             tracing::debug!(%error, %peer, "connection failed");
                         },
                         () = admitted.permit.holder().revoked() => {
-                            tracing::debug!(%peer, "idle connection closed in favour of a new one");
+                            tracing::debug!(%peer, "connection closed in favour of another");
                         }
                     }
                     drop(counted);
@@ -167,8 +167,9 @@ fn connection<H: RequestHandler>(
     if is_reserve {
         timeouts.head = timeouts.head.min(RESERVE_HEAD_TIMEOUT);
     }
-    let addrs = ConnectionAddrs { peer, local: stream.local_addr()?, is_reserve };
-    let state = Arc::new(ConnectionState::new(admitted.permit.holder().clone()));
+    let holder = admitted.permit.holder().clone();
+    let state = Arc::new(ConnectionState::new(holder.clone()));
+    let connection = Arc::new(Connection { peer, local: stream.local_addr()?, is_reserve, holder });
     let stream = Stream::new(stream, timeouts, state.clone());
     let service = service_fn(move |request: http::Request<Incoming>| {
         let (parts, body) = request.into_parts();
@@ -178,12 +179,12 @@ fn connection<H: RequestHandler>(
             Ok(lingering) => Body::new(lingering),
             Err(plain) => Body::new(plain),
         };
-        let (state, handler) = (state.clone(), handler.clone());
+        let (state, handler, connection) = (state.clone(), handler.clone(), connection.clone());
         state.begin_response();
         async move {
             // Called in here, because a future that is moved into the block would be copied.
             let HandledResponse { response, body: BodyOverride { full, sendfile } } =
-                handler.handle(parts, body, addrs).await;
+                handler.handle(parts, body, connection).await;
             state.end_response(sendfile);
             Ok::<_, Infallible>(
                 response.map(|stream| full.map_or(ResponseBody::Stream(stream), ResponseBody::Full)),

@@ -4,6 +4,7 @@
 
 mod bodies;
 mod bombs;
+mod budgets;
 mod fairness;
 mod floods;
 mod malformed_http;

@@ -47,3 +47,16 @@ fn concurrent_large_uploads_stay_within_the_memory_limit() {
     }
     assert!(responses.iter().any(|response| response.status == 201), "no upload was accepted");
 }
+
+#[test]
+fn the_first_pages_of_long_parameters_stay_within_the_memory_of_their_cache() {
+    let service = Service::start(&[]);
+    service.new_user("ada").share_tiny("first");
+    let (before, reader) = (service.peak_memory(), service.anonymous());
+    for number in 1..=1_500 {
+        reader.get(&format!("/feed?limit={number:060000}")).expect(200);
+    }
+    let peak = service.peak_memory();
+    println!("{before} MiB before, {peak} MiB at most");
+    assert!(peak < before + 48, "{before} MiB before, {peak} MiB at most");
+}

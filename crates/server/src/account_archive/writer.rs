@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use app::{App, ExportedLike, ExportedPhoto, ExportedPost, FairPermit, InputFormat};
+use app::{App, ExportedLike, ExportedPhoto, ExportedPost, FairPermit, Holder, InputFormat};
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
@@ -13,6 +13,7 @@ use model::{Alt, Focus, Photo, PhotoId, PostId, Timestamp, User};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use zip::write::{PreparedZipFile, SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -44,14 +45,20 @@ pub(crate) struct ArchiveSource<P> {
 pub(crate) fn stream<P: OfflinePage>(source: ArchiveSource<P>, permit: FairPermit) -> Body {
     let (sender, receiver) = mpsc::channel::<Chunk>(1);
     tokio::spawn(async move {
-        let _permit = permit;
         let user = source.user.id.0;
-        match ArchiveWriter::new(source, sender.clone()).write().await {
+        let client = ExportClient { sender: sender.clone(), holder: permit.holder().clone() };
+        let written = tokio::select! {
+            written = ArchiveWriter::new(source, client).write() => written,
+            () = permit.holder().revoked() => Err(WriteError::Revoked),
+        };
+        match written {
             Ok(()) => {
                 tracing::info!(user, "account exported");
                 drop(sender.send(Chunk::End).await);
             }
-            Err(WriteError::Disconnected) => tracing::info!(user, "account export interrupted"),
+            Err(error @ (WriteError::Disconnected | WriteError::Revoked)) => {
+                tracing::info!(user, %error, "account export interrupted");
+            }
             Err(error) => tracing::error!(user, %error, "account export failed"),
         }
     });
@@ -68,6 +75,9 @@ pub(crate) fn stream<P: OfflinePage>(source: ArchiveSource<P>, permit: FairPermi
     Body::from_stream(stream::unfold(Some(receiver), next))
 }
 
+/// The bytes that are sent at a time.
+const PIECE: usize = 64 * 1024;
+
 enum Chunk {
     Bytes(Bytes),
     /// The archive is complete.
@@ -78,6 +88,8 @@ enum Chunk {
 enum WriteError {
     #[error("the client has disconnected")]
     Disconnected,
+    #[error("its slot was given to a client with fewer exports")]
+    Revoked,
     #[error(transparent)]
     App(#[from] app::Error),
     #[error(transparent)]
@@ -103,11 +115,31 @@ impl Write for Buffer {
     }
 }
 
+/// The client that reads an archive.
+struct ExportClient {
+    sender: mpsc::Sender<Chunk>,
+    /// Of the permit.
+    holder: Arc<Holder>,
+}
+
+impl ExportClient {
+    /// Sends what was written, in pieces: each that the client takes counts as progress.
+    async fn send(&self, buffer: &Buffer) -> Result<(), WriteError> {
+        let mut rest = Bytes::from(std::mem::take(&mut *buffer.0.lock()));
+        while !rest.is_empty() {
+            let piece = rest.split_to(rest.len().min(PIECE));
+            self.sender.send(Chunk::Bytes(piece)).await.map_err(|_| WriteError::Disconnected)?;
+            self.holder.record_progress(Instant::now());
+        }
+        Ok(())
+    }
+}
+
 struct ArchiveWriter<P> {
     source: ArchiveSource<P>,
     zip: ZipWriter<StreamWriter<Buffer>>,
     buffer: Buffer,
-    sender: mpsc::Sender<Chunk>,
+    client: ExportClient,
     /// The photos in the archive, by their post.
     photos: BTreeMap<PostId, WrittenPhoto>,
 }
@@ -149,10 +181,10 @@ fn preview_name(name: &str, format: InputFormat) -> String {
 }
 
 impl<P: OfflinePage> ArchiveWriter<P> {
-    fn new(source: ArchiveSource<P>, sender: mpsc::Sender<Chunk>) -> Self {
+    fn new(source: ArchiveSource<P>, client: ExportClient) -> Self {
         let buffer = Buffer::default();
         let zip = ZipWriter::new_stream(buffer.clone());
-        Self { source, zip, buffer, sender, photos: BTreeMap::new() }
+        Self { source, zip, buffer, client, photos: BTreeMap::new() }
     }
 
     /// Photos first: the JSON files then name those that are in the archive. A post that is deleted meanwhile
@@ -178,7 +210,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         self.start(ACCOUNT_FILE)?;
         serde_json::to_writer_pretty(&mut self.zip, &account)?;
         self.zip.finish()?;
-        send(&self.buffer, &self.sender).await
+        self.client.send(&self.buffer).await
     }
 
     async fn write_photos(&mut self) -> Result<(), WriteError> {
@@ -251,7 +283,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         let prepare = move || PreparedZipFile::from_data(path, options, &photo.bytes);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)?;
         self.zip.add_prepared_file(prepared?)?;
-        send(&self.buffer, &self.sender).await
+        self.client.send(&self.buffer).await
     }
 
     async fn write_likes(&mut self) -> Result<u64, WriteError> {
@@ -266,7 +298,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
                 self.push(count, &record)?;
                 count += 1;
             }
-            send(&self.buffer, &self.sender).await?;
+            self.client.send(&self.buffer).await?;
         }
         self.end_list(count)?;
         Ok(count)
@@ -284,7 +316,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
                 self.push(count, &record)?;
                 count += 1;
             }
-            send(&self.buffer, &self.sender).await?;
+            self.client.send(&self.buffer).await?;
         }
         self.end_list(count)?;
         Ok(count)
@@ -303,7 +335,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
                 let Some(record) = self.record(post) else { continue };
                 self.zip.write_all(self.source.page.post(account, &record).as_bytes())?;
             }
-            send(&self.buffer, &self.sender).await?;
+            self.client.send(&self.buffer).await?;
         }
         self.zip.write_all(self.source.page.middle(account).as_bytes())?;
         let mut after = PostId(0);
@@ -315,7 +347,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
                 let record = self.like_record(like);
                 self.zip.write_all(self.source.page.like(&record).as_bytes())?;
             }
-            send(&self.buffer, &self.sender).await?;
+            self.client.send(&self.buffer).await?;
         }
         self.zip.write_all(self.source.page.tail().as_bytes())?;
         Ok(())
@@ -372,12 +404,4 @@ fn options(at: Timestamp) -> SimpleFileOptions {
     };
     // A zip has no dates before 1980.
     SimpleFileOptions::default().last_modified_time(modified().unwrap_or_default())
-}
-
-async fn send(buffer: &Buffer, sender: &mpsc::Sender<Chunk>) -> Result<(), WriteError> {
-    let chunk = std::mem::take(&mut *buffer.0.lock());
-    if chunk.is_empty() {
-        return Ok(());
-    }
-    sender.send(Chunk::Bytes(chunk.into())).await.map_err(|_| WriteError::Disconnected)
 }

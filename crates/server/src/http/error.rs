@@ -400,6 +400,7 @@ impl From<FormError> for ApiError {
                 ErrorCode::PayloadTooLarge,
                 "the request body is too large for this operation; send large photos as multipart/form-data",
             ),
+            FormError::Busy => Self::busy().with_header(CONNECTION, HeaderValue::from_static("close")),
             FormError::Timeout => Self::new(
                 StatusCode::REQUEST_TIMEOUT,
                 ErrorCode::Timeout,

@@ -16,7 +16,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
 use prometheus_client::metrics::histogram::Histogram;
 
-use crate::connection::{ConnectionAddrs, HandledResponse, RequestHandler};
+use crate::connection::{Connection, HandledResponse, RequestHandler};
 use crate::http::error::ApiError;
 use crate::http::extract::session::{OptionalSession, RequiredSession};
 use crate::http::handlers::photos::ImageResponse;
@@ -25,7 +25,7 @@ use crate::http::json::json_headers;
 use crate::http::middleware::addresses::Head;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::middleware::request_context::RequestContext;
-use crate::http::middleware::response_budget::SMALL_RESPONSE;
+use crate::http::middleware::request_memory::SMALL_RESPONSE;
 use crate::http::routes::fast_route::{FastRoute, ParseFastRoute};
 use crate::http::routes::route::Route;
 use crate::http::routes::router::router;
@@ -95,12 +95,12 @@ fn match_path<'a>(pattern: &str, path: &'a str) -> Option<[&'a str; 2]> {
 }
 
 impl RequestHandler for Arc<Dispatcher> {
-    async fn handle(self, head: Parts, body: Body, addrs: ConnectionAddrs) -> HandledResponse {
+    async fn handle(self, head: Parts, body: Body, connection: Arc<Connection>) -> HandledResponse {
         match self.match_fast_route(&head) {
             Some((row, route)) => {
-                run(&self.http, row, route, Head { addrs: Some(addrs), ..(&head).into() }).await
+                run(&self.http, row, route, Head { connection: Some(&connection), ..(&head).into() }).await
             }
-            None => self.router.clone().handle(head, body, addrs).await,
+            None => self.router.clone().handle(head, body, connection).await,
         }
     }
 }
@@ -141,7 +141,7 @@ async fn try_handle(
         }
         FastRoute::Image(id, size) => {
             let photo = photos::find(http, id, head.headers).await?;
-            let client = Client::anonymous(http.client_address(head.addrs, head.headers));
+            let client = Client::anonymous(http.client_address(head));
             let response = photos::image_response(http, client, &photo, size, head.headers).await?;
             let status = response.status();
             let ImageResponse { headers, image } = response;
@@ -160,7 +160,7 @@ async fn try_handle(
 }
 
 /// Puts a small body into the override, which skips axum's boxed body, and a large one into the response,
-/// where the response budget counts it.
+/// where it is counted.
 fn send(status: StatusCode, headers: HeaderMap, bytes: Bytes, body: &mut BodyOverride) -> Response {
     if bytes.len() > SMALL_RESPONSE {
         return respond(status, headers, bytes.into());
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_response_budget_counts_large_bodies() {
+    fn large_bodies_are_counted() {
         for (size, is_counted) in [(SMALL_RESPONSE, false), (SMALL_RESPONSE + 1, true)] {
             let mut body = BodyOverride::default();
             let response = send(StatusCode::OK, HeaderMap::new(), vec![7; size].into(), &mut body);

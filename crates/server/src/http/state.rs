@@ -12,13 +12,12 @@ use http::HeaderMap;
 use model::Clock;
 
 use crate::config::Config;
-use crate::connection::ConnectionAddrs;
 use crate::http::form;
 use crate::http::form::{BodyLimits, BodyReader, FileSink, FormData, FormError};
 use crate::http::middleware::addresses::{Addresses, Head};
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
-use crate::http::middleware::response_budget::ResponseBudget;
+use crate::http::middleware::request_memory::{FormMemory, RequestMemory};
 use crate::http::pages::assets::Assets;
 use crate::http::response_cache::ResponseCache;
 use crate::http::session_cookie::SessionCookie;
@@ -36,7 +35,7 @@ pub(crate) struct Shared {
     pub(super) rate_limits: Arc<RateLimits>,
     pub(super) request_ids: RequestIds,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) response_budget: ResponseBudget,
+    pub(super) request_memory: RequestMemory,
     pub(super) assets: Assets,
     pub(super) responses: Arc<ResponseCache>,
     /// The OpenAPI document as JSON.
@@ -86,7 +85,7 @@ impl Http {
             rate_limits,
             request_ids: RequestIds::new(),
             metrics,
-            response_budget: ResponseBudget::new(),
+            request_memory: RequestMemory::new(),
             assets: Assets::new(),
             openapi,
             small_body_limits,
@@ -100,8 +99,9 @@ impl Http {
         headers: &HeaderMap,
         body: Body,
         known: &[&'static str],
+        memory: FormMemory,
     ) -> Result<FormData, FormError> {
-        FormData::read(headers, body, self.small_body_limits, known, &mut form::NoFile).await
+        FormData::read(headers, body, self.small_body_limits, known, &mut form::NoFile, memory).await
     }
 
     /// Reads a form with a file of up to `max_file` bytes. Only a multipart body may be larger than
@@ -113,6 +113,7 @@ impl Http {
         known: &[&'static str],
         max_file: u64,
         file: &mut impl FileSink,
+        memory: FormMemory,
     ) -> Result<FormData, FormError> {
         let file_bytes = if form::is_multipart(headers) { max_file } else { 0 };
         // A larger file than a photo may take longer in proportion.
@@ -123,7 +124,7 @@ impl Http {
             total_timeout: self.upload_limits.total_timeout.saturating_mul(photos.max(1)).min(longest),
             ..self.upload_limits
         };
-        FormData::read(headers, body, limits, known, file).await
+        FormData::read(headers, body, limits, known, file, memory).await
     }
 
     /// A reader of a body that is no form: a piece of an upload.
@@ -136,15 +137,21 @@ impl Http {
         self.app.max_upload() + MAX_SMALL_BODY
     }
 
+    /// The memory of the form of a request.
+    pub(super) fn form_memory(&self, head: Head<'_>) -> FormMemory {
+        self.request_memory.form(head.connection.map(|connection| &**connection), self.client_address(head))
+    }
+
     /// The client of a request, to the fair queues.
     pub(super) fn client(&self, head: Head<'_>, caller: Option<&Caller>) -> Client {
-        let client = Client::anonymous(self.client_address(head.addrs, head.headers));
+        let client = Client::anonymous(self.client_address(head));
         caller.map_or(client, |caller| client.with_user(caller.user.id))
     }
 
-    pub(super) fn client_address(&self, addrs: Option<ConnectionAddrs>, headers: &HeaderMap) -> IpAddr {
-        // The listener sets the addresses of every connection. Without them (in tests) all clients share one
+    pub(super) fn client_address(&self, head: Head<'_>) -> IpAddr {
+        // The listener sets the connection of every request. Without one (in tests) all clients share one
         // address, and so one rate limit.
-        addrs.map_or(IpAddr::from([0, 0, 0, 0]), |addrs| self.addresses.client(addrs.peer, headers))
+        let unknown = IpAddr::from([0, 0, 0, 0]);
+        head.connection.map_or(unknown, |connection| self.addresses.client(connection.peer, head.headers))
     }
 }

@@ -15,7 +15,7 @@ impl FromRequestParts<Http> for ClientAddress {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Infallible> {
-        Ok(Self(http.client_address(parts.extensions.get().copied(), &parts.headers)))
+        Ok(Self(http.client_address((&*parts).into())))
     }
 }
 

@@ -10,6 +10,7 @@ use http::HeaderMap;
 use utoipa::ToSchema;
 
 use crate::http::form::{FormData, FormError};
+use crate::http::middleware::request_memory::FormMemory;
 use crate::http::openapi::{Argument, Entry};
 use crate::http::state::Http;
 
@@ -27,26 +28,29 @@ pub(crate) trait FormSchema: ToSchema {
 pub(crate) struct FormBody<T> {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
+    pub(crate) memory: FormMemory,
     schema: PhantomData<fn() -> T>,
 }
 
 impl<T: FormSchema> FormBody<T> {
-    pub(crate) fn new(headers: HeaderMap, body: Body) -> Self {
-        Self { headers, body, schema: PhantomData }
+    /// A form that does not come from a connection.
+    pub(crate) fn stored(headers: HeaderMap, body: Body) -> Self {
+        Self { headers, body, memory: FormMemory::uncounted(), schema: PhantomData }
     }
 
     /// Reads a form that has no file parameter.
     pub(crate) async fn read(self, http: &Http) -> Result<FormData, FormError> {
-        http.read_form(&self.headers, self.body, T::TEXT).await
+        http.read_form(&self.headers, self.body, T::TEXT, self.memory).await
     }
 }
 
 impl<T: FormSchema> FromRequest<Http> for FormBody<T> {
     type Rejection = Infallible;
 
-    async fn from_request(request: Request, _: &Http) -> Result<Self, Infallible> {
+    async fn from_request(request: Request, http: &Http) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        Ok(Self::new(parts.headers, body))
+        let memory = http.form_memory((&parts).into());
+        Ok(Self { headers: parts.headers, body, memory, schema: PhantomData })
     }
 }
 

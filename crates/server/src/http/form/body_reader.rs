@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -63,12 +64,8 @@ impl BodyReader {
         }
     }
 
-    /// The whole body in memory; only for limits that keep it small.
-    pub(crate) async fn collect(&mut self) -> Result<Vec<u8>, FormError> {
-        let mut all = Vec::new();
-        while let Some(chunk) = self.next_chunk().await? {
-            all.extend_from_slice(&chunk);
-        }
-        Ok(all)
+    /// The length of the body as far as its head tells it, within the limit.
+    pub(crate) fn announced_bytes(&self) -> usize {
+        usize::try_from(self.body.size_hint().lower().min(self.limits.max_bytes)).unwrap_or(0)
     }
 }

@@ -6,6 +6,8 @@ use model::ValidationError;
 pub(crate) enum FormError {
     Malformed(String),
     TooLarge,
+    /// There is no memory for it.
+    Busy,
     Timeout,
     UnsupportedMediaType,
     InvalidParameter(&'static str, ValidationError),

@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::body_reader::{BodyLimits, BodyReader};
 use super::multipart::{self, Multipart};
-use super::{FileSink, FormData, FormError};
+use super::{FileSink, FormData, FormError, FormMemory};
 
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_time().build().expect("a runtime"));
@@ -86,7 +86,14 @@ fn uneven_chunks(body: &[u8]) -> Vec<&[u8]> {
 
 fn read(content_type: &HeaderValue, chunks: Vec<&[u8]>, max_bytes: u64) -> Result<ReadForm, String> {
     let (headers, mut photo) = (headers(content_type), Photo(None));
-    let form = FormData::read(&headers, body(chunks), limits(max_bytes), &KNOWN, &mut photo);
+    let form = FormData::read(
+        &headers,
+        body(chunks),
+        limits(max_bytes),
+        &KNOWN,
+        &mut photo,
+        FormMemory::uncounted(),
+    );
     let mut form = RUNTIME.block_on(form).map_err(|error| format!("{error:?}"))?;
     let texts = KNOWN.map(|name| form.text(name).map_err(|error| format!("{error:?}")));
     Ok(ReadForm { texts: texts.into(), photo: photo.0 })

@@ -15,12 +15,15 @@ pub(crate) use body_reader::{BodyLimits, BodyReader};
 pub(crate) use error::FormError;
 use multipart::Multipart;
 
+use crate::http::middleware::request_memory::FormMemory;
+
 /// The longest text parameter that is read, in bytes; the validation of each parameter allows less.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// The text parameters of a form, by name. Parameters that the operation does not know are not stored.
 pub(crate) struct FormData {
     fields: Vec<(&'static str, Vec<u8>)>,
+    memory: FormMemory,
 }
 
 impl FormData {
@@ -31,11 +34,12 @@ impl FormData {
         limits: BodyLimits,
         known: &[&'static str],
         file: &mut impl FileSink,
+        memory: FormMemory,
     ) -> Result<Self, FormError> {
         let mut body = BodyReader::new(body, limits);
-        let mut form = Self { fields: Vec::new() };
+        let mut form = Self { fields: Vec::new(), memory };
         match Encoding::of(headers)? {
-            Encoding::UrlEncoded => form.read_urlencoded(&body.collect().await?, known, file).await?,
+            Encoding::UrlEncoded => form.read_urlencoded(body, known, file).await?,
             Encoding::Multipart(boundary) => {
                 form.read_multipart(Multipart::new(body, &boundary), known, file).await?;
             }
@@ -70,10 +74,16 @@ impl FormData {
 
     async fn read_urlencoded(
         &mut self,
-        body: &[u8],
+        mut reader: BodyReader,
         known: &[&'static str],
         file: &mut impl FileSink,
     ) -> Result<(), FormError> {
+        // At once: what a growing buffer leaves behind would double the memory of many forms.
+        let mut body = Vec::with_capacity(reader.announced_bytes());
+        while let Some(chunk) = reader.next_chunk().await? {
+            self.reserve(chunk.len())?;
+            body.extend_from_slice(&chunk);
+        }
         for pair in body.split(|b| *b == b'&') {
             let (name, value) = match memchr::memchr(b'=', pair) {
                 Some(at) => (&pair[..at], &pair[at + 1..]),
@@ -109,12 +119,18 @@ impl FormData {
                 while let Some(chunk) = parts.chunk().await? {
                     // One byte more than the limit is stored, so that `text` detects the excess.
                     let remaining = (MAX_TEXT_BYTES + 1).saturating_sub(value.len());
-                    value.extend_from_slice(&chunk[..chunk.len().min(remaining)]);
+                    let kept = &chunk[..chunk.len().min(remaining)];
+                    self.reserve(kept.len())?;
+                    value.extend_from_slice(kept);
                 }
                 self.fields.push((name, value));
             }
         }
         Ok(())
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), FormError> {
+        if self.memory.add(bytes) { Ok(()) } else { Err(FormError::Busy) }
     }
 
     /// The known parameter of this name, unless it is already set: the first value of a repeated one counts.

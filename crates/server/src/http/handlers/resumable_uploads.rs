@@ -324,7 +324,7 @@ async fn create_post(
     let mut headers = HeaderMap::new();
     let content_type = HeaderValue::try_from(&upload.content_type).map_err(|_| ApiError::internal())?;
     headers.insert(CONTENT_TYPE, content_type);
-    let form = FormBody::new(headers, Body::from_stream(body));
+    let form = FormBody::stored(headers, Body::from_stream(body));
     let created = new_post::create(http, caller, address, Some(upload.key.clone()), form).await;
     if created.is_ok() {
         return created;

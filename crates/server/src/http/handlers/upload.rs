@@ -61,7 +61,7 @@ async fn spool_file<T: FormSchema>(
     parameter: &FileParameter,
     holder: &Holder,
 ) -> Result<(SpooledFile, FormData), ApiError> {
-    let FormBody { headers, body, .. } = form;
+    let FormBody { headers, body, memory, .. } = form;
     let FileParameter { name, max, about } = *parameter;
     let too_large = || too_large(name, max);
     // A body whose Content-Length exceeds the limit is rejected before it is read.
@@ -72,7 +72,7 @@ async fn spool_file<T: FormSchema>(
     }
     let mut sink =
         SpoolSink { app: &http.app, name, holder, max, spool: None, is_too_large: false, spool_error: None };
-    let form = http.read_upload_form(&headers, body, T::TEXT, max, &mut sink).await;
+    let form = http.read_upload_form(&headers, body, T::TEXT, max, &mut sink, memory).await;
     if let Some(error) = sink.spool_error {
         return Err(error.into());
     }

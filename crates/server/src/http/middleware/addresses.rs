@@ -2,6 +2,7 @@
 //! them.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::extract::Request;
@@ -12,36 +13,35 @@ use http::{HeaderMap, HeaderName, Method, Uri, Version};
 use ipnet::IpNet;
 
 use crate::config::{Config, PublicUrl};
-use crate::connection::ConnectionAddrs;
+use crate::connection::Connection;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The head of a request, and the addresses of its connection.
+/// The head of a request, and its connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Head<'a> {
     pub(crate) method: &'a Method,
     pub(crate) uri: &'a Uri,
     pub(crate) version: Version,
     pub(crate) headers: &'a HeaderMap,
-    pub(crate) addrs: Option<ConnectionAddrs>,
+    pub(crate) connection: Option<&'a Arc<Connection>>,
 }
 
 impl<'a> From<&'a Parts> for Head<'a> {
     fn from(parts: &'a Parts) -> Self {
         let Parts { method, uri, version, headers, extensions, .. } = parts;
-        Self { method, uri, version: *version, headers, addrs: extensions.get().copied() }
+        Self { method, uri, version: *version, headers, connection: extensions.get() }
     }
 }
 
 impl<'a> From<&'a Request> for Head<'a> {
     fn from(request: &'a Request) -> Self {
-        let addrs = request.extensions().get().copied();
         Self {
             method: request.method(),
             uri: request.uri(),
             version: request.version(),
             headers: request.headers(),
-            addrs,
+            connection: request.extensions().get(),
         }
     }
 }
@@ -122,7 +122,9 @@ impl Addresses {
         match host.filter(|host| is_authority(host)) {
             Some(host) => format!("{scheme}://{host}"),
             None => {
-                let local = head.addrs.map_or_else(|| "localhost".into(), |addrs| addrs.local.to_string());
+                let local = head
+                    .connection
+                    .map_or_else(|| "localhost".into(), |connection| connection.local.to_string());
                 format!("{scheme}://{local}")
             }
         }
@@ -131,7 +133,7 @@ impl Addresses {
     /// The scheme and host that the request, or a trusted proxy in front of it, was addressed to.
     fn request_origin<'a>(&self, head: Head<'a>) -> RequestOrigin<'a> {
         let (mut scheme, mut host) = ("http", head.headers.get(HOST).and_then(|host| host.to_str().ok()));
-        if head.addrs.is_some_and(|addrs| self.trusts(addrs.peer.ip().to_canonical())) {
+        if head.connection.is_some_and(|connection| self.trusts(connection.peer.ip().to_canonical())) {
             if last_value(head.headers, "x-forwarded-proto")
                 .is_some_and(|proto| proto.eq_ignore_ascii_case("https"))
             {

@@ -1,4 +1,5 @@
-//! The middleware around every handler, and its parts: rate limits, CSRF check, request ids, response budget.
+//! The middleware around every handler, and its parts: rate limits, CSRF check, request ids, memory
+//! of requests.
 
 pub(super) mod addresses;
 pub(super) mod csrf;
@@ -8,4 +9,4 @@ pub(super) mod rate_limit;
 pub(super) mod request_context;
 pub(super) mod request_id;
 pub(super) mod request_log;
-pub(super) mod response_budget;
+pub(super) mod request_memory;

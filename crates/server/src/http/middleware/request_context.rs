@@ -1,10 +1,11 @@
-//! The middleware around every handler: request id, rate limit, CSRF check, panic handling, response budget,
-//! error bodies, metrics and the request log.
+//! The middleware around every handler: request id, rate limit, CSRF check, panic handling, memory of
+//! requests, error bodies, metrics and the request log.
 
 use std::any::Any;
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ use tower::layer::layer_fn;
 use tower::{Layer, Service};
 use tracing::Instrument;
 
+use crate::connection::Connection;
 use crate::http::error::ApiError;
 use crate::http::middleware::addresses::Head;
 use crate::http::middleware::csrf::is_forged;
@@ -81,6 +83,7 @@ pub(crate) struct RequestContext {
     client: IpAddr,
     /// Whether the connection is beyond the limits.
     is_reserve: bool,
+    connection: Option<Arc<Connection>>,
     endpoint: Endpoint,
     error_page: Option<ErrorPage>,
 }
@@ -98,8 +101,9 @@ impl RequestContext {
             method: head.method.clone(),
             // Shares the bytes of the request head.
             uri: head.uri.clone(),
-            client: http.client_address(head.addrs, head.headers),
-            is_reserve: head.addrs.is_some_and(|addrs| addrs.is_reserve),
+            client: http.client_address(head),
+            is_reserve: head.connection.is_some_and(|connection| connection.is_reserve),
+            connection: head.connection.cloned(),
             endpoint,
             error_page,
         }
@@ -130,7 +134,7 @@ impl RequestContext {
         read_latency: Option<&Histogram>,
         response: Result<impl Future<Output = Response>, ApiError>,
     ) -> Response {
-        let Self { started, id, method, uri, client, is_reserve, endpoint, error_page } = self;
+        let Self { started, id, method, uri, client, is_reserve, connection, endpoint, error_page } = self;
         // Of the level of errors, so that their lines have the id whatever `log` is.
         let span = tracing::error_span!("request", request_id = id.as_str());
         let (response, user) = match response {
@@ -149,7 +153,7 @@ impl RequestContext {
             }
             Err(error) => (error.into_response(), None),
         };
-        let mut response = http.response_budget.reserve(response).await;
+        let mut response = http.request_memory.reserve(connection.as_deref(), client, response).await;
         let error = response.extensions_mut().remove::<ApiError>();
         let error = error.or_else(|| is_error(&response).then(|| ApiError::from_status(response.status())));
         if let Some(error) = &error {

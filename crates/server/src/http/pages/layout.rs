@@ -46,7 +46,7 @@ impl FromRequestParts<Http> for PageRequest {
         let preferences = Preferences::of(&parts.headers);
         Ok(Self {
             caller,
-            address: http.client_address(parts.extensions.get().copied(), &parts.headers),
+            address: http.client_address((&*parts).into()),
             renewed_cookie,
             instance: http.app.instance().await?,
             query: parts.uri.query().unwrap_or_default().to_owned(),

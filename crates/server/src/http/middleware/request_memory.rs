@@ -1,0 +1,224 @@
+//! The memory of requests: budgets for the forms that arrive and the large responses that are sent.
+//!
+//! A client that does not send the rest of its form, or does not read its response, holds memory for as long
+//! as it likes. If there is none left, the connection of the largest holder is closed in favour of a client
+//! with less.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use app::{Client, FairPermit, FairSemaphore, Holder, PermitLimits, Revocation};
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http_body::Body as _;
+use http_body_util::BodyExt;
+
+use crate::connection::Connection;
+use crate::http::error::ApiError;
+
+/// Bodies up to this size, in bytes, are not counted: the connection limit bounds their sum.
+pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
+
+/// The same for forms.
+const SMALL_FORM: usize = 4 * 1024;
+
+/// The limit of all larger responses together, in bytes: four originals of 32 MiB.
+const RESPONSES: usize = 128 << 20;
+
+/// The limit of all larger forms together, in bytes. The buffers of their connections come on top.
+const FORMS: usize = 32 << 20;
+
+/// A unit of the budgets, in bytes.
+const UNIT: usize = 1024;
+
+/// What a form reserves at a time, in units.
+const FORM_STEP: usize = 16;
+
+pub(crate) struct RequestMemory {
+    forms: Arc<FairSemaphore>,
+    responses: Arc<FairSemaphore>,
+}
+
+fn budget(bytes: usize) -> Arc<FairSemaphore> {
+    let max = bytes / UNIT;
+    FairSemaphore::new(PermitLimits {
+        max,
+        max_per_network: max,
+        max_per_user: max,
+        revocation: Revocation::LargerBusyShares,
+    })
+}
+
+impl RequestMemory {
+    pub(crate) fn new() -> Self {
+        Self { forms: budget(FORMS), responses: budget(RESPONSES) }
+    }
+
+    /// The memory of a form that is about to be read.
+    pub(crate) fn form(&self, connection: Option<&Connection>, client: IpAddr) -> FormMemory {
+        let source = connection.map(|connection| FormMemorySource {
+            budget: self.forms.clone(),
+            holder: connection.holder.clone(),
+            client: Client::anonymous(client),
+        });
+        FormMemory { source, ..FormMemory::uncounted() }
+    }
+
+    /// Reserves memory for a large body until it is sent, or replaces the response by a 503.
+    pub(crate) async fn reserve(
+        &self,
+        connection: Option<&Connection>,
+        client: IpAddr,
+        response: Response,
+    ) -> Response {
+        let size = response.body().size_hint().exact().unwrap_or(0);
+        match connection {
+            Some(connection) if size > SMALL_RESPONSE as u64 => {
+                Box::pin(self.reserve_large(&connection.holder, client, response, size)).await
+            }
+            _ => response,
+        }
+    }
+
+    async fn reserve_large(
+        &self,
+        holder: &Arc<Holder>,
+        client: IpAddr,
+        response: Response,
+        size: u64,
+    ) -> Response {
+        let units = usize::try_from(size).unwrap_or(usize::MAX).div_ceil(UNIT);
+        let Some(permit) = self.responses.try_acquire_for(holder, Client::anonymous(client), units) else {
+            tracing::warn!(size, "memory of requests exhausted; request rejected");
+            return ApiError::busy().into_response();
+        };
+        let (head, body) = response.into_parts();
+        match body.collect().await {
+            Ok(collected) => {
+                let reserved = ReservedBytes { bytes: collected.to_bytes(), _permit: permit };
+                Response::from_parts(head, Body::from(Bytes::from_owner(reserved)))
+            }
+            Err(error) => {
+                tracing::error!(%error, "response body failed");
+                ApiError::internal().into_response()
+            }
+        }
+    }
+}
+
+/// The bytes of a body, which release their memory when the last reference to them is dropped.
+struct ReservedBytes {
+    bytes: Bytes,
+    _permit: FairPermit,
+}
+
+impl AsRef<[u8]> for ReservedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The memory of a form, released when dropped.
+pub(crate) struct FormMemory {
+    source: Option<FormMemorySource>,
+    permit: Option<FairPermit>,
+    used: usize,
+    reserved: usize,
+}
+
+struct FormMemorySource {
+    budget: Arc<FairSemaphore>,
+    holder: Arc<Holder>,
+    client: Client,
+}
+
+impl FormMemory {
+    /// Of a form that arrives from no connection.
+    pub(crate) fn uncounted() -> Self {
+        Self { source: None, permit: None, used: 0, reserved: SMALL_FORM }
+    }
+
+    /// Counts bytes that the form keeps from now on; `false` if there is no memory for them.
+    #[must_use]
+    pub(crate) fn add(&mut self, bytes: usize) -> bool {
+        self.used += bytes;
+        let Some(FormMemorySource { budget, holder, client }) = &self.source else { return true };
+        if self.used <= self.reserved {
+            return true;
+        }
+        let units = (self.used - self.reserved).div_ceil(FORM_STEP * UNIT) * FORM_STEP;
+        let is_granted = match &mut self.permit {
+            Some(permit) => permit.try_grow(units),
+            None => {
+                self.permit = budget.try_acquire_for(holder, *client, units);
+                self.permit.is_some()
+            }
+        };
+        self.reserved += units * UNIT;
+        is_granted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: PermitLimits =
+        PermitLimits { max: 9, max_per_network: 9, max_per_user: 9, revocation: Revocation::Idle };
+
+    fn connection(permit: &FairPermit) -> Connection {
+        let address = "127.0.0.1:80".parse().unwrap();
+        Connection { peer: address, local: address, is_reserve: false, holder: permit.holder().clone() }
+    }
+
+    fn large() -> Response {
+        Response::new(Body::from(vec![7; RESPONSES / 2]))
+    }
+
+    async fn is_closed(permit: &FairPermit) -> bool {
+        futures_util::poll!(std::pin::pin!(permit.holder().revoked())).is_ready()
+    }
+
+    #[tokio::test]
+    async fn a_large_body_counts_until_it_is_sent() {
+        let (memory, client) = (RequestMemory::new(), IpAddr::from([10, 0, 0, 1]));
+        let permit = FairSemaphore::new(SMALL).try_acquire(Client::anonymous(client)).unwrap();
+        let connection = connection(&permit);
+        let reserve = async |response| memory.reserve(Some(&connection), client, response).await;
+        let (first, second) = (reserve(large()).await, reserve(large()).await);
+        assert_eq!(first.status(), 200);
+        assert_eq!(reserve(large()).await.status(), 503, "a third exceeds the budget");
+        assert_eq!(reserve(Response::new(Body::from("small"))).await.status(), 200);
+
+        // The bytes count until they are dropped, also after they were taken out of the response.
+        let sent = first.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!((sent.len(), sent[0]), (RESPONSES / 2, 7));
+        assert_eq!(reserve(large()).await.status(), 503);
+        drop(sent);
+        assert_eq!(reserve(large()).await.status(), 200);
+        drop(second);
+    }
+
+    #[tokio::test]
+    async fn the_largest_holder_loses_its_connection_to_another_network() {
+        let (memory, connections) = (RequestMemory::new(), FairSemaphore::new(SMALL));
+        let [eve, ada] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
+        let [slow, trickling, other] =
+            [eve, eve, ada].map(|client| connections.try_acquire(Client::anonymous(client)).unwrap());
+        let reserve = async |permit, client, response| {
+            memory.reserve(Some(&connection(permit)), client, response).await
+        };
+        let held = [reserve(&slow, eve, large()).await, reserve(&slow, eve, large()).await];
+        let response = Response::new(Body::from(vec![7; SMALL_RESPONSE + 1]));
+        assert_eq!(reserve(&other, ada, response).await.status(), 200);
+        assert!(is_closed(&slow).await && !is_closed(&trickling).await);
+
+        let mut form = memory.form(Some(&connection(&trickling)), eve);
+        assert!(form.add(SMALL_FORM) && form.permit.is_none(), "small forms are not counted");
+        assert!(form.add(FORMS) && !form.add(1), "all of the budget is held");
+        assert!(memory.form(Some(&connection(&other)), ada).add(2 * SMALL_FORM));
+        assert!(is_closed(&trickling).await && !is_closed(&other).await);
+        drop((held, form));
+    }
+}
