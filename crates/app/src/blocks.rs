@@ -32,9 +32,13 @@ impl App {
         }
     }
 
-    /// Also if the user is not blocked, or hidden by now.
+    /// Also if the user is not blocked. One who is hidden by now is known only to those who have blocked
+    /// them.
     pub async fn unblock(&self, caller: &Caller, username: &Username) -> Result<(), Error> {
         let blocked = self.0.store.user(username).await?.ok_or(Error::NO_SUCH_USER)?;
+        if !caller.sees(&blocked) && !self.has_blocked(caller, blocked.id).await? {
+            return Err(Error::NO_SUCH_USER);
+        }
         Ok(self.0.store.unblock(caller.user.id, blocked.id).await?)
     }
 

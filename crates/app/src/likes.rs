@@ -84,6 +84,8 @@ impl App {
     }
 
     pub async fn unlike(&self, caller: &Caller, post: PostId) -> Result<(), Error> {
+        // A post that is hidden from the caller is an unknown one, whether they have liked it or not.
+        self.post(Some(caller), post).await?;
         match self.0.store.unlike(caller.user.id, post).await? {
             LikeOutcome::Changed => Ok(()),
             LikeOutcome::Unchanged => Err(Error::Conflict {

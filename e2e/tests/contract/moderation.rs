@@ -103,6 +103,49 @@ fn posts_of_a_hidden_user_are_gone_for_others_and_come_back() {
 }
 
 #[test]
+fn what_is_hidden_answers_as_what_is_unknown() {
+    let service = Service::start(&[]);
+    let (moderator, ada, bob, carol) = (
+        service.new_user_with_role("moderator"),
+        service.new_user("ada"),
+        service.new_user("bob"),
+        service.new_user("carol"),
+    );
+    let (by_ada, by_bob) = (ada.share_tiny("ada's"), bob.share_tiny("bob's"));
+    for post in [by_ada, by_bob] {
+        carol.post(&format!("/posts/{post}/likes"), Body::none()).expect(201);
+    }
+    let (of_ada, unknown) = (format!("/me/blocks/{}", ada.username()), "/me/blocks/no-such-user");
+    carol.put(&of_ada, Body::none()).expect(200);
+    let suspension = format!("/admin/users/{}/suspension", ada.username());
+    moderator.put(&suspension, reason("spam").text("hide_posts", "true")).expect(200);
+    moderator.put(&format!("/admin/posts/{by_bob}/hidden"), reason("rude")).expect(200);
+
+    let answer = |client: &Client, method: &str, path: &str| {
+        let response = client.request(method, path).send();
+        (response.status, response.header("x-error-code").map(str::to_owned), response.json())
+    };
+    for (method, path) in [("POST", "likes"), ("DELETE", "likes"), ("GET", "likes")] {
+        let missing = answer(&bob, method, &format!("/posts/999999/{path}"));
+        assert_eq!(missing.0, 404);
+        // Of two who see nothing of it, one has liked the post before it was hidden.
+        for (client, post) in [(&bob, by_ada), (&carol, by_ada), (&carol, by_bob)] {
+            assert_eq!(answer(client, method, &format!("/posts/{post}/{path}")), missing, "{method} {path}");
+        }
+    }
+    for method in ["PUT", "DELETE"] {
+        assert_eq!(answer(&bob, method, &of_ada), answer(&bob, method, unknown), "{method} {of_ada}");
+    }
+    // The name of a blocked user is in the list of those who have blocked them.
+    carol.delete(&of_ada).expect(200);
+    assert_eq!(answer(&carol, "DELETE", &of_ada), answer(&carol, "DELETE", unknown));
+
+    moderator.delete(&suspension).expect(200);
+    carol.delete(&format!("/posts/{by_ada}/likes")).expect(200);
+    bob.delete(&of_ada).expect(200);
+}
+
+#[test]
 fn a_hidden_post_is_shown_with_its_reason_to_its_author_and_moderators() {
     let service = Service::start(&[]);
     let (moderator, ada, bob) =
