@@ -6,7 +6,7 @@ use model::{
     AuditAction, Cursor, Limit, Post, PostId, Reason, Refusal, ReportId, Role, Status, Timestamp, User,
     UserId, Username,
 };
-use store::{NewReport, ReportOutcome, ResolveOutcome};
+use store::{Judge, NewReport, ReportOutcome, ResolveOutcome};
 
 use crate::actor::{Audited, Logged};
 use crate::{Actor, App, Caller, Error};
@@ -16,6 +16,8 @@ const REPORTED: Error = Error::Conflict {
     refusal: Refusal::ReportedAlready,
     message: "you have reported this already; a moderator will look at it",
 };
+
+const NO_SUCH_REPORT: Error = Error::NotFound("there is no such report");
 
 /// A report as moderators see it.
 #[derive(Debug, Clone)]
@@ -75,7 +77,8 @@ impl App {
         Ok(())
     }
 
-    /// The queue of open reports, or those that are resolved, newest first.
+    /// The queue of open reports, or those that are resolved, newest first. Moderators do not see those about
+    /// themselves and about owners.
     pub async fn reports(
         &self,
         moderator: &Caller,
@@ -84,7 +87,8 @@ impl App {
         limit: Limit,
     ) -> Result<(Vec<Report>, Option<Cursor>), Error> {
         moderator.check_role(Role::Moderator)?;
-        let (rows, next) = self.0.store.reports(is_resolved, before, limit.get()).await?;
+        let judge = self.judge(Some(moderator.user.id).filter(|_| moderator.role < Role::Owner));
+        let (rows, next) = self.0.store.reports(&judge, is_resolved, before, limit.get()).await?;
         let ids = rows.iter().flat_map(|row| [row.reporter_id, Some(row.user_id)]).flatten().collect();
         let users: HashMap<UserId, User> =
             self.0.store.authors(ids).await?.into_iter().map(|user| (user.id, user)).collect();
@@ -118,16 +122,15 @@ impl App {
         Ok((reports, next))
     }
 
-    /// The number of open reports.
-    pub async fn open_reports(&self, moderator: &Caller) -> Result<u64, Error> {
-        moderator.check_role(Role::Moderator)?;
-        Ok(self.0.store.open_reports().await?)
-    }
-
-    /// Closes a report. What was done about it is in the audit log as its own entry.
+    /// Closes a report that the actor sees. What was done about it is in the audit log as its own entry.
     pub async fn resolve_report(&self, actor: &Actor, id: ReportId, resolution: Reason) -> Result<(), Error> {
-        let audit =
+        let judge = self.judge(actor.restricted_to());
+        let report = self.0.store.find_report(&judge, id).await?.ok_or(NO_SUCH_REPORT)?;
+        let mut audit =
             self.audit(actor, AuditAction::ResolveReport).detail(format!("report {id}: {resolution}"));
+        let user = self.0.store.author(report.user_id).await?.filter(|user| user.status != Status::Deleted);
+        audit.username = user.map(|user| user.username.to_string());
+        audit.post_id = report.post_id;
         match self.0.store.resolve_report(id, resolution.to_string(), audit.clone()).await? {
             ResolveOutcome::Resolved => audit.logged(Ok(())),
             ResolveOutcome::AlreadyResolved => Err(Error::Conflict {
@@ -135,7 +138,15 @@ impl App {
                 refusal: Refusal::ResolvedAlready,
                 message: "this report is resolved already",
             }),
-            ResolveOutcome::Missing => Err(Error::NotFound("there is no such report")),
+            ResolveOutcome::Missing => Err(NO_SUCH_REPORT),
+        }
+    }
+
+    /// Which reports this moderator sees; `None` is an owner or the operator.
+    fn judge(&self, moderator: Option<UserId>) -> Judge {
+        match moderator {
+            Some(user) => Judge::Moderator { user, owners: self.0.settings.admins.clone() },
+            None => Judge::Owner,
         }
     }
 }

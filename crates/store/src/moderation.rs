@@ -15,7 +15,7 @@ use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::tx::Tx;
-use crate::users::{self, FROM_USERS, USER_COLUMN_COUNT, USER_COLUMN_LIST, read_user};
+use crate::users::{self, FROM_USERS, USER_COLUMN_COUNT, USER_COLUMN_LIST, read_user, role_of_user};
 use crate::value::Value;
 
 statements! {
@@ -52,11 +52,13 @@ const RECORDS: &str = sql!(
 
 /// The conditions of a filter, for users from the newest down: id, time, network, beginning of the name, and
 /// role, of which the configuration names some owners.
-const MATCHES: &str = "WHERE u.id < $1 AND u.created_at >= $2 AND coalesce(u.network, -1) BETWEEN $3 AND $4
+const MATCHES: &str = sql!(
+    "WHERE u.id < $1 AND u.created_at >= $2 AND coalesce(u.network, -1) BETWEEN $3 AND $4
     AND substr(u.username_key, 1, length(CAST($5 AS TEXT))) = $5
-    AND CAST($6 AS TEXT) IN ('',
-        CASE replace(CAST($7 AS TEXT), ',' || u.username_key || ',', '') WHEN $7 THEN u.role ELSE 'owner' END)
-    AND u.status <> 'deleted' ";
+    AND CAST($6 AS TEXT) IN ('', ",
+    role_of_user!("$7"),
+    ") AND u.status <> 'deleted' "
+);
 const WITH_STATUS: &str = "AND CAST($8 AS TEXT) IN ('', u.status) ";
 // From the index of those who are not active: few among many.
 const WITH_OTHER_STATUS: &str = "AND u.status = $8 AND u.status <> 'active' ";
@@ -276,11 +278,10 @@ pub(crate) async fn is_last_owner(tx: &mut Tx<'_>, user: UserId) -> Result<bool,
     Ok(tx.all(OWNERS, &[], |row| row.user_id(0)).await? == [user])
 }
 
-/// A filter with the key of its query, and the keys of names, each between commas, which no name contains.
+/// A filter with the key of its query, and the keys of owners.
 fn prepared(filter: UserFilter, owners: &[Username]) -> (UserFilter, String) {
     let query = filter.query.map(|query| query.to_ascii_lowercase());
-    let owners = owners.iter().map(|name| format!(",{},", name.key())).collect();
-    (UserFilter { query, ..filter }, owners)
+    (UserFilter { query, ..filter }, users::owner_keys(owners))
 }
 
 /// The parameters of [`MATCHES`] and the status.

@@ -1,7 +1,7 @@
 //! Reports of posts and users: the queue of the moderators.
 
 use futures_util::FutureExt;
-use model::{Cursor, PostId, Reason, ReportId, Timestamp, UserId};
+use model::{Cursor, PostId, Reason, ReportId, Timestamp, UserId, Username};
 
 use crate::audit_log::{self, NewAuditEntry};
 use crate::column::Column;
@@ -11,6 +11,7 @@ use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::table::{TableRow, table};
+use crate::users::{ANONYMOUS, owner_keys, role_of_user};
 
 table! {
     /// A row of `reports`.
@@ -28,13 +29,40 @@ table! {
 
 statements! {
     OPEN_BY = "SELECT user_id, post_id FROM reports WHERE reporter_id = $1 AND resolved_at IS NULL LIMIT $2";
+    FIND = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports WHERE id = $1", JUDGED);
     OPEN = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
-        WHERE id < $1 AND resolved_at IS NULL ORDER BY id DESC LIMIT $2");
+        WHERE id < $1", JUDGED, " AND resolved_at IS NULL ORDER BY id DESC LIMIT $4");
     RESOLVED = sql!("SELECT ", ReportRow::COLUMN_LIST, " FROM reports
-        WHERE id < $1 AND resolved_at IS NOT NULL ORDER BY id DESC LIMIT $2");
+        WHERE id < $1", JUDGED, " AND resolved_at IS NOT NULL ORDER BY id DESC LIMIT $4");
     RESOLVE = "UPDATE reports SET resolved_at = $1, resolution = $2 WHERE id = $3 AND resolved_at IS NULL";
     EXISTS = "SELECT 1 FROM reports WHERE id = $1";
-    COUNT_OPEN = "SELECT count(*) FROM reports WHERE id > 0 AND resolved_at IS NULL";
+}
+
+/// The reports that a [`Judge`] sees.
+const JUDGED: &str = sql!(
+    " AND (CAST($2 AS BIGINT) = 0 OR user_id <> $2 AND (SELECT ",
+    role_of_user!("$3"),
+    " FROM users u WHERE u.id = reports.user_id) <> 'owner')"
+);
+
+/// Who sees and resolves reports.
+#[derive(Debug, Clone)]
+pub enum Judge {
+    /// An owner, who sees all reports.
+    Owner,
+    /// A moderator does not see reports about themselves and about owners. `owners` are owners whatever
+    /// their row says.
+    Moderator { user: UserId, owners: Vec<Username> },
+}
+
+impl Judge {
+    /// The parameters of [`JUDGED`].
+    fn conditions(&self) -> (UserId, String) {
+        match self {
+            Self::Owner => (ANONYMOUS, String::new()),
+            Self::Moderator { user, owners } => (*user, owner_keys(owners)),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -101,9 +129,23 @@ impl Store {
         .await
     }
 
-    /// Reports before `before`, newest first, and the cursor of the next page.
+    /// The report with this id, if the judge sees it.
+    pub async fn find_report(&self, judge: &Judge, id: ReportId) -> Result<Option<ReportRow>, Error> {
+        let (user, owners) = judge.conditions();
+        self.read(move |tx| {
+            async move {
+                let params = [id.into(), user.into(), owners.as_str().into()];
+                tx.first(FIND, &params, ReportRow::read).await
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// The reports before `before` that the judge sees, newest first, and the cursor of the next page.
     pub async fn reports(
         &self,
+        judge: &Judge,
         is_resolved: bool,
         before: Option<Cursor>,
         limit: usize,
@@ -111,20 +153,17 @@ impl Store {
         let before = before.map_or(i64::MAX, |cursor| cursor.0);
         let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
         let statement = if is_resolved { RESOLVED } else { OPEN };
+        let (user, owners) = judge.conditions();
         let page = self.read(move |tx| {
             async move {
-                tx.page(limit, (statement, &[before.into(), fetched.into()]), ReportRow::read).await
+                let params = [before.into(), user.into(), owners.as_str().into(), fetched.into()];
+                tx.page(limit, (statement, &params), ReportRow::read).await
             }
             .boxed()
         });
         let (rows, more) = page.await?;
         let next = rows.last().filter(|_| more).map(|row| Cursor(row.id.0));
         Ok((rows, next))
-    }
-
-    /// The number of open reports.
-    pub async fn open_reports(&self) -> Result<u64, Error> {
-        Ok(self.read(|tx| tx.first(COUNT_OPEN, &[], |row| row.unsigned(0)).boxed()).await?.unwrap_or(0))
     }
 
     pub async fn resolve_report(

@@ -46,6 +46,22 @@ pub(crate) const USER_COLUMN_COUNT: usize = 14;
 
 pub(crate) const FROM_USERS: &str = " FROM users u LEFT JOIN photos up ON up.id = u.photo_id ";
 
+/// The role of the user `u`. The parameter has the names of owners, whatever their row says; see
+/// [`owner_keys`].
+macro_rules! role_of_user {
+    ($owners:literal) => {
+        concat!(
+            "CASE replace(CAST(",
+            $owners,
+            " AS TEXT), ',' || u.username_key || ',', '') WHEN ",
+            $owners,
+            " THEN u.role ELSE 'owner' END"
+        )
+    };
+}
+
+pub(crate) use role_of_user;
+
 statements! {
     INSERT = sql!(UserRow::INSERT_NEW, " ON CONFLICT (username_key) DO NOTHING RETURNING id");
     FIND = sql!("SELECT ", USER_COLUMN_LIST, FROM_USERS, "WHERE u.username_key = $1");
@@ -179,6 +195,11 @@ pub(crate) async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>,
         users.extend(tx.all(AUTHORS, &values, |row| read_user(row, 0)).await?);
     }
     Ok(users)
+}
+
+/// The keys of names, each between commas, which no name contains.
+pub(crate) fn owner_keys(owners: &[Username]) -> String {
+    owners.iter().map(|name| format!(",{},", name.key())).collect()
 }
 
 /// Reads [`USER_COLUMN_LIST`], beginning at `column`.

@@ -292,6 +292,59 @@ fn reports_are_a_queue_and_every_decision_is_in_the_audit_log() {
 }
 
 #[test]
+fn moderators_do_not_judge_reports_about_themselves_and_owners() {
+    let service = Service::start(&[]);
+    let (owner, moderator, colleague) = (
+        service.new_user_with_role("owner"),
+        service.new_user_with_role("moderator"),
+        service.new_user_with_role("moderator"),
+    );
+    let (ada, bob) = (service.new_user("ada"), service.new_user("bob"));
+    for reported in [&owner, &moderator, &bob] {
+        let path = format!("/posts/{}/reports", reported.share_tiny("rude"));
+        ada.post(&path, reason(&format!("a post of {}", reported.username()))).expect(201);
+        ada.post(&format!("/users/{}/reports", reported.username()), reason("spam")).expect(201);
+    }
+    let reports = |client: &Client| {
+        let page = client.get("/admin/reports").expect(200).json();
+        let reports = page["data"].as_array().unwrap().iter();
+        let seen = reports.map(|report| (report["id"].clone(), report["user"]["username"].clone()));
+        seen.collect::<Vec<_>>()
+    };
+    let names = |client: &Client| reports(client).into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+    let [of_owner, of_moderator, of_bob] =
+        [&owner, &moderator, &bob].map(|client| Value::from(client.username()));
+    assert_eq!(names(&moderator), [of_bob.clone(), of_bob.clone()]);
+    assert_eq!(names(&colleague), [&of_bob, &of_bob, &of_moderator, &of_moderator].map(Value::clone));
+    let all = reports(&owner);
+    assert_eq!(all.len(), 6, "{all:?}");
+    let page = String::from_utf8(moderator.get("/admin").expect(200).bytes).unwrap();
+    for client in [&owner, &moderator, &bob] {
+        let reason = format!("a post of {}", client.username());
+        assert_eq!(page.contains(&reason), client.username() == bob.username(), "{reason}");
+    }
+
+    // What a moderator does not see, they cannot resolve: it answers as an unknown report.
+    let resolve = |client: &Client, id: &Value| {
+        client.put(&format!("/admin/reports/{id}"), FormData::new().text("resolution", "nothing"))
+    };
+    let unknown = resolve(&moderator, &999.into()).expect_error(404).json();
+    for (id, name) in all.iter().filter(|(_, name)| *name != of_bob) {
+        assert_eq!(resolve(&moderator, id).expect_error(404).json(), unknown, "{name}");
+    }
+    for (id, name) in &all {
+        let judge = if *name == of_owner { &owner } else { &colleague };
+        resolve(judge, id).expect(200);
+        let entry = &owner.get("/admin/audit?limit=1").expect(200).json()["data"][0];
+        assert_eq!((&entry["action"], &entry["username"]), (&"resolve_report".into(), name));
+    }
+    assert_eq!(names(&owner), [Value::Null; 0]);
+    assert_eq!(names(&moderator).len(), 0);
+    let resolved = moderator.get("/admin/reports?status=resolved").expect(200).json();
+    assert_eq!(resolved["data"].as_array().unwrap().len(), 2, "{resolved}");
+}
+
+#[test]
 fn an_owner_resets_a_password_by_a_link_that_works_once() {
     let service = Service::start(&[]);
     let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));

@@ -8,8 +8,8 @@ use model::{
 };
 use store::{
     AccessCheck, BlockOutcome, CreateOutcome, DeletionOutcome, Exclusions, FeedRequest, HiddenUsers,
-    InvitationRow, JoinOutcome, LikeOutcome, NewAuditEntry, NewReport, NewUser, Relations, ReportOutcome,
-    ResolveOutcome, RoleOutcome,
+    InvitationRow, JoinOutcome, Judge, LikeOutcome, NewAuditEntry, NewReport, NewUser, Relations,
+    ReportOutcome, ResolveOutcome, RoleOutcome,
 };
 
 use crate::test_database::{NOW, TestDatabase, feed, new_photo, new_post, photo, seed, session};
@@ -272,19 +272,52 @@ pub(crate) async fn blocks_and_reports_are_stored_once(db: TestDatabase) {
     assert_eq!(file(Some(post)).await, ReportOutcome::Filed);
     assert_eq!(file(None).await, ReportOutcome::Filed, "of the user");
     assert_eq!(file(Some(post)).await, ReportOutcome::Repeated);
-    assert_eq!(db.store.open_reports().await.unwrap(), 2);
-    let (open, next) = db.store.reports(false, None, 1).await.unwrap();
+    let (open, next) = db.store.reports(&Judge::Owner, false, None, 1).await.unwrap();
     assert_eq!((open[0].post_id, next.is_some()), (None, true));
     let resolve =
         async |id| db.store.resolve_report(id, "done".into(), audit("resolve_report")).await.unwrap();
     assert_eq!(resolve(open[0].id).await, ResolveOutcome::Resolved);
     assert_eq!(resolve(open[0].id).await, ResolveOutcome::AlreadyResolved);
     assert_eq!(resolve(model::ReportId(99)).await, ResolveOutcome::Missing);
-    let (resolved, _) = db.store.reports(true, None, 9).await.unwrap();
+    let (resolved, _) = db.store.reports(&Judge::Owner, true, None, 9).await.unwrap();
     assert_eq!(resolved.len(), 1);
     assert_eq!(file(None).await, ReportOutcome::Filed, "after the first was resolved");
     for number in 100..198 {
         assert_eq!(file(Some(PostId(number))).await, ReportOutcome::Filed, "{number}");
     }
     assert_eq!(file(Some(PostId(99))).await, ReportOutcome::TooMany);
+}
+
+pub(crate) async fn a_moderator_sees_no_reports_about_themselves_and_owners(db: TestDatabase) {
+    let mut users = Vec::new();
+    for name in ["ada", "bob", "carol", "dave", "eve"] {
+        users.push(db.user(name).await.id);
+    }
+    let [ada, bob, carol, dave, eve] = users[..] else { unreachable!("five users") };
+    for (user, role) in [(bob, Role::Moderator), (carol, Role::Moderator), (dave, Role::Owner)] {
+        db.store.set_role(user, role, audit("set_role")).await.unwrap();
+    }
+    for user in [bob, carol, dave, eve] {
+        let reason = reason("rude");
+        let new = NewReport { reporter: ada, user, post: None, reason, created_at: NOW };
+        assert_eq!(db.store.report(new).await.unwrap(), ReportOutcome::Filed);
+    }
+    let moderator = |user, owners: &[&str]| Judge::Moderator {
+        user,
+        owners: owners.iter().map(|name| name.parse().unwrap()).collect(),
+    };
+    let (all, _) = db.store.reports(&Judge::Owner, false, None, 9).await.unwrap();
+    for (judge, seen) in [
+        (Judge::Owner, vec![eve, dave, carol, bob]),
+        (moderator(bob, &[]), vec![eve, carol]),
+        (moderator(carol, &[]), vec![eve, bob]),
+        (moderator(carol, &["Eve", "frank"]), vec![bob]),
+    ] {
+        let (reports, next) = db.store.reports(&judge, false, None, seen.len()).await.unwrap();
+        assert_eq!((reports.iter().map(|row| row.user_id).collect::<Vec<_>>(), next), (seen.clone(), None));
+        for report in &all {
+            let found = db.store.find_report(&judge, report.id).await.unwrap();
+            assert_eq!(found.is_some(), seen.contains(&report.user_id), "{judge:?}");
+        }
+    }
 }

@@ -21,9 +21,9 @@ use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Repla
 use communities::{
     a_deleted_account_is_hidden_at_once_and_then_removed,
     a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown,
-    a_page_reads_a_bounded_number_of_excluded_posts, an_instance_keeps_an_owner_and_an_audit_log,
-    an_invitation_is_used_as_often_as_it_says, blocks_and_reports_are_stored_once,
-    pages_and_offsets_leave_out_what_is_excluded,
+    a_moderator_sees_no_reports_about_themselves_and_owners, a_page_reads_a_bounded_number_of_excluded_posts,
+    an_instance_keeps_an_owner_and_an_audit_log, an_invitation_is_used_as_often_as_it_says,
+    blocks_and_reports_are_stored_once, pages_and_offsets_leave_out_what_is_excluded,
 };
 use tags::{posts_from_before_the_index_are_indexed, tags_follow_the_message_of_their_post};
 use test_database::{LONG_AGO, NOW, TestDatabase, feed, new_photo, new_post, photo, seed, session};
@@ -77,6 +77,7 @@ on_both_databases! {
     pages_and_offsets_leave_out_what_is_excluded,
     a_page_reads_a_bounded_number_of_excluded_posts,
     a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown,
+    a_moderator_sees_no_reports_about_themselves_and_owners,
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once,
