@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::{Refusal, ValidationError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
+use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::Error;
@@ -74,8 +74,11 @@ impl UploadFingerprint {
     }
 }
 
-/// The longest reason of a refusal that is read, in bytes.
-const MAX_REASON: u64 = 1_000;
+/// How much of an answer is kept, in bytes.
+const MAX_ANSWER: usize = 64 * 1024;
+
+/// The variables of the service that a program gets. Others may be secrets, such as the database URL.
+const ENVIRONMENT: [&str; 3] = ["PATH", "HOME", "LANG"];
 
 enum Verdict {
     Accepted,
@@ -133,18 +136,50 @@ impl UploadHook {
         };
         match response.status() {
             status if status.is_success() => Verdict::Accepted,
-            reqwest::StatusCode::FORBIDDEN => match response.text().await {
-                Ok(reason) => Verdict::Refused(shortened(reason.as_bytes())),
-                Err(_) => Verdict::Refused(String::new()),
-            },
+            reqwest::StatusCode::FORBIDDEN => Verdict::Refused(shortened(&reason_of(response).await)),
             status => Verdict::Failed(format!("the endpoint returned {status}")),
         }
     }
 }
 
+/// The body of a refusal, up to [`MAX_ANSWER`]. The status alone refuses, so a body that is longer or breaks
+/// off is cut.
+async fn reason_of(mut response: reqwest::Response) -> Vec<u8> {
+    let mut reason = Vec::new();
+    while reason.len() < MAX_ANSWER {
+        match response.chunk().await {
+            Ok(Some(chunk)) => reason.extend_from_slice(&chunk),
+            Ok(None) => return reason,
+            Err(error) => {
+                tracing::warn!(cause = model::error_chain(&error), "answer of the upload hook ended early");
+                return reason;
+            }
+        }
+    }
+    warn_too_long();
+    reason
+}
+
+/// The output up to [`MAX_ANSWER`]. The rest is discarded instead of closing the pipe, which would end the
+/// program before its exit code tells whether it refuses.
+async fn output_of(mut stdout: ChildStdout) -> std::io::Result<Vec<u8>> {
+    let mut output = Vec::new();
+    (&mut stdout).take(MAX_ANSWER as u64).read_to_end(&mut output).await?;
+    if tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await? > 0 {
+        warn_too_long();
+    }
+    Ok(output)
+}
+
+fn warn_too_long() {
+    tracing::warn!(max_bytes = MAX_ANSWER, "answer of the upload hook is too long; the rest is ignored");
+}
+
 async fn run(program: &str, json: String) -> Verdict {
     let failed = |cause: std::io::Error| Verdict::Failed(format!("{program}: {cause}"));
     let mut command = Command::new(program);
+    let environment = ENVIRONMENT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().envs(environment);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).kill_on_drop(true);
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -154,12 +189,13 @@ async fn run(program: &str, json: String) -> Verdict {
         // A program that needs no input may close it; its exit code counts.
         _ = stdin.write_all(json.as_bytes()).await;
     }
-    let mut reason = Vec::new();
-    if let Some(stdout) = child.stdout.take()
-        && let Err(cause) = stdout.take(MAX_REASON).read_to_end(&mut reason).await
-    {
-        return failed(cause);
-    }
+    let reason = match child.stdout.take() {
+        Some(stdout) => match output_of(stdout).await {
+            Ok(reason) => reason,
+            Err(cause) => return failed(cause),
+        },
+        None => Vec::new(),
+    };
     match child.wait().await {
         Ok(status) if status.success() => Verdict::Accepted,
         Ok(status) if status.code() == Some(1) => Verdict::Refused(shortened(&reason)),

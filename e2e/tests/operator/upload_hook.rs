@@ -70,6 +70,67 @@ fn an_endpoint_gets_the_hashes_of_each_upload_and_may_refuse_it() {
     assert_eq!(service.files("photos").len(), 0, "nothing of a refused upload is stored");
 }
 
+/// Refuses every request with a body of 256 MiB whose first line is a reason; returns its URL, and how much
+/// of each body was taken.
+fn endless_refusal() -> (String, mpsc::Receiver<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/check", listener.local_addr().unwrap());
+    let (sender, taken) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 1024];
+            assert!(stream.read(&mut head).unwrap() > 0);
+            let length = 256 << 20;
+            let head = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {length}\r\n\r\nknown spam\n");
+            stream.write_all(head.as_bytes()).unwrap();
+            let block = [b'x'; 1 << 16];
+            let blocks = length / block.len() - 1;
+            let taken = (0..blocks).take_while(|_| stream.write_all(&block).is_ok()).count();
+            sender.send(taken * block.len()).unwrap();
+        }
+    });
+    (url, taken)
+}
+
+#[test]
+fn a_long_answer_is_cut_and_still_refuses() {
+    let (url, taken) = endless_refusal();
+    let service = Service::single_node(&["--upload-hook", &url]);
+    let refused = upload(&service.new_user("ada")).expect_error_for(400, Some("photo"));
+    assert!(refused.json()["error"]["message"].as_str().unwrap().ends_with(": known spam"), "{refused}");
+    // The kernel's buffers take some megabytes.
+    let taken = taken.recv().unwrap();
+    assert!(taken < 32 << 20, "{taken} bytes of the answer were read");
+    service.assert_logged(&["answer of the upload hook is too long"]);
+
+    let dir = tempfile::tempdir().unwrap();
+    let hook = program(dir.path(), "echo 'on the list'; head -c 100000000 /dev/zero || exit 2; exit 1");
+    let service = Service::single_node(&["--upload-hook", &hook]);
+    let refused = upload(&service.new_user("ada")).expect_error_for(400, Some("photo"));
+    assert!(refused.json()["error"]["message"].as_str().unwrap().ends_with(": on the list"), "{refused}");
+    program(dir.path(), "cat > /dev/null; exec head -c 100000000 /dev/zero");
+    upload(&service.new_user("bob")).expect(201);
+    assert!(service.peak_memory() < 200, "{} MiB", service.peak_memory());
+}
+
+#[test]
+fn a_program_does_not_get_the_secrets_of_the_service() {
+    let dir = tempfile::tempdir().unwrap();
+    let hook = program(dir.path(), "cat > /dev/null; env > \"${0%/*}/environment\"");
+    let variables = [("AWS_SECRET_ACCESS_KEY", "secret"), ("LANG", "C.UTF-8"), ("HOME", "/nonexistent")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::with_environment(data.path(), &["--upload-hook", &hook], &variables);
+    upload(&service.new_user("ada")).expect(201);
+    let environment = std::fs::read_to_string(dir.path().join("environment")).unwrap();
+    let names: Vec<&str> = environment.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    // The shell adds some.
+    let known = ["PATH", "HOME", "LANG", "PWD", "OLDPWD", "SHLVL", "_"];
+    assert!(names.iter().all(|name| known.contains(name)), "{environment}");
+    assert!(known[..3].iter().all(|name| names.contains(name)), "{environment}");
+}
+
 fn program(folder: &Path, script: &str) -> String {
     let path = folder.join("check");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
