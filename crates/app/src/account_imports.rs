@@ -5,9 +5,10 @@ use std::time::Duration;
 use model::{
     AuditAction, PhotoId, PostContent, ProfileEdit, Refusal, Role, Status, Timestamp, User, UserId, Username,
 };
-use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, Publication};
+use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, PostQuota, Publication};
 
 use crate::actor::{Audited, Logged};
+use crate::quotas::quota_exceeded;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{Actor, App, Caller, Client, Error, FairPermit, Upload};
 
@@ -148,18 +149,23 @@ impl App {
     /// Creates a post of another instance; `false` if the account has it, or had it, already.
     pub async fn import_post(&self, importer: &Importer, post: ForeignPost) -> Result<bool, Error> {
         let ForeignPost { upload, content, publication } = post;
-        if let Some(role) = importer.quota_of {
-            self.check_quota(importer.user.id, role).await?;
-        }
+        let quota = match importer.quota_of {
+            Some(role) => {
+                self.check_quota(importer.user.id, role).await?;
+                self.post_quota(role).await?
+            }
+            None => PostQuota::default(),
+        };
         let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
         // A date in the future would stay the newest one.
         let publication = Some(Publication { created_at: publication.created_at.min(at), ..publication });
-        let new = NewPost { content, publication, ..NewPost::new(importer.user.id, photo, at) };
+        let new = NewPost { content, publication, quota, ..NewPost::new(importer.user.id, photo, at) };
         match self.store_post(files, new).await? {
             CreateOutcome::New(_) => Ok(true),
             CreateOutcome::AlreadyImported | CreateOutcome::Replayed(_) => Ok(false),
             CreateOutcome::ClaimLost => Err(CLAIM_LOST),
             CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
+            CreateOutcome::OverQuota(over) => Err(quota_exceeded(over, at)),
         }
     }
 

@@ -62,11 +62,12 @@ impl App {
             return Err(Error::invalid("days", rule));
         }
         let (code, row) = self.new_invitation(actor, role, max_uses, valid_for)?;
+        let max = (actor.role() == Role::Member).then_some(MAX_OF_MEMBER);
         // The log is for decisions, and cannot be emptied.
         let audit = (actor.role() > Role::Member)
             .then(|| self.audit(actor, AuditAction::Invite).detail(format!("{max_uses} × {role}")));
-        self.0.store.create_invitation(row.clone(), audit.clone()).await?;
-        audit.logged(Ok((code, row.into())))
+        let is_created = self.0.store.create_invitation(row.clone(), max, audit.clone()).await?;
+        audit.logged(if is_created { Ok((code, row.into())) } else { Err(too_many()) })
     }
 
     /// Fails unless the caller may invite members: owners and moderators always, members if allowed.
@@ -82,17 +83,7 @@ impl App {
             ));
         }
         let open = self.0.store.invitations(Some(caller.user.id), self.0.clock.now()).await?;
-        if open.len() >= MAX_OF_MEMBER {
-            let message = format!(
-                "you have {MAX_OF_MEMBER} invitations, which is the limit; delete one, or wait until one expires"
-            );
-            return Err(Error::TooMany(Error::limit(
-                Refusal::TooManyInvitations,
-                MAX_OF_MEMBER as u64,
-                message,
-            )));
-        }
-        Ok(())
+        if open.len() >= MAX_OF_MEMBER { Err(too_many()) } else { Ok(()) }
     }
 
     /// The invitations that have not expired: all for owners and the operator, else those that the actor has
@@ -159,7 +150,7 @@ impl App {
         }
         let (code, row) =
             self.new_invitation(&Actor::operator(), Role::Owner, 1, Settings::OWNER_INVITATION_TTL)?;
-        self.0.store.create_invitation(row, None).await?;
+        self.0.store.create_invitation(row, None, None).await?;
         Ok(Some(code))
     }
 
@@ -196,4 +187,11 @@ impl App {
         };
         Ok((code, row))
     }
+}
+
+fn too_many() -> Error {
+    let message = format!(
+        "you have {MAX_OF_MEMBER} invitations, which is the limit; delete one, or wait until one expires"
+    );
+    Error::TooMany(Error::limit(Refusal::TooManyInvitations, MAX_OF_MEMBER as u64, message))
 }

@@ -8,6 +8,7 @@ use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay, RequestK
 
 use crate::caller::is_seen;
 use crate::detached::detached;
+use crate::quotas::quota_exceeded;
 use crate::resumable_uploads::UPLOAD_COMPLETE;
 use crate::upload::{CLAIM_LOST, PreparedFiles, PreparedPhoto};
 use crate::{Actor, App, Caller, Client, Error, Settings, Upload};
@@ -133,8 +134,9 @@ impl App {
         }
         let key = key.map(|key| RequestKey { key, digest });
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
-        let keys_since = at.minus(Settings::IDEMPOTENCY_KEY_TTL);
-        let new = NewPost { content, key, keys_since, ..NewPost::new(caller.user.id, photo, at) };
+        let (keys_since, quota) =
+            (at.minus(Settings::IDEMPOTENCY_KEY_TTL), self.post_quota(caller.role).await?);
+        let new = NewPost { content, key, keys_since, quota, ..NewPost::new(caller.user.id, photo, at) };
         match self.store_post(files, new).await? {
             CreateOutcome::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
             CreateOutcome::Replayed(replay) => {
@@ -142,6 +144,7 @@ impl App {
             }
             CreateOutcome::ClaimLost | CreateOutcome::AlreadyImported => Err(CLAIM_LOST),
             CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
+            CreateOutcome::OverQuota(over) => Err(quota_exceeded(over, at)),
         }
     }
 

@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use model::{PostId, Reason, Refusal, Role, Status, Timestamp, User, UserId};
-use store::AuditRow;
+use store::{AuditRow, OverQuota, PostQuota};
 
 use crate::instance_settings::MAX_POSTS_PER_DAY;
 use crate::like_counts::MINUTE_MICROS;
 use crate::{App, Caller, Error, Quota};
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The caller's account: role, status and quotas.
 #[derive(Debug, Clone)]
@@ -37,7 +35,7 @@ pub struct Removal {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
     pub bytes: u64,
-    /// Posts of the last 24 hours.
+    /// Posts of the last 24 hours, deleted ones included.
     pub posts_today: u64,
 }
 
@@ -66,7 +64,7 @@ impl App {
             quota: self.instance().await?.quota(caller.role),
             usage: Usage {
                 bytes: store.bytes_of(user).await?,
-                posts_today: store.posts_since(user, now.minus(DAY), MAX_POSTS_PER_DAY).await?.len() as u64,
+                posts_today: store.posts_today(user, now, MAX_POSTS_PER_DAY).await?,
             },
         })
     }
@@ -81,29 +79,33 @@ impl App {
         Ok(entries.into_iter().map(removal).collect())
     }
 
-    /// Fails if a user has reached a quota, before an upload is read. Uploads in progress do not count,
-    /// so that concurrent ones may exceed it a little.
+    /// Fails if a user has reached a quota, before an upload is read. The transaction that creates the post
+    /// checks it again.
     pub(crate) async fn check_quota(&self, user: UserId, role: Role) -> Result<(), Error> {
-        let quota = self.instance().await?.quota(role);
-        let store = &self.0.store;
-        if let Some(max) = quota.posts_per_day {
-            let now = self.0.clock.now();
-            let today = store.posts_since(user, now.minus(DAY), max).await?;
-            if today.len() as u64 >= max {
-                // The post that leaves the window next makes room.
-                let next = today.get(max as usize - 1).map_or(DAY, |at| at.plus(DAY).since(now));
-                let message = format!("you may post {max} photos in 24 hours, and have done so");
-                let rule = Error::limit(Refusal::PostsPerDay, max, message);
-                return Err(Error::Quota { rule, retry_after: Some(next) });
-            }
+        let (quota, now) = (self.post_quota(role).await?, self.0.clock.now());
+        match self.0.store.over_quota(user, quota, now).await? {
+            Some(over) => Err(quota_exceeded(over, now)),
+            None => Ok(()),
         }
-        if let Some(max) = quota.bytes
-            && store.bytes_of(user).await? >= max
-        {
-            let message = format!("your photos take {max} bytes, which is your quota; delete some first");
+    }
+
+    pub(crate) async fn post_quota(&self, role: Role) -> Result<PostQuota, Error> {
+        let Quota { bytes, posts_per_day, likes_per_minute: _ } = self.instance().await?.quota(role);
+        Ok(PostQuota { bytes, posts_per_day })
+    }
+}
+
+pub(crate) fn quota_exceeded(over: OverQuota, now: Timestamp) -> Error {
+    match over {
+        OverQuota::PostsPerDay { max, until } => {
+            let message = format!("you may post {max} photos in 24 hours, and have done so");
+            let rule = Error::limit(Refusal::PostsPerDay, max, message);
+            Error::Quota { rule, retry_after: Some(until.since(now)) }
+        }
+        OverQuota::Bytes { max } => {
+            let message = format!("your photos may take {max} bytes, which is your quota; delete some first");
             let rule = Error::limit(Refusal::Storage, max, message);
-            return Err(Error::Quota { rule, retry_after: None });
+            Error::Quota { rule, retry_after: None }
         }
-        Ok(())
     }
 }

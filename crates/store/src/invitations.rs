@@ -41,18 +41,25 @@ statements! {
 }
 
 impl Store {
+    /// Creates an invitation; `false` if its maker has `max` already that have not expired.
     pub async fn create_invitation(
         &self,
         new: InvitationRow,
+        max: Option<usize>,
         audit: Option<NewAuditEntry>,
-    ) -> Result<(), Error> {
-        self.write(LockKey::Unshared, move |tx| {
+    ) -> Result<bool, Error> {
+        self.write(new.user_id.map_or(LockKey::Unshared, LockKey::User), move |tx| {
             async move {
-                tx.execute(InvitationRow::INSERT, &new.values()).await?;
-                match &audit {
-                    Some(audit) => audit_log::append(tx, audit).await,
-                    None => Ok(()),
+                if let (Some(user), Some(max)) = (new.user_id, max)
+                    && by_user(tx, user, new.created_at).await?.len() >= max
+                {
+                    return Ok(false);
                 }
+                tx.execute(InvitationRow::INSERT, &new.values()).await?;
+                if let Some(audit) = &audit {
+                    audit_log::append(tx, audit).await?;
+                }
+                Ok(true)
             }
             .boxed()
         })
@@ -68,19 +75,16 @@ impl Store {
 
     /// The invitations that have not expired: all, or those of one user.
     pub async fn invitations(&self, by: Option<UserId>, now: Timestamp) -> Result<Vec<InvitationRow>, Error> {
-        let mut rows = self
-            .read(move |tx| {
-                async move {
-                    match by {
-                        Some(user) => tx.all(BY_USER, &[user.into()], InvitationRow::read).await,
-                        None => tx.all(CURRENT, &[now.into()], InvitationRow::read).await,
-                    }
+        self.read(move |tx| {
+            async move {
+                match by {
+                    Some(user) => by_user(tx, user, now).await,
+                    None => tx.all(CURRENT, &[now.into()], InvitationRow::read).await,
                 }
-                .boxed()
-            })
-            .await?;
-        rows.retain(|row| row.expires_at > now);
-        Ok(rows)
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// Deletes an invitation: any, or one of a user; false if there is none with this id.
@@ -107,6 +111,12 @@ impl Store {
         })
         .await
     }
+}
+
+async fn by_user(tx: &mut Tx<'_>, user: UserId, now: Timestamp) -> Result<Vec<InvitationRow>, Error> {
+    let mut rows = tx.all(BY_USER, &[user.into()], InvitationRow::read).await?;
+    rows.retain(|row| row.expires_at > now);
+    Ok(rows)
 }
 
 /// The role that a valid invitation grants, with its row locked.

@@ -78,6 +78,7 @@ pub use resumable_uploads::{Append, NewUpload, NewUploadOutcome, ResumableUpload
 pub use sessions::{JoinOutcome, NewSession, Session, SessionRow};
 pub use store::{Database, MAX_SHORT_OFFSET, SCHEMA_VERSION, Store};
 pub use tables::{ExportRow, SequenceRow, Table, TableCounts};
+pub use usage::{OverQuota, PostQuota};
 pub use users::{Credentials, NewUser, UserRow};
 
 /// Statements of the most frequent requests, for a benchmark that runs them without the service.

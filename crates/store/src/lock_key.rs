@@ -15,11 +15,9 @@ pub(crate) enum LockKey {
     Unshared,
     /// A username, which a new user takes.
     Username(String),
-    /// The idempotency key of an upload.
-    IdempotencyKey(UserId, String),
     /// A post that is edited or deleted.
     Post(PostId),
-    /// A user whose profile changes.
+    /// A user whose profile changes, or whose posts, blocks, reports or invitations are counted.
     User(UserId),
     Session([u8; 32]),
     /// A photo's rows in `uploads` and `removals`, and a resumable upload.
@@ -33,6 +31,15 @@ impl LockKey {
     pub(crate) fn post(&self) -> Option<PostId> {
         match self {
             Self::Like(post, _) | Self::Post(post) => Some(*post),
+            _ => None,
+        }
+    }
+
+    /// The user whose advisory lock the write takes first, so that it counts what concurrent writes have
+    /// added.
+    pub(crate) fn user(&self) -> Option<UserId> {
+        match self {
+            Self::User(user) => Some(*user),
             _ => None,
         }
     }

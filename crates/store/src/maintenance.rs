@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::lock_key::LockKey;
 use crate::statements::statements;
 use crate::store::Store;
-use crate::{idempotency_keys, invitations, sessions};
+use crate::{idempotency_keys, invitations, sessions, usage};
 
 statements! {
     PHOTO_TOTALS = "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM photos";
@@ -58,8 +58,8 @@ impl Store {
         Ok(totals.await?.unwrap_or_default())
     }
 
-    /// Deletes sessions unused for `session_idle` or older than `session_age`, and idempotency keys older
-    /// than `key_ttl`.
+    /// Deletes sessions unused for `session_idle` or older than `session_age`, idempotency keys older than
+    /// `key_ttl`, and what no longer counts towards quotas.
     pub async fn sweep(
         &self,
         now: Timestamp,
@@ -71,6 +71,7 @@ impl Store {
             async move {
                 let sessions = sessions::sweep(tx, now.minus(session_idle), now.minus(session_age)).await?;
                 let invitations = invitations::sweep(tx, now).await?;
+                usage::sweep(tx, now).await?;
                 Ok(sessions + invitations + idempotency_keys::sweep(tx, now.minus(key_ttl)).await?)
             }
             .boxed()

@@ -20,6 +20,7 @@ use crate::store::Store;
 use crate::table::{TableRow, table};
 use crate::tags;
 use crate::tx::Tx;
+use crate::usage::{self, OverQuota, PostQuota};
 use crate::users::ANONYMOUS;
 
 table! {
@@ -112,6 +113,7 @@ pub struct NewPost {
     pub created_at: Timestamp,
     /// For a post of another instance.
     pub publication: Option<Publication>,
+    pub quota: PostQuota,
 }
 
 /// Where and when an imported post was first published.
@@ -123,10 +125,18 @@ pub struct Publication {
 }
 
 impl NewPost {
-    /// Without content and without an idempotency key.
+    /// Without content, an idempotency key and a quota.
     pub fn new(author: UserId, photo: NewPhoto, created_at: Timestamp) -> Self {
-        let content = PostContent::default();
-        Self { author, photo, content, key: None, keys_since: created_at, created_at, publication: None }
+        Self {
+            author,
+            photo,
+            content: PostContent::default(),
+            key: None,
+            keys_since: created_at,
+            created_at,
+            publication: None,
+            quota: PostQuota::default(),
+        }
     }
 }
 
@@ -142,6 +152,8 @@ pub enum CreateOutcome {
     AuthorInactive,
     /// An import has created the post before; this upload was scheduled for deletion.
     AlreadyImported,
+    /// Other posts have used up a quota meanwhile; this upload was scheduled for deletion.
+    OverQuota(OverQuota),
 }
 
 /// What an earlier upload with the same idempotency key did.
@@ -166,10 +178,7 @@ pub enum AccessCheck<T> {
 
 impl Store {
     pub async fn create_post(&self, new: NewPost) -> Result<CreateOutcome, Error> {
-        let source = new.publication.map(|publication| publication.source.to_string());
-        let lock_key = new.key.as_ref().map(|key| key.key.clone()).or(source);
-        let lock_key = lock_key.map_or(LockKey::Unshared, |key| LockKey::IdempotencyKey(new.author, key));
-        self.write(lock_key, move |tx| async move { create(tx, new).await }.boxed()).await
+        self.write(LockKey::User(new.author), move |tx| async move { create(tx, new).await }.boxed()).await
     }
 
     /// What an upload with this idempotency key did after `since`.
@@ -328,6 +337,10 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::AlreadyImported);
     }
+    if let Some(over) = usage::over_quota(tx, user_id, new.quota, new.photo.bytes, now).await? {
+        photos::abandon(tx, new.photo.photo.id, now).await?;
+        return Ok(CreateOutcome::OverQuota(over));
+    }
     // The alt text is stored in the post's row.
     if !photos::commit_upload(tx, &new.photo, None, now).await? {
         return Ok(CreateOutcome::ClaimLost);
@@ -367,6 +380,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     };
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
     row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
+    usage::count(tx, user_id, row.id, now).await?;
     tx.record_change(Change::Post(row.id));
     if tags::may_have_tags(row.message.as_ref()) {
         tags::replace(tx, &[(row.id, row.message.as_ref())]).await?;

@@ -1,8 +1,8 @@
 //! The tables of an export, and their row counts. A new table is a new line in [`tables!`] below.
 //!
 //! `uploads` and `removals` are not exported: their rows refer to files of one particular blob store. Nor are
-//! unfinished uploads, exports and imports of accounts, which end with the instance's process or after a day.
-//! The tags of posts follow from their messages.
+//! unfinished uploads, exports and imports of accounts, which end with the instance's process or after a day,
+//! and the counts of a day. The tags of posts follow from their messages.
 
 use std::fmt;
 
@@ -241,7 +241,7 @@ mod tests {
     use crate::sqlite::schema;
 
     /// Tables that are not exported.
-    const NOT_EXPORTED: [&str; 7] = [
+    const NOT_EXPORTED: [&str; 8] = [
         "uploads",
         "removals",
         "account_exports",
@@ -249,6 +249,7 @@ mod tests {
         "resumable_uploads",
         "upload_parts",
         "post_tags",
+        "counted_posts",
     ];
 
     #[test]

@@ -1,42 +1,118 @@
-//! What a user has stored, for quotas.
+//! What a user has stored and posted, and the quotas of both.
+//!
+//! A quota is checked before an upload is read, and again in the transaction that creates the post. On
+//! PostgreSQL that has the advisory lock of the user, so that of concurrent posts each sees those before.
+
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use model::{Timestamp, UserId};
+use model::{PostId, Timestamp, UserId};
 
 use crate::error::Error;
 use crate::statements::statements;
 use crate::store::Store;
+use crate::tx::Tx;
 
 statements! {
     // Reads every post of the user.
     BYTES = "SELECT CAST(coalesce(sum(ph.bytes), 0) AS BIGINT) FROM posts p JOIN photos ph ON ph.id = p.photo_id
         WHERE p.user_id = $1";
-    NEWEST_PHOTOS = "SELECT photo_id FROM posts WHERE user_id = $1 ORDER BY id DESC LIMIT $2";
+    COUNT = "INSERT INTO counted_posts (user_id, created_at, post_id) VALUES ($1, $2, $3)";
+    COUNTED = "SELECT created_at FROM counted_posts WHERE user_id = $1 AND created_at > $2
+        ORDER BY created_at DESC LIMIT $3";
+    SWEEP = "DELETE FROM counted_posts WHERE created_at <= $1";
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a user may store and post; `None` is unlimited.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PostQuota {
+    /// The size of all photos.
+    pub bytes: Option<u64>,
+    pub posts_per_day: Option<u64>,
+}
+
+/// The quota that one more post would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverQuota {
+    Bytes {
+        max: u64,
+    },
+    /// `until` is when the first of these posts no longer counts.
+    PostsPerDay {
+        max: u64,
+        until: Timestamp,
+    },
 }
 
 impl Store {
     /// The size of a user's photos in posts.
     pub async fn bytes_of(&self, user: UserId) -> Result<u64, Error> {
-        let bytes = self.read(move |tx| {
-            async move { tx.first(BYTES, &[user.into()], |row| row.unsigned(0)).await }.boxed()
-        });
-        Ok(bytes.await?.unwrap_or(0))
+        self.read(move |tx| bytes_of(tx, user).boxed()).await
     }
 
-    /// The times of a user's uploads since `since`, newest first, at most `limit`. They are those in the ids
-    /// of the photos: an imported post has an earlier `created_at`.
-    pub async fn posts_since(
+    /// How many posts a user has made in the 24 hours before `now`, deleted ones included, up to `limit`.
+    pub async fn posts_today(&self, user: UserId, now: Timestamp, limit: u64) -> Result<u64, Error> {
+        let times = self.read(move |tx| newest_posts(tx, user, now, limit).boxed()).await?;
+        Ok(times.len() as u64)
+    }
+
+    /// The quota that one more post would exceed.
+    pub async fn over_quota(
         &self,
         user: UserId,
-        since: Timestamp,
-        limit: u64,
-    ) -> Result<Vec<Timestamp>, Error> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let photos = self.read(move |tx| {
-            async move { tx.all(NEWEST_PHOTOS, &[user.into(), limit.into()], |row| row.photo_id(0)).await }
-                .boxed()
-        });
-        let times = photos.await?.into_iter().map(|photo| photo.created_at());
-        Ok(times.take_while(|at| *at > since).collect())
+        quota: PostQuota,
+        now: Timestamp,
+    ) -> Result<Option<OverQuota>, Error> {
+        self.read(move |tx| over_quota(tx, user, quota, 1, now).boxed()).await
     }
+}
+
+/// The quota that a post with a photo of this size would exceed.
+pub(crate) async fn over_quota(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    quota: PostQuota,
+    bytes: u64,
+    now: Timestamp,
+) -> Result<Option<OverQuota>, Error> {
+    if let Some(max) = quota.posts_per_day {
+        let today = newest_posts(tx, user, now, max).await?;
+        if let Some(first) = today.last().filter(|_| today.len() as u64 >= max) {
+            return Ok(Some(OverQuota::PostsPerDay { max, until: first.plus(DAY) }));
+        }
+    }
+    match quota.bytes {
+        Some(max) if bytes_of(tx, user).await?.saturating_add(bytes) > max => {
+            Ok(Some(OverQuota::Bytes { max }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Counts a post towards the quota of its author.
+pub(crate) async fn count(tx: &mut Tx<'_>, user: UserId, post: PostId, now: Timestamp) -> Result<(), Error> {
+    tx.execute(COUNT, &[user.into(), now.into(), post.into()]).await.map(drop)
+}
+
+/// Deletes what no longer counts.
+pub(crate) async fn sweep(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, Error> {
+    tx.execute(SWEEP, &[now.minus(DAY).into()]).await
+}
+
+async fn bytes_of(tx: &mut Tx<'_>, user: UserId) -> Result<u64, Error> {
+    Ok(tx.first(BYTES, &[user.into()], |row| row.unsigned(0)).await?.unwrap_or(0))
+}
+
+/// The times of a user's posts in the 24 hours before `now`, newest first, at most `limit`. An imported post
+/// counts when it was imported.
+async fn newest_posts(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    now: Timestamp,
+    limit: u64,
+) -> Result<Vec<Timestamp>, Error> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    tx.all(COUNTED, &[user.into(), now.minus(DAY).into(), limit.into()], |row| row.timestamp(0)).await
 }

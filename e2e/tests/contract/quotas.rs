@@ -1,19 +1,27 @@
 //! Quotas of a role: what is over them is refused with a clear message.
 
-use e2e::{Body, FormData, Service, picture};
+use e2e::{Body, Client, FormData, Response, Service, concurrently, picture};
+
+fn set(owner: &Client, values: &[(&str, &str)]) {
+    let form = values.iter().fold(FormData::new(), |form, (key, value)| form.text(key, value));
+    owner.request("PATCH", "/admin/instance").body(form).send().expect(200);
+}
+
+fn upload(client: &Client) -> Response {
+    client.post("/posts", FormData::photo(&picture::tiny()))
+}
+
+fn usage(client: &Client, key: &str) -> u64 {
+    client.get("/me/account").expect(200).json()["usage"][key].as_u64().unwrap()
+}
 
 #[test]
 fn quotas_limit_posts_bytes_and_likes_of_members() {
     let service = Service::single_node(&[]);
     let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
-    let set = |values: &[(&str, &str)]| {
-        let form = values.iter().fold(FormData::new(), |form, (key, value)| form.text(key, value));
-        owner.request("PATCH", "/admin/instance").body(form).send().expect(200);
-    };
     let posts = [ada.share_tiny("1"), ada.share_tiny("2")];
-    let upload = |client: &e2e::Client| client.post("/posts", FormData::photo(&picture::tiny()));
 
-    set(&[("member_posts_per_day", "3"), ("member_likes_per_minute", "1")]);
+    set(&owner, &[("member_posts_per_day", "3"), ("member_likes_per_minute", "1")]);
     let account = ada.get("/me/account").expect(200).json();
     assert_eq!(
         (&account["quota"]["posts_per_day"], &account["usage"]["posts_today"]),
@@ -33,10 +41,43 @@ fn quotas_limit_posts_bytes_and_likes_of_members() {
     let refused = likes.map(|like| like.status).filter(|status| *status == 429).count();
     assert!(refused >= 1, "more than one like a minute");
 
-    set(&[("member_posts_per_day", ""), ("member_likes_per_minute", ""), ("member_bytes", "1")]);
+    set(&owner, &[("member_posts_per_day", ""), ("member_likes_per_minute", ""), ("member_bytes", "1")]);
     let refused = upload(&ada).expect_error(507);
     assert_eq!(refused.header("x-error-code"), Some("quota_exceeded"));
     assert!(ada.get("/me/account").expect(200).json()["usage"]["bytes"].as_u64() > Some(100));
-    set(&[("member_bytes", "")]);
+    set(&owner, &[("member_bytes", "")]);
     upload(&ada).expect(201);
+}
+
+#[test]
+fn concurrent_posts_do_not_exceed_a_quota_and_deleting_them_does_not_refund_it() {
+    let service = Service::start(&[]);
+    let (owner, ada, bob) =
+        (service.new_user_with_role("owner"), service.new_user("ada"), service.new_user("bob"));
+    // A full queue of uploads may reject some.
+    let created = |client: &Client, refused: u16| {
+        let statuses: Vec<u16> = concurrently(12, |_| upload(client).status);
+        assert!(statuses.iter().all(|status| [201, refused, 503].contains(status)), "{statuses:?}");
+        statuses.iter().filter(|status| **status == 201).count()
+    };
+    set(&owner, &[("member_posts_per_day", "3")]);
+    assert_eq!(created(&ada, 429), 3);
+    for post in ada.get("/feed").expect(200).json()["data"].as_array().unwrap() {
+        ada.delete(&format!("/posts/{}", post["id"])).expect(200);
+    }
+    upload(&ada).expect_error(429);
+    assert_eq!(usage(&ada, "posts_today"), 3);
+
+    set(&owner, &[("member_posts_per_day", "")]);
+    upload(&bob).expect(201);
+    let max = usage(&bob, "bytes") * 7 / 2;
+    set(&owner, &[("member_bytes", &max.to_string())]);
+    assert_eq!(created(&bob, 507), 2);
+    assert!(usage(&bob, "bytes") <= max);
+    let refused = upload(&bob).expect_error(507);
+    assert_eq!(refused.header("x-error-code"), Some("quota_exceeded"));
+    // What is stored is refunded.
+    let newest = bob.get("/feed?limit=1").expect(200).json()["data"][0]["id"].clone();
+    bob.delete(&format!("/posts/{newest}")).expect(200);
+    upload(&bob).expect(201);
 }

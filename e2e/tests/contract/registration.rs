@@ -1,6 +1,6 @@
 //! Who may join, and what the instance says about itself.
 
-use e2e::{Body, Client, FormData, PASSWORD, Response, Service, picture, unique};
+use e2e::{Body, Client, FormData, PASSWORD, Response, Service, concurrently, picture, unique};
 
 fn join(service: &Service, name: &str, more: &[(&str, &str)]) -> Response {
     let form =
@@ -66,6 +66,18 @@ fn members_invite_others_only_where_they_may() {
         ada.post("/invitations", Body::none()).expect(201);
     }
     ada.post("/invitations", Body::none()).expect_error(409);
+}
+
+#[test]
+fn concurrent_requests_make_no_more_invitations_than_a_member_may_have() {
+    let service = Service::start(&[]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    set(&owner, &[("member_invitations", "on")]).expect(200);
+    let mut statuses = concurrently(60, |_| ada.post("/invitations", Body::none()).status);
+    statuses.sort_unstable();
+    assert_eq!(statuses, [&[201; 10][..], &[409; 50]].concat());
+    let made = ada.get("/invitations").expect(200).json();
+    assert_eq!(made["data"].as_array().unwrap().len(), 10);
 }
 
 #[test]

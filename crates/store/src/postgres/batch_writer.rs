@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
 use super::job::Job;
 use super::likes;
-use super::tx::{CommitError, PostgresTx};
+use super::tx::{AdvisoryLocks, CommitError, PostgresTx};
 use crate::error::Error;
 use crate::lock_key::LockKey;
 
@@ -152,10 +152,7 @@ impl BatchWriter {
 
 /// Runs and commits all writes: either likes, or others.
 async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), CommitError> {
-    let posts = batch.iter().filter_map(|job| job.lock_key().post());
-    let mut locks: Vec<i32> = posts.map(|post| (post.0 & i64::from(i32::MAX)) as i32).collect();
-    locks.sort_unstable();
-    locks.dedup();
+    let locks = AdvisoryLocks::of(batch.iter().map(Job::lock_key));
     let likes: Vec<_> = batch.iter().filter_map(Job::like).collect();
     if likes.is_empty() {
         execute(tx, &locks, batch).await.map_err(CommitError::RolledBack)?;
@@ -166,7 +163,7 @@ async fn run(tx: &mut PostgresTx, batch: &mut [Job]) -> Result<(), CommitError> 
 }
 
 /// Begins the transaction, takes the locks and runs all writes; does not commit.
-async fn execute(tx: &mut PostgresTx, locks: &[i32], batch: &mut [Job]) -> Result<(), Error> {
+async fn execute(tx: &mut PostgresTx, locks: &AdvisoryLocks, batch: &mut [Job]) -> Result<(), Error> {
     let timed_out = |_| Error::Unavailable("the server did not answer a write in time".into());
     timeout(WRITE_TIMEOUT, tx.begin(locks)).await.map_err(timed_out)??;
     for job in batch {

@@ -10,7 +10,7 @@ use model::{PostId, UserId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::tx::{CommitError, PostgresTx};
+use super::tx::{AdvisoryLocks, CommitError, PostgresTx};
 use crate::changes::{Change, encode};
 use crate::error::Error;
 use crate::like_write::{LikeOutcome, LikeWrite};
@@ -57,7 +57,7 @@ const DELETE: &str = "WITH published AS (
 /// Writes and commits likes, and puts the outcome of each into its slot. `locks` are those of their posts.
 pub(super) async fn write(
     tx: &mut PostgresTx,
-    locks: &[i32],
+    locks: &AdvisoryLocks,
     likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)],
 ) -> Result<(), CommitError> {
     let (set, removed): (Vec<_>, Vec<_>) = likes.iter().partition(|(like, _)| like.liked_at.is_some());
@@ -135,6 +135,7 @@ mod tests {
     use model::Timestamp;
 
     use super::*;
+    use crate::lock_key::LockKey;
     use crate::postgres::connector::{Connector, ServerRole};
     use crate::postgres::{schema, test_database};
 
@@ -158,7 +159,8 @@ mod tests {
 
         let insert = tx.client().prepare(INSERT).await.unwrap();
         assert_eq!(tx.client().query(&insert, &columns.insert_params()).await.unwrap().len(), 0);
-        let inserted = tx.run_pipelined(&[1], &[(INSERT, &columns.insert_params())]).await.unwrap();
+        let locks = AdvisoryLocks::of([LockKey::Post(PostId(1))].iter());
+        let inserted = tx.run_pipelined(&locks, &[(INSERT, &columns.insert_params())]).await.unwrap();
         assert_eq!(inserted[0].len(), 1);
         let delete = tx.client().prepare(DELETE).await.unwrap();
         assert_eq!(tx.client().query(&delete, &columns.delete_params()).await.unwrap().len(), 0);

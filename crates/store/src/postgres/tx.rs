@@ -17,6 +17,7 @@ use super::error::confirms_rollback;
 use super::row;
 use crate::changes::{Change, encode};
 use crate::error::Error;
+use crate::lock_key::LockKey;
 use crate::value::{BoundStatement, Value};
 
 /// For the response to COMMIT. It waits for the server's disk and for a synchronous standby, without a limit
@@ -52,15 +53,44 @@ pub(super) enum CommitError {
     Unknown(Error),
 }
 
-/// Takes the advisory locks of posts until the end of the transaction. The first key is the table's oid,
-/// which differs between services that share a database; the second the low 31 bits of the post id, since
-/// advisory locks with two keys take 32-bit integers.
+/// The posts and users whose advisory locks a transaction takes, in locking order. A lock has two keys of 32
+/// bits: the oid of the table, which differs between services that share a database, and the low 31 bits of
+/// the id.
+#[derive(Debug)]
+pub(super) struct AdvisoryLocks {
+    posts: Vec<i32>,
+    users: Vec<i32>,
+}
+
+impl AdvisoryLocks {
+    pub(super) fn of<'a>(keys: impl Iterator<Item = &'a LockKey> + Clone) -> Self {
+        Self {
+            posts: sorted(keys.clone().filter_map(|key| Some(key.post()?.0))),
+            users: sorted(keys.filter_map(|key| Some(key.user()?.0))),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.posts.is_empty() && self.users.is_empty()
+    }
+}
+
+fn sorted(ids: impl Iterator<Item = i64>) -> Vec<i32> {
+    let mut keys: Vec<i32> = ids.map(|id| (id & i64::from(i32::MAX)) as i32).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// Takes [`AdvisoryLocks`] until the end of the transaction.
 ///
 /// `pinhole.locked` is set until the end of the transaction too, so that a statement which must not run
 /// without the locks can be sent before the response to this one.
-const LOCK: &str = "SELECT set_config('pinhole.locked', 'yes', true),
-    pg_advisory_xact_lock(CAST(CAST('posts' AS regclass) AS oid)::int, post)
-    FROM unnest(CAST($1 AS INT[])) AS post";
+const LOCK: &str = "SELECT set_config('pinhole.locked', 'yes', true), pg_advisory_xact_lock(class, id) FROM (
+        SELECT CAST(CAST('posts' AS regclass) AS oid)::int AS class, id FROM unnest(CAST($1 AS INT[])) AS id
+        UNION ALL
+        SELECT CAST(CAST('users' AS regclass) AS oid)::int, id FROM unnest(CAST($2 AS INT[])) AS id
+    ) AS locks";
 
 /// A statement that only PostgreSQL understands, with arrays as parameters.
 pub(super) type ArrayStatement<'a> = (&'static str, &'a [&'a (dyn ToSql + Sync)]);
@@ -79,29 +109,29 @@ impl PostgresTx {
         &mut self.client
     }
 
-    /// Begins a transaction, and takes the advisory locks of these posts until its end, in one round trip: if
-    /// BEGIN failed, the locks would be released at once. Row locks are not fair: concurrent likes of a post
-    /// could starve a delete of it.
-    pub(super) async fn begin(&mut self, posts: &[i32]) -> Result<(), Error> {
+    /// Begins a transaction, and takes advisory locks until its end, in one round trip: if BEGIN failed, the
+    /// locks would be released at once. Row locks are not fair: concurrent likes of a post could starve a
+    /// delete of it.
+    pub(super) async fn begin(&mut self, locks: &AdvisoryLocks) -> Result<(), Error> {
         self.failed = false;
         self.changes.clear();
-        let begun = if posts.is_empty() {
+        let begun = if locks.is_empty() {
             self.client.batch_execute("BEGIN").await
         } else {
             let lock = self.prepare(LOCK).await?;
-            let params: [&(dyn ToSql + Sync); 1] = [&posts];
+            let params: [&(dyn ToSql + Sync); 2] = [&locks.posts, &locks.users];
             let (begin, lock) = (self.client.batch_execute("BEGIN"), self.client.execute(&lock, &params));
             try_join(begin, lock).await.map(drop)
         };
         self.track_error(begun)
     }
 
-    /// Runs a whole transaction in one round trip: begins it, takes the advisory locks of these posts,
-    /// executes the statements and commits. After a failed statement the server rejects the following ones
+    /// Runs a whole transaction in one round trip: begins it, takes advisory locks, executes the statements
+    /// and commits. After a failed statement the server rejects the following ones
     /// and answers COMMIT with a rollback; if BEGIN itself failed, `pinhole.locked` is not set.
     pub(super) async fn run_pipelined(
         &mut self,
-        posts: &[i32],
+        locks: &AdvisoryLocks,
         statements: &[ArrayStatement<'_>],
     ) -> Result<Vec<Vec<Row>>, CommitError> {
         let prepare = async {
@@ -114,7 +144,7 @@ impl PostgresTx {
         };
         let prepared = timeout(PIPELINE_TIMEOUT, prepare).await.unwrap_or_else(|_| Err(commit_timed_out()));
         let (lock, prepared) = prepared.map_err(CommitError::RolledBack)?;
-        let lock_params: [&(dyn ToSql + Sync); 1] = [&posts];
+        let lock_params: [&(dyn ToSql + Sync); 2] = [&locks.posts, &locks.users];
         let queries = prepared.iter().map(|(statement, params)| self.client.query(statement, params));
         // Sent in this order, since a request is sent when its future is polled first.
         let responses = join4(

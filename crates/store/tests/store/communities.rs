@@ -222,7 +222,7 @@ pub(crate) async fn an_instance_keeps_an_owner_and_an_audit_log(db: TestDatabase
 }
 
 pub(crate) async fn an_invitation_is_used_as_often_as_it_says(db: TestDatabase) {
-    db.store.create_invitation(invitation(1, Role::Moderator, 2), Some(audit("invite"))).await.unwrap();
+    db.store.create_invitation(invitation(1, Role::Moderator, 2), None, Some(audit("invite"))).await.unwrap();
     let join = async |name: &str, code: u8, after: u64| {
         let at = NOW.plus(Duration::from_secs(after));
         let new = NewUser::new(name.parse().unwrap(), "hash".into(), at);
@@ -241,7 +241,7 @@ pub(crate) async fn an_invitation_is_used_as_often_as_it_says(db: TestDatabase) 
 
     // The link of any start makes the owner, and none after that.
     for code in [3, 4] {
-        db.store.create_invitation(invitation(code, Role::Owner, 1), None).await.unwrap();
+        db.store.create_invitation(invitation(code, Role::Owner, 1), None, None).await.unwrap();
     }
     assert_eq!(joined(join("carol", 4, 0).await), Some(Role::Owner));
     assert_eq!(join("dave", 3, 0).await, JoinOutcome::InvalidInvitation);

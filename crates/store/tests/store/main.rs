@@ -6,6 +6,7 @@
 mod communities;
 mod connection_loss;
 mod nodes;
+mod quotas;
 mod replica;
 mod tags;
 mod test_database;
@@ -24,6 +25,10 @@ use communities::{
     a_moderator_sees_no_reports_about_themselves_and_owners, a_page_reads_a_bounded_number_of_excluded_posts,
     an_instance_keeps_an_owner_and_an_audit_log, an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once, pages_and_offsets_leave_out_what_is_excluded,
+};
+use quotas::{
+    a_maker_has_a_limited_number_of_invitations, a_quota_of_bytes_is_not_exceeded,
+    a_quota_of_posts_counts_deleted_ones_for_a_day,
 };
 use tags::{posts_from_before_the_index_are_indexed, tags_follow_the_message_of_their_post};
 use test_database::{LONG_AGO, NOW, TestDatabase, feed, new_photo, new_post, photo, seed, session};
@@ -81,6 +86,9 @@ on_both_databases! {
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once,
+    a_quota_of_posts_counts_deleted_ones_for_a_day,
+    a_quota_of_bytes_is_not_exceeded,
+    a_maker_has_a_limited_number_of_invitations,
     tags_follow_the_message_of_their_post,
     posts_from_before_the_index_are_indexed,
 }

@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use model::{PostId, UserId};
 use store::{AccessCheck, CreateOutcome, LikeOutcome, Replay};
 
+use crate::quotas::{TWO_A_DAY, invitation_of, post_within};
 use crate::test_database::{NOW, TestDatabase, join, new_photo, new_post, photo};
 use crate::transfer;
 
@@ -115,6 +116,27 @@ async fn recounting_likes_is_exact_while_likes_change() {
         assert_eq!(recounted.unwrap(), posts.len());
         assert!(likes.into_iter().all(|like| like.unwrap() == LikeOutcome::Changed));
         assert_eq!(db.store.miscounted_posts().await.unwrap(), []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_writes_of_a_user_on_two_nodes_keep_quotas_and_counts() {
+    let db = TestDatabase::on_postgres().await;
+    let other = db.another_node().await;
+    for round in 0..5_u8 {
+        let author = db.user(&format!("user{round}")).await.id;
+        let numbers = 40 * round..40 * (round + 1);
+        let node = |number: u8| if number.is_multiple_of(2) { &db.store } else { &other };
+        let posts = numbers.clone().step_by(4).flat_map(|number| [number, number + 1]);
+        let posts =
+            join_all(posts.map(|number| post_within(node(number), author, number, TWO_A_DAY, NOW))).await;
+        let created = posts.iter().filter(|post| matches!(post, CreateOutcome::New(_))).count();
+        let refused = posts.iter().filter(|post| matches!(post, CreateOutcome::OverQuota(_))).count();
+        assert_eq!((created, refused), (2, 18), "{posts:?}");
+        let invitations =
+            numbers.map(|code| node(code).create_invitation(invitation_of(author, code), Some(3), None));
+        let made = join_all(invitations).await.into_iter().filter(|made| *made.as_ref().unwrap()).count();
+        assert_eq!(made, 3);
     }
 }
 

@@ -56,7 +56,7 @@ async fn fill(db: &TestDatabase) {
     let (reporter, post_id) = (bob.id, Some(post.id));
     let report = NewReport { reporter, user: ada.id, post: post_id, reason: reason("rude"), created_at: NOW };
     db.store.report(report).await.unwrap();
-    db.store.create_invitation(invitation(1, Role::Member, 3), Some(audit("invite"))).await.unwrap();
+    db.store.create_invitation(invitation(1, Role::Member, 3), None, Some(audit("invite"))).await.unwrap();
     let values = vec![("name", Some("Birds".to_owned()))];
     db.store.set_instance_settings(values, audit("edit_instance")).await.unwrap();
     db.store.set_role(bob.id, Role::Owner, audit("set_role")).await.unwrap();
