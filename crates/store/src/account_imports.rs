@@ -38,7 +38,7 @@ statements! {
     // A concurrent import waits here for the commit of the first one.
     RESERVE = "INSERT INTO imported_posts (user_id, source_id, post_id) VALUES ($1, $2, 0)
         ON CONFLICT (user_id, source_id) DO NOTHING";
-    // Before the photo of a post is replaced. A post has one source at most.
+    // Before the photo of a post is replaced, or a moderator deletes it. A post has one source at most.
     KEEP_SOURCE = "INSERT INTO imported_posts (user_id, source_id, post_id)
         SELECT p.user_id, p.photo_id, p.id FROM posts p WHERE p.id = $1
         AND NOT EXISTS (SELECT 1 FROM imported_posts i WHERE i.post_id = p.id)
@@ -62,7 +62,7 @@ pub struct AccountImport {
 pub struct ImportProgress {
     /// Posts that were created.
     pub imported: u64,
-    /// Posts that were there already.
+    /// Posts that were there already, or that moderators have removed.
     pub skipped: u64,
     /// Posts that could not be created.
     pub failed: u64,
@@ -154,7 +154,7 @@ pub(crate) async fn assign(
 }
 
 /// Records the current photo of a post as the one that it was first published with, unless another is
-/// recorded.
+/// recorded. From then on no import of its author creates the post.
 pub(crate) async fn keep_source(tx: &mut Tx<'_>, post: PostId) -> Result<(), Error> {
     tx.execute(KEEP_SOURCE, &[post.into()]).await.map(drop)
 }

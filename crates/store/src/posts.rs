@@ -91,6 +91,7 @@ pub(crate) const SELECT_LIKED: &str = sql!(
 statements! {
     FIND = sql!(SELECT_LIKED, "WHERE p.id = $2");
     AUTHOR = "SELECT user_id FROM posts WHERE id = $1";
+    IS_HIDDEN = "SELECT 1 FROM posts WHERE id = $1 AND hidden_reason IS NOT NULL";
     INSERT = sql!(PostRow::INSERT_NEW, " RETURNING id");
     EDIT_MESSAGE = "UPDATE posts SET message = $1 WHERE id = $2";
     EDIT_ALT = "UPDATE posts SET alt = $1 WHERE id = $2";
@@ -258,7 +259,8 @@ impl Store {
     }
 
     /// Deletes a post with its likes, and returns the photo whose files must be deleted next. `only_by` is
-    /// the user who must be its author; `None` for an administrator.
+    /// the user who must be its author; `None` for an administrator. An import does not bring back what
+    /// moderators have deleted, or hidden before.
     pub async fn delete_post(
         &self,
         id: PostId,
@@ -272,6 +274,9 @@ impl Store {
                     (None, _) => return Ok(AccessCheck::Missing),
                     (Some(author), Some(user)) if author != user => return Ok(AccessCheck::Forbidden),
                     _ => {}
+                }
+                if audit.is_some() || is_hidden(tx, id).await? {
+                    account_imports::keep_source(tx, id).await?;
                 }
                 tx.execute(DELETE_LIKES, &[id.into()]).await?;
                 let Some(photo) = tx.first(DELETE, &[id.into()], |row| row.photo_id(0)).await? else {
@@ -406,6 +411,10 @@ async fn find(tx: &mut Tx<'_>, id: PostId, viewer: Option<UserId>) -> Result<Opt
 
 async fn author(tx: &mut Tx<'_>, id: PostId) -> Result<Option<UserId>, Error> {
     tx.first(AUTHOR, &[id.into()], |row| row.user_id(0)).await
+}
+
+async fn is_hidden(tx: &mut Tx<'_>, id: PostId) -> Result<bool, Error> {
+    Ok(tx.first(IS_HIDDEN, &[id.into()], |_| Ok(())).await?.is_some())
 }
 
 async fn find_replay(

@@ -148,6 +148,41 @@ fn an_import_brings_every_post_exactly_once() {
 }
 
 #[test]
+fn an_import_does_not_bring_back_what_moderators_removed() {
+    let service = Service::start(&[]);
+    let (moderator, ada) = (service.new_user_with_role("moderator"), service.new_user("ada"));
+    let eve = service.new_user("eve");
+    let kept = ada.share_tiny("kept");
+    let [removed, deleted, by_operator, hidden, own] =
+        ["removed", "deleted", "by the operator", "hidden", "her own"].map(|message| ada.share_tiny(message));
+    let moved = ada.share(&picture::png(&picture::stripes(40, 20)), "with another focus");
+    let moved = moved["id"].as_i64().unwrap();
+    let archive = ada.export_account();
+    assert_eq!(counts(&eve.import_account(&archive)), [7, 7, 0, 0]);
+
+    let reason = || FormData::new().text("reason", "rude");
+    moderator.request("DELETE", &format!("/admin/posts/{removed}")).body(reason()).send().expect(200);
+    moderator.delete(&format!("/posts/{deleted}")).expect(200);
+    service.operator(&["post", "delete", &by_operator.to_string(), "--reason", "rude"]);
+    ada.put(&format!("/posts/{moved}"), FormData::new().text("focus", "0.1,0.5")).expect(200);
+    moderator.delete(&format!("/posts/{moved}")).expect(200);
+    // Its author does not get rid of the moderators' decision.
+    moderator.put(&format!("/admin/posts/{hidden}/hidden"), reason()).expect(200);
+    ada.delete(&format!("/posts/{hidden}")).expect(200);
+    ada.delete(&format!("/posts/{own}")).expect(200);
+
+    assert_eq!(counts(&ada.import_account(&archive)), [7, 1, 6, 0]);
+    let posts = posts_of(&ada);
+    let messages: Vec<_> = posts.iter().map(|post| post["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, ["her own", "kept"]);
+    assert_eq!(posts[1]["id"], kept);
+    // Nor what was imported, and was removed from there.
+    let imported = &posts_of(&eve)[0];
+    moderator.delete(&format!("/posts/{}", imported["id"])).expect(200);
+    assert_eq!(counts(&eve.import_account(&archive)), [7, 0, 7, 0]);
+}
+
+#[test]
 fn an_import_rejects_what_it_cannot_use_and_says_why() {
     let service = Service::start(&[]);
     let ada = service.new_user("ada");

@@ -321,3 +321,16 @@ pub(crate) async fn a_moderator_sees_no_reports_about_themselves_and_owners(db: 
         }
     }
 }
+
+pub(crate) async fn what_moderators_removed_is_known_to_imports(db: TestDatabase) {
+    let (ada, bob) = (db.user("ada").await.id, db.user("bob").await.id);
+    let [own, deleted, hidden] = [db.post(ada, 1).await, db.post(ada, 2).await, db.post(ada, 3).await];
+    db.store.delete_post(own.id, Some(ada), NOW, None).await.unwrap();
+    db.store.delete_post(deleted.id, None, NOW, Some(audit("delete_post"))).await.unwrap();
+    db.store.set_post_hidden(hidden.id, Some(reason("rude")), audit("hide_post")).await.unwrap();
+    db.store.delete_post(hidden.id, Some(ada), NOW, None).await.unwrap();
+    for (post, is_known) in [(own, false), (deleted, true), (hidden, true)] {
+        assert_eq!(db.store.has_imported(ada, post.photo.id).await.unwrap(), is_known, "{post:?}");
+        assert!(!db.store.has_imported(bob, post.photo.id).await.unwrap(), "only for its author");
+    }
+}

@@ -25,6 +25,7 @@ use communities::{
     a_moderator_sees_no_reports_about_themselves_and_owners, a_page_reads_a_bounded_number_of_excluded_posts,
     an_instance_keeps_an_owner_and_an_audit_log, an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once, pages_and_offsets_leave_out_what_is_excluded,
+    what_moderators_removed_is_known_to_imports,
 };
 use quotas::{
     a_maker_has_a_limited_number_of_invitations, a_quota_of_bytes_is_not_exceeded,
@@ -86,6 +87,7 @@ on_both_databases! {
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once,
+    what_moderators_removed_is_known_to_imports,
     a_quota_of_posts_counts_deleted_ones_for_a_day,
     a_quota_of_bytes_is_not_exceeded,
     a_maker_has_a_limited_number_of_invitations,
