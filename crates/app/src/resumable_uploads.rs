@@ -74,7 +74,7 @@ impl App {
         let id = PhotoId::new(now, random()?);
         // The key makes the completion idempotent: a repeated one returns the same post.
         let key = key.unwrap_or_else(|| format!("upload-{id}"));
-        let expires_at = now.plus(Settings::UPLOAD_TTL);
+        let expires_at = self.upload_expiry(id);
         let cap = UploadCap {
             max: MAX_UPLOADS,
             replaceable: expires_at.minus(REPLACEABLE_AFTER),
@@ -105,6 +105,12 @@ impl App {
     pub async fn resumable_upload(&self, caller: &Caller, id: PhotoId) -> Result<ResumableUpload, Error> {
         let upload = self.0.store.resumable_upload(id, caller.user.id, self.0.clock.now()).await?;
         upload.ok_or(NO_SUCH_UPLOAD)
+    }
+
+    /// When an upload expires of which a piece has arrived now. The id has the time of its start.
+    fn upload_expiry(&self, id: PhotoId) -> Timestamp {
+        let idle = self.0.clock.now().plus(Settings::UPLOAD_TTL);
+        idle.min(id.created_at().plus(Settings::UPLOAD_AGE))
     }
 
     /// How long an upload is kept from now, unless more of it arrives.
@@ -245,7 +251,7 @@ impl AppendRequest {
         let (bytes, start) = (self.buffer.split().freeze(), self.received);
         let end = start + bytes.len() as u64;
         app.0.blobs.put_part(append.id, start, append.epoch, bytes).await?;
-        let expires_at = app.0.clock.now().plus(Settings::UPLOAD_TTL);
+        let expires_at = app.upload_expiry(append.id);
         if !app.0.store.add_part(*append, start, end, expires_at).await? {
             return Err(app.offset_mismatch(&self.caller, append.id).await);
         }

@@ -75,6 +75,9 @@ impl Settings {
     /// How long an unfinished upload is kept after the last of it arrived.
     pub const UPLOAD_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
+    /// How long an unfinished upload is kept after its start, however often a piece of it arrives.
+    pub const UPLOAD_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
     pub(crate) fn database(&self) -> Database {
         match &self.database_url {
             Some(primary) => {

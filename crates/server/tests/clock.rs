@@ -196,6 +196,34 @@ async fn an_unfinished_upload_expires_a_day_after_its_last_piece() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_unfinished_upload_expires_a_week_after_its_start() {
+    let server = TestServer::start(&[]).await;
+    let token = server.token("/join/username", "username=ada&password=correct+horse").await;
+    let token = format!("Authorization: Bearer {token}\r\n");
+    let form = "Content-Type: multipart/form-data; boundary=b\r\nUpload-Complete: ?0\r\n";
+    let (_, response) = server.send("POST", "/posts", &format!("{token}{form}"), b"--").await;
+    let upload = header(&response, "location").unwrap().to_owned();
+    let append = async |offset: u32| {
+        let piece = format!(
+            "{token}Content-Type: application/partial-upload\r\nUpload-Offset: {offset}\r\nUpload-Complete: ?0\r\n"
+        );
+        server.send("PATCH", &upload, &piece, b"b").await.0
+    };
+    for day in 0..6 {
+        server.clock.advance(DAY.checked_sub(Duration::from_secs(60)).unwrap());
+        assert_eq!(append(2 + day).await, 204, "day {day}");
+    }
+    server.clock.advance(Duration::from_secs(60 * 60));
+    assert_eq!(append(8).await, 204);
+    let (_, response) = server.send("HEAD", &upload, &token, b"").await;
+    let limit = header(&response, "upload-limit").unwrap();
+    assert!(limit.rsplit_once("max-age=").unwrap().1.parse::<u64>().unwrap() < 24 * 60 * 60, "{limit}");
+    server.clock.advance(DAY.checked_sub(Duration::from_secs(30 * 60)).unwrap());
+    assert_eq!(append(9).await, 404);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_expires_after_ninety_idle_days_and_each_use_extends_it() {
     let server = TestServer::start(&[]).await;
     let used = server.token("/join/username", "username=ada&password=correct+horse").await;
