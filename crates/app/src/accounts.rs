@@ -177,8 +177,8 @@ impl App {
         Ok(self.0.store.recovery_codes(caller.user.id).await?)
     }
 
-    /// Sets a new password by a recovery code, which can be used once. Ends all sessions and starts a new
-    /// one.
+    /// Sets a new password by a recovery code, which can be used once. Ends all sessions and codes from
+    /// before, and starts a session.
     pub async fn recover(
         &self,
         from: &SessionClient,

@@ -136,7 +136,8 @@ impl App {
         }
     }
 
-    /// A code with which the user can set a new password, once and within a day.
+    /// A code with which the user can set a new password, once and within a day. Ends all sessions, codes and
+    /// links from before; the old password stays until then.
     pub async fn reset_code(
         &self,
         actor: &Actor,
@@ -151,7 +152,7 @@ impl App {
             expires_at: Some(now.plus(Settings::RESET_TTL)),
         };
         let audit = self.audit(actor, AuditAction::ResetPassword).about(&user);
-        self.0.store.add_recovery_code(row, audit.clone()).await?;
+        self.0.store.reset_password(row, audit.clone()).await?;
         audit.logged(Ok((user, code)))
     }
 

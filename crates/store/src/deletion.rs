@@ -12,7 +12,7 @@ use crate::lock_key::LockKey;
 use crate::moderation::is_last_owner;
 use crate::statements::statements;
 use crate::store::Store;
-use crate::{photos, sessions, users};
+use crate::{passwords, photos, users};
 
 statements! {
     // The name is free from now on: the key is none that a username could have.
@@ -22,7 +22,6 @@ statements! {
     // Changes nothing, but locks the row.
     LOCK = "UPDATE users SET password_hash = password_hash WHERE id = $1 AND status <> 'deleted'";
     PASSWORD_HASH = "SELECT password_hash FROM users WHERE id = $1";
-    DELETE_CODES = "DELETE FROM recovery_codes WHERE user_id = $1";
     BLOCKED_BY = "SELECT user_id FROM blocks WHERE blocked_id = $1";
     DELETE_BLOCKS = "DELETE FROM blocks WHERE user_id = $1";
     DELETE_BLOCKED = "DELETE FROM blocks WHERE blocked_id = $1";
@@ -75,11 +74,11 @@ impl Store {
                 if let Some(photo) = photo {
                     photos::delete(tx, photo, now).await?;
                 }
-                sessions::end_all(tx, user, |_| true).await?;
+                passwords::end_access(tx, user, None).await?;
                 for blocker in tx.all(BLOCKED_BY, &[user.into()], |row| row.user_id(0)).await? {
                     tx.record_change(Change::Relations(blocker));
                 }
-                for statement in [DELETE_CODES, DELETE_BLOCKS, DELETE_BLOCKED, DELETE_INVITATIONS] {
+                for statement in [DELETE_BLOCKS, DELETE_BLOCKED, DELETE_INVITATIONS] {
                     tx.execute(statement, &[user.into()]).await?;
                 }
                 tx.record_change(Change::Visibility(user));

@@ -11,6 +11,7 @@ use crate::sessions::{self, NewSession};
 use crate::statements::statements;
 use crate::store::Store;
 use crate::table::{TableRow, table};
+use crate::tx::Tx;
 use crate::users::{self, NewUser};
 use crate::value::Value;
 
@@ -38,8 +39,8 @@ statements! {
 }
 
 impl Store {
-    /// Replaces a password that was verified against the hash `old`, and ends all sessions but `kept`; false
-    /// if the password has been changed since.
+    /// Replaces a password that was verified against the hash `old`, and ends all other access but the
+    /// session `kept`; false if the password has been changed since.
     pub async fn change_password(
         &self,
         user: UserId,
@@ -53,9 +54,7 @@ impl Store {
                 if tx.execute(REPLACE, &replace).await? == 0 {
                     return Ok(false);
                 }
-                // Someone who knew the old password may have made some.
-                tx.execute(DELETE_CODES, &[user.into()]).await?;
-                sessions::end_all(tx, user, |token| token != kept).await?;
+                end_access(tx, user, Some(kept)).await?;
                 Ok(true)
             }
             .boxed()
@@ -122,10 +121,13 @@ impl Store {
         .await
     }
 
-    /// Adds a recovery code that expires, which the operator hands to the user.
-    pub async fn add_recovery_code(&self, row: RecoveryCodeRow, audit: NewAuditEntry) -> Result<(), Error> {
+    /// Resets a password: adds a recovery code that expires, which an owner or the operator hands to the
+    /// user, and ends all access from before.
+    pub async fn reset_password(&self, row: RecoveryCodeRow, audit: NewAuditEntry) -> Result<(), Error> {
         self.write(LockKey::User(row.user_id), move |tx| {
             async move {
+                tx.execute(LOCK_USER, &[row.user_id.into()]).await?;
+                end_access(tx, row.user_id, None).await?;
                 tx.execute(RecoveryCodeRow::INSERT, &row.values()).await?;
                 audit_log::append(tx, &audit).await
             }
@@ -155,8 +157,8 @@ impl Store {
         Ok(found.await?.is_some())
     }
 
-    /// Uses a recovery code: sets the password, ends all sessions and starts a new one; false if the code
-    /// does not exist.
+    /// Uses a recovery code: sets the password, ends all access from before and starts a session; false if
+    /// the code does not exist.
     pub async fn recover(
         &self,
         user: UserId,
@@ -172,7 +174,7 @@ impl Store {
                     return Ok(false);
                 }
                 tx.execute(SET, &[password_hash.as_str().into(), user.into()]).await?;
-                sessions::end_all(tx, user, |_| true).await?;
+                end_access(tx, user, None).await?;
                 sessions::insert(tx, user, &session).await?;
                 Ok(true)
             }
@@ -180,4 +182,11 @@ impl Store {
         })
         .await
     }
+}
+
+/// Ends what opens an account besides its password: recovery codes, reset links, and all sessions but `kept`.
+/// Someone who knew the old password, or one of them, may have the others.
+pub(crate) async fn end_access(tx: &mut Tx<'_>, user: UserId, kept: Option<TokenHash>) -> Result<(), Error> {
+    tx.execute(DELETE_CODES, &[user.into()]).await?;
+    sessions::end_all(tx, user, |token| Some(token) != kept).await.map(drop)
 }

@@ -132,6 +132,8 @@ fn account_events_are_logged_with_the_name_and_without_secrets() {
     let other = service.anonymous().login(name);
     other.post("/logout", Body::none()).expect(200);
     expect("logged out");
+    // The reset has ended the other session.
+    let ada = service.anonymous().login(name);
     ada.request("DELETE", "/me").body(FormData::new().text("password", PASSWORD)).send().expect(200);
     expect("user left");
     assert_line(&service, &json!({ "message": "account deleted", "user_id": id }));

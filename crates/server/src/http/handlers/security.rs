@@ -84,7 +84,7 @@ pub(crate) struct SessionList {
 /// New recovery codes.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RecoveryCodes {
-    /// The codes, which are not shown again. Each can be used once.
+    /// The codes, which are not shown again. Using one ends the others.
     #[schema(min_items = 10, max_items = 10, example = json!([
         "abcd-efgh-ijkm-npqr", "bcde-fghi-jkmn-pqrs", "cdef-ghij-kmnp-qrst", "defg-hijk-mnpq-rstu",
         "efgh-ijkm-npqr-stuv", "fghi-jkmn-pqrs-tuvw", "ghij-kmnp-qrst-uvwx", "hijk-mnpq-rstu-vwxy",

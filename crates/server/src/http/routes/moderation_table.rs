@@ -88,7 +88,8 @@ pub(super) fn moderation() -> Vec<Route> {
                 "reset_password",
                 "moderation",
                 "Make a link to reset a password",
-                "For owners, to hand to a user who has lost it. It works once, within 24 hours.",
+                "For owners, to hand to a user who has lost it. It works once, within 24 hours. Ends all sessions, \
+                 recovery codes and earlier links of the user.",
             )
             .json::<ResetLink>(201, "The link"),
         api(Method::GET, "/admin/invitations", invitations::list)

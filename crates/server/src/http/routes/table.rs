@@ -114,8 +114,8 @@ fn operations() -> Vec<Route> {
                     "recover",
                     "accounts",
                     "Recover an account",
-                    "Sets a new password by a recovery code, which cannot be used again. Ends all sessions of the user \
-                     and starts a new one.",
+                    "Sets a new password by a recovery code or the code of a reset link. Ends all sessions, recovery codes \
+                     and reset links of the user, and starts a session.",
                 )
                 .json::<User>(200, "The user"),
         )
@@ -198,8 +198,8 @@ fn operations() -> Vec<Route> {
                 "change_password",
                 "security",
                 "Change the password",
-                "Ends all other sessions of the user, and deletes the recovery codes. Wrong passwords are limited for each \
-                 user.",
+                "Ends all other sessions, the recovery codes and the reset links of the user. Wrong passwords are limited \
+                 for each user.",
             )
             .json::<Empty>(200, "The password is changed")
             .error(400, "A parameter is missing or invalid, or the current password is wrong")
