@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{
-    RecoveryCode, Refusal, Registration, Role, Status, Timestamp, Token, TokenHash, User, Username,
+    RecoveryCode, Refusal, Registration, Role, Status, Timestamp, Token, TokenHash, User, UserId, Username,
     ValidationError,
 };
 use store::{JoinOutcome, LoginAttempt, NewSession, NewUser, Session};
@@ -193,7 +193,7 @@ impl App {
         };
         let Some((user, code)) = found else { return Err(Error::WrongRecoveryCode) };
         let (user_id, username, client) = (user.id.0, user.username.as_str(), from.address());
-        if !inner.store.has_recovery_code(user.id, code, inner.clock.now()).await? {
+        if !self.is_usable(user.id, code).await? {
             tracing::info!(user_id, username, %client, "recovery failed");
             return Err(Error::WrongRecoveryCode);
         }
@@ -206,6 +206,18 @@ impl App {
         }
         tracing::info!(user_id, username, %client, "account recovered with a recovery code");
         Ok(NewLogin { user, token })
+    }
+
+    /// Whether a recovery code or a reset link opens the account now.
+    async fn is_usable(&self, user: UserId, code: TokenHash) -> Result<bool, Error> {
+        let (store, now) = (&self.0.store, self.0.clock.now());
+        let Some(row) = store.recovery_code(user, code, now).await? else { return Ok(false) };
+        let Some(maker) = row.made_by else { return Ok(true) };
+        // The configuration may have named the maker as an owner, and name them no more.
+        match store.author(maker).await? {
+            Some(maker) => Ok(self.grants(&maker).await?.resets),
+            None => Ok(false),
+        }
     }
 
     /// Returns the hash of the caller's password; a wrong password is an error of `field`.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use model::{AuditAction, RecoveryCode, Refusal, Role, SessionId, Status, Timestamp, User, ValidationError};
+use model::{AuditAction, RecoveryCode, Refusal, Role, SessionId, Timestamp, User, ValidationError};
 use store::InvitationRow;
 
 use crate::actor::{Audited, Logged};
+use crate::grants::max_invitation_uses;
 use crate::rng::random;
 use crate::{Actor, App, Caller, Error, Settings};
 
@@ -36,8 +37,6 @@ pub struct UsableInvitation {
     pub maker: Option<User>,
 }
 
-const MAX_USES: u32 = 10_000;
-const MAX_USES_OF_MEMBER: u32 = 10;
 const MAX_AGE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Invitations that a member may have at a time.
@@ -52,7 +51,7 @@ impl App {
         max_uses: u32,
         valid_for: Duration,
     ) -> Result<(RecoveryCode, Invitation), Error> {
-        let most = if actor.role() == Role::Member { MAX_USES_OF_MEMBER } else { MAX_USES };
+        let most = max_invitation_uses(actor.role());
         if max_uses == 0 || max_uses > most {
             let message = format!("uses must be a number from 1 to {most}");
             return Err(Error::invalid("uses", Error::limit(Refusal::OutOfRange, most.into(), message)));
@@ -108,14 +107,14 @@ impl App {
         rows.retain(|row| row.uses < row.max_uses && (row.role == Role::Member || actor.is_owner()));
         let makers: BTreeSet<_> = rows.iter().filter_map(|row| row.user_id).collect();
         let makers = self.0.store.authors(makers.into_iter().collect()).await?;
-        let usable = rows.into_iter().filter_map(|row| {
-            let maker = match row.user_id {
-                Some(id) => Some(makers.iter().find(|user| user.id == id && user.status == Status::Active)?),
-                None => None,
-            };
-            Some(UsableInvitation { maker: maker.cloned(), invitation: row.into() })
-        });
-        Ok(usable.collect())
+        let mut usable = Vec::with_capacity(rows.len());
+        for row in rows {
+            let maker = makers.iter().find(|user| Some(user.id) == row.user_id);
+            if self.is_granted(&row, maker).await? {
+                usable.push(UsableInvitation { maker: maker.cloned(), invitation: row.into() });
+            }
+        }
+        Ok(usable)
     }
 
     /// Deletes an invitation of any maker. Moderators decide about those of members and their own.
@@ -124,10 +123,7 @@ impl App {
         let now = self.0.clock.now();
         let rows = self.0.store.invitations(None, now).await?;
         let row = rows.into_iter().find(|row| row.code_hash.session_id() == id).ok_or_else(missing)?;
-        let maker = match row.user_id {
-            Some(id) => self.0.store.author(id).await?,
-            None => None,
-        };
+        let maker = self.maker(&row).await?;
         let is_own = actor.user().is_some() && actor.user() == row.user_id;
         let is_of_member = maker.as_ref().is_some_and(|maker| self.role(maker) == Role::Member);
         if !(actor.is_owner() || is_own || is_of_member) {
@@ -165,7 +161,17 @@ impl App {
         let found = self.0.store.invitation(code.hash()).await?;
         let now = self.0.clock.now();
         let valid = found.filter(|row| row.uses < row.max_uses && row.expires_at > now);
-        valid.map(|row| row.role).ok_or_else(invalid)
+        let row = valid.ok_or_else(invalid)?;
+        let maker = self.maker(&row).await?;
+        if self.is_granted(&row, maker.as_ref()).await? { Ok(row.role) } else { Err(invalid()) }
+    }
+
+    /// Who has made an invitation; `None` for the operator.
+    async fn maker(&self, row: &InvitationRow) -> Result<Option<User>, Error> {
+        match row.user_id {
+            Some(id) => Ok(self.0.store.author(id).await?),
+            None => Ok(None),
+        }
     }
 
     fn new_invitation(

@@ -18,6 +18,7 @@ mod disk_space;
 mod error;
 mod fair_semaphore;
 mod feed;
+mod grants;
 mod instance;
 mod instance_settings;
 mod invalidating_cache;

@@ -40,7 +40,7 @@ impl App {
         let user = self.target(username).await?;
         actor.check_target(&user)?;
         let audit = self.audit(actor, action).about(&user).detail(&reason);
-        audit.logged(changed(self.0.store.set_status(user.id, status, Some(reason), audit.clone()).await?))
+        self.set_status(user, status, Some(reason), audit).await
     }
 
     /// Ends a suspension, or approves an account.
@@ -59,13 +59,27 @@ impl App {
             _ => AuditAction::Restore,
         };
         let audit = self.audit(actor, action).about(&user);
-        audit.logged(changed(self.0.store.set_status(user.id, Status::Active, None, audit.clone()).await?))
+        self.set_status(user, Status::Active, None, audit).await
+    }
+
+    async fn set_status(
+        &self,
+        user: User,
+        status: Status,
+        reason: Option<Reason>,
+        audit: NewAuditEntry,
+    ) -> Result<(), Error> {
+        let user = User { status, ..user };
+        let grants = self.grants(&user).await?;
+        let set = self.0.store.set_status(user.id, status, reason, grants, audit.clone());
+        audit.logged(changed(set.await?))
     }
 
     pub async fn set_role(&self, actor: &Actor, username: &Username, role: Role) -> Result<(), Error> {
         let user = self.target(username).await?;
         let audit = self.audit(actor, AuditAction::SetRole).about(&user).detail(role);
-        audit.logged(changed(self.0.store.set_role(user.id, role, audit.clone()).await?))
+        let grants = self.grants(&User { role, ..user.clone() }).await?;
+        audit.logged(changed(self.0.store.set_role(user.id, role, grants, audit.clone()).await?))
     }
 
     pub async fn remove_profile_photo(
@@ -150,6 +164,7 @@ impl App {
             user_id: user.id,
             created_at: now,
             expires_at: Some(now.plus(Settings::RESET_TTL)),
+            made_by: actor.user(),
         };
         let audit = self.audit(actor, AuditAction::ResetPassword).about(&user);
         self.0.store.reset_password(row, audit.clone()).await?;

@@ -48,7 +48,10 @@ impl RowRules {
                 // Its post may be deleted.
                 key.key.parse::<IdempotencyKey>()?;
             }
-            ExportRow::RecoveryCode(code) => self.check_user_exists(code.user_id)?,
+            ExportRow::RecoveryCode(code) => {
+                self.check_user_exists(code.user_id)?;
+                code.made_by.map_or(Ok(()), |user| self.check_user_exists(user))?;
+            }
             ExportRow::Block(block) => {
                 self.check_user_exists(block.user_id)?;
                 self.check_user_exists(block.blocked_id)?;

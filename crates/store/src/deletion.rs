@@ -8,6 +8,7 @@ use model::{PhotoId, PostId, Timestamp, UserId};
 use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
 use crate::error::Error;
+use crate::grants::{self, Grants};
 use crate::lock_key::LockKey;
 use crate::moderation::is_last_owner;
 use crate::statements::statements;
@@ -25,7 +26,6 @@ statements! {
     BLOCKED_BY = "SELECT user_id FROM blocks WHERE blocked_id = $1";
     DELETE_BLOCKS = "DELETE FROM blocks WHERE user_id = $1";
     DELETE_BLOCKED = "DELETE FROM blocks WHERE blocked_id = $1";
-    DELETE_INVITATIONS = "DELETE FROM invitations WHERE user_id = $1";
     DELETED_USERS = "SELECT id FROM users WHERE status = 'deleted' AND status <> 'active' ORDER BY id LIMIT 100";
     POSTS = "SELECT id FROM posts WHERE user_id = $1 ORDER BY id LIMIT $2";
     LIKES = "SELECT post_id FROM likes WHERE user_id = $1 ORDER BY post_id LIMIT $2";
@@ -78,7 +78,8 @@ impl Store {
                 for blocker in tx.all(BLOCKED_BY, &[user.into()], |row| row.user_id(0)).await? {
                     tx.record_change(Change::Relations(blocker));
                 }
-                for statement in [DELETE_BLOCKS, DELETE_BLOCKED, DELETE_INVITATIONS] {
+                grants::end_beyond(tx, user, Grants::NONE).await?;
+                for statement in [DELETE_BLOCKS, DELETE_BLOCKED] {
                     tx.execute(statement, &[user.into()]).await?;
                 }
                 tx.record_change(Change::Visibility(user));

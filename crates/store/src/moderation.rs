@@ -8,6 +8,7 @@ use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::Change;
 use crate::column::Column;
 use crate::error::Error;
+use crate::grants::{self, Grants};
 use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::posts::AccessCheck;
@@ -97,11 +98,13 @@ pub enum RoleOutcome {
 }
 
 impl Store {
+    /// `grants` are those of the user with this status.
     pub async fn set_status(
         &self,
         user: UserId,
         status: Status,
         reason: Option<Reason>,
+        grants: Grants,
         audit: NewAuditEntry,
     ) -> Result<RoleOutcome, Error> {
         self.write(LockKey::User(user), move |tx| {
@@ -114,6 +117,7 @@ impl Store {
                 if tx.execute(SET_STATUS, &params).await? == 0 {
                     return Ok(RoleOutcome::Missing);
                 }
+                grants::end_beyond(tx, user, grants).await?;
                 tx.record_change(Change::Visibility(user));
                 audit_log::append(tx, &audit).await?;
                 Ok(RoleOutcome::Changed)
@@ -123,10 +127,12 @@ impl Store {
         .await
     }
 
+    /// `grants` are those of the user with this role.
     pub async fn set_role(
         &self,
         user: UserId,
         role: Role,
+        grants: Grants,
         audit: NewAuditEntry,
     ) -> Result<RoleOutcome, Error> {
         self.write(LockKey::User(user), move |tx| {
@@ -140,6 +146,7 @@ impl Store {
                 if role == Role::Owner {
                     invitations::delete_for_owner(tx).await?;
                 }
+                grants::end_beyond(tx, user, grants).await?;
                 tx.record_change(Change::User(user));
                 audit_log::append(tx, &audit).await?;
                 Ok(RoleOutcome::Changed)

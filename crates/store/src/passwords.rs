@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::sessions::{self, NewSession};
-use crate::statements::statements;
+use crate::statements::{sql, statements};
 use crate::store::Store;
 use crate::table::{TableRow, table};
 use crate::tx::Tx;
@@ -16,12 +16,13 @@ use crate::users::{self, NewUser};
 use crate::value::Value;
 
 table! {
-    /// A row of `recovery_codes`.
+    /// A row of `recovery_codes`. `made_by` is the owner who has made a reset link; NULL for the operator.
     RecoveryCodeRow = "recovery_codes", key (code_hash) {
         code_hash: TokenHash,
         user_id: UserId,
         created_at: Timestamp,
         expires_at: Option<Timestamp>,
+        made_by: Option<UserId>,
     }
 }
 
@@ -35,7 +36,8 @@ statements! {
     DELETE_CODES = "DELETE FROM recovery_codes WHERE user_id = $1";
     // Without those of the operator, which expire.
     COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND expires_at IS NULL";
-    HAS_CODE = "SELECT 1 FROM recovery_codes WHERE code_hash = $1 AND user_id = $2 AND coalesce(expires_at, $3) >= $3";
+    FIND_CODE = sql!("SELECT ", RecoveryCodeRow::COLUMN_LIST, " FROM recovery_codes
+        WHERE code_hash = $1 AND user_id = $2 AND coalesce(expires_at, $3) >= $3");
 }
 
 impl Store {
@@ -84,6 +86,7 @@ impl Store {
                         user_id: user,
                         created_at: now,
                         expires_at: None,
+                        made_by: None,
                     })
                     .collect();
                 let values: Vec<Vec<Value<'_>>> = rows.iter().map(TableRow::values).collect();
@@ -110,8 +113,13 @@ impl Store {
                 if user.role == Role::Owner {
                     invitations::delete_for_owner(tx).await?;
                 }
-                let expires_at = Some(expires_at);
-                let row = RecoveryCodeRow { code_hash: code, user_id: user.id, created_at: now, expires_at };
+                let row = RecoveryCodeRow {
+                    code_hash: code,
+                    user_id: user.id,
+                    created_at: now,
+                    expires_at: Some(expires_at),
+                    made_by: None,
+                };
                 tx.execute(RecoveryCodeRow::INSERT, &row.values()).await?;
                 audit_log::append(tx, &audit).await?;
                 Ok(Some(user))
@@ -144,17 +152,21 @@ impl Store {
         Ok(count.await?.unwrap_or(0))
     }
 
-    /// Whether the user has this unused recovery code.
-    pub async fn has_recovery_code(
+    /// An unused recovery code of the user that has not expired.
+    pub async fn recovery_code(
         &self,
         user: UserId,
         code: TokenHash,
         now: Timestamp,
-    ) -> Result<bool, Error> {
-        let found = self.read(move |tx| {
-            async move { tx.first(HAS_CODE, &[(&code).into(), user.into(), now.into()], |_| Ok(())).await }.boxed()
-        });
-        Ok(found.await?.is_some())
+    ) -> Result<Option<RecoveryCodeRow>, Error> {
+        self.read(move |tx| {
+            async move {
+                let params = [(&code).into(), user.into(), now.into()];
+                tx.first(FIND_CODE, &params, RecoveryCodeRow::read).await
+            }
+            .boxed()
+        })
+        .await
     }
 
     /// Uses a recovery code: sets the password, ends all access from before and starts a session; false if

@@ -10,7 +10,7 @@ use crate::sqlite::schema;
 use crate::store::{Database, Store};
 use crate::tables::{self, Table};
 use crate::{
-    account_exports, account_imports, audit_log, blocks, deletion, feed, idempotency_keys, import,
+    account_exports, account_imports, audit_log, blocks, deletion, feed, grants, idempotency_keys, import,
     instance_settings, integrity, invitations, likes, maintenance, moderation, passwords, photos, posts,
     profile, reports, resumable_uploads, sessions, tags, usage, users,
 };
@@ -35,6 +35,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     blocks::ALL,
     deletion::ALL,
     feed::ALL,
+    grants::ALL,
     idempotency_keys::ALL,
     import::ALL,
     instance_settings::ALL,

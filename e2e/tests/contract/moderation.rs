@@ -370,6 +370,120 @@ fn an_owner_resets_a_password_by_a_link_that_works_once() {
     service.anonymous().post("/login/username", old).expect_error(400);
 }
 
+/// How a user loses a role, and how they get it back.
+const ENDS_OF_AUTHORITY: [(&[&str], &[&str]); 3] = [
+    (&["role", "NAME", "member"], &["role", "NAME", "ROLE"]),
+    (&["suspend", "NAME", "--reason", "spam"], &["restore", "NAME"]),
+    (&["delete", "NAME"], &[]),
+];
+
+fn change(service: &Service, user: &Client, role: &str, command: &[&str]) {
+    if command.is_empty() {
+        return;
+    }
+    let word = |word: &&str| match *word {
+        "NAME" => user.username().to_owned(),
+        "ROLE" => role.to_owned(),
+        other => other.to_owned(),
+    };
+    let words: Vec<String> = command.iter().map(word).collect();
+    let words: Vec<&str> = ["user"].into_iter().chain(words.iter().map(String::as_str)).collect();
+    service.operator(&words);
+}
+
+fn reset_code(owner: &Client, user: &Client) -> String {
+    let link = owner.post(&format!("/admin/users/{}/reset", user.username()), Body::none()).expect(201);
+    link.json()["url"].as_str().unwrap().split_once('#').unwrap().1.to_owned()
+}
+
+fn recover(service: &Service, user: &Client, code: &str) -> Response {
+    let form = FormData::account(user.username(), "a new password").text("code", code);
+    service.anonymous().post("/recover", form)
+}
+
+#[test]
+fn a_reset_link_ends_for_good_when_its_maker_is_no_owner_any_more() {
+    let service = Service::start(&[]);
+    let (_stays, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    for (end, back) in ENDS_OF_AUTHORITY {
+        let maker = service.new_user_with_role("owner");
+        let code = reset_code(&maker, &ada);
+        change(&service, &maker, "owner", end);
+        recover(&service, &ada, &code).expect_error(400);
+        change(&service, &maker, "owner", back);
+        recover(&service, &ada, &code).expect_error(400);
+    }
+    // Of one who becomes a moderator as well.
+    let maker = service.new_user_with_role("owner");
+    let code = reset_code(&maker, &ada);
+    change(&service, &maker, "owner", &["role", "NAME", "moderator"]);
+    recover(&service, &ada, &code).expect_error(400);
+}
+
+#[test]
+fn a_reset_link_ends_when_the_configuration_names_its_maker_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = Service::start_in(dir.path(), &[]);
+    let (maker, ada) = (service.new_user("maker"), service.new_user("ada"));
+    service.kill();
+    let named = Service::start_in(dir.path(), &["--admins", maker.username()]);
+    let code = reset_code(&maker.with_base(named.base()), &ada);
+    named.kill();
+    let service = Service::start_in(dir.path(), &[]);
+    recover(&service, &ada, &code).expect_error(400);
+    service.kill();
+    let named = Service::start_in(dir.path(), &["--admins", maker.username()]);
+    recover(&named, &ada, &code).expect(200);
+}
+
+#[test]
+fn an_invitation_ends_when_its_maker_may_not_make_it_any_more() {
+    let service = Service::start(&[]);
+    let owner = service.new_user_with_role("owner");
+    let invite = |maker: &Client, uses: &str| {
+        let made = maker.post("/invitations", FormData::new().text("uses", uses)).expect(201).json();
+        made["url"].as_str().unwrap().split_once("?invitation=").unwrap().1.to_owned()
+    };
+    let join = |code: &str| {
+        let form = FormData::account(&e2e::unique("a"), PASSWORD).text("invitation", code);
+        service.anonymous().post("/join/username", form)
+    };
+    let listed = || owner.get("/admin/invitations").expect(200).json()["data"].as_array().unwrap().len();
+    for (end, back) in ENDS_OF_AUTHORITY {
+        let maker = service.new_user_with_role("moderator");
+        let codes = ["1", "11"].map(|uses| invite(&maker, uses));
+        assert_eq!(listed(), 2);
+        change(&service, &maker, "moderator", end);
+        for code in &codes {
+            join(code).expect_error_for(400, Some("invitation"));
+        }
+        change(&service, &maker, "moderator", back);
+        for code in &codes {
+            join(code).expect_error_for(400, Some("invitation"));
+        }
+        assert_eq!(listed(), 0);
+    }
+
+    // Where members may invite, those stay that a member may make.
+    let members = |may: &str| {
+        let form = FormData::new().text("member_invitations", may);
+        owner.request("PATCH", "/admin/instance").body(form).send().expect(200);
+    };
+    members("on");
+    let maker = service.new_user_with_role("moderator");
+    let (small, large) = (invite(&maker, "10"), invite(&maker, "11"));
+    change(&service, &maker, "moderator", &["role", "NAME", "member"]);
+    join(&large).expect_error_for(400, Some("invitation"));
+    join(&small).expect(201);
+    assert_eq!(listed(), 1);
+    // They are not valid while members may not invite.
+    members("off");
+    join(&small).expect_error_for(400, Some("invitation"));
+    assert_eq!(listed(), 0);
+    members("on");
+    join(&small).expect(201);
+}
+
 #[test]
 fn the_only_owner_stays() {
     let service = Service::start(&[]);

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use model::{TokenHash, UserId};
-use store::RecoveryCodeRow;
+use model::{Role, Status, TokenHash, UserId};
+use store::{DeletionOutcome, Grants, InvitationRow, RecoveryCodeRow, RoleOutcome};
 
-use crate::communities::audit;
+use crate::communities::{audit, invitation, reason};
 use crate::test_database::{NOW, TestDatabase, session};
 
 fn reset_link(code: u8, user_id: UserId) -> RecoveryCodeRow {
     let (code_hash, expires_at) = (TokenHash([code; 32]), Some(NOW.plus(Duration::from_secs(60))));
-    RecoveryCodeRow { code_hash, user_id, created_at: NOW, expires_at }
+    RecoveryCodeRow { code_hash, user_id, created_at: NOW, expires_at, made_by: None }
 }
 
 async fn opens(db: &TestDatabase, user: UserId, code: u8) -> bool {
-    db.store.has_recovery_code(user, TokenHash([code; 32]), NOW).await.unwrap()
+    db.store.recovery_code(user, TokenHash([code; 32]), NOW).await.unwrap().is_some()
 }
 
 pub(crate) async fn a_new_password_a_reset_and_a_recovery_end_all_other_access(db: TestDatabase) {
@@ -49,4 +49,40 @@ pub(crate) async fn a_new_password_a_reset_and_a_recovery_end_all_other_access(d
     assert!(recover(5, 4).await.unwrap());
     assert!(is_open(4).await && !is_open(2).await && !opens(&db, ada, 6).await);
     assert!(!recover(6, 5).await.unwrap());
+}
+
+pub(crate) async fn what_a_user_has_granted_ends_with_the_right_to_grant_it(db: TestDatabase) {
+    let (ada, bob) = (db.user("ada").await.id, db.user("bob").await.id);
+    db.store.set_role(bob, Role::Owner, Grants::NONE, audit("set_role")).await.unwrap();
+    let grant = async || {
+        let link = RecoveryCodeRow { made_by: Some(ada), ..reset_link(1, bob) };
+        db.store.reset_password(link, audit("reset")).await.unwrap();
+        for (code, max_uses) in [(2, 10), (3, 11)] {
+            let new = InvitationRow { user_id: Some(ada), ..invitation(code, Role::Member, max_uses) };
+            db.store.create_invitation(new, None, None).await.unwrap();
+        }
+    };
+    let left = async || {
+        let invitations = db.store.invitations(Some(ada), NOW).await.unwrap();
+        let mut uses: Vec<u32> = invitations.iter().map(|row| row.max_uses).collect();
+        uses.sort_unstable();
+        (opens(&db, bob, 1).await, uses)
+    };
+    grant().await;
+    let all = Grants { resets: true, invitation_uses: 11 };
+    db.store.set_role(ada, Role::Owner, all, audit("set_role")).await.unwrap();
+    assert_eq!(left().await, (true, vec![10, 11]));
+    let few = Grants { resets: false, invitation_uses: 10 };
+    db.store.set_role(ada, Role::Member, few, audit("set_role")).await.unwrap();
+    assert_eq!(left().await, (false, vec![10]));
+    db.store.set_role(ada, Role::Member, Grants::NONE, audit("set_role")).await.unwrap();
+    assert_eq!(left().await, (false, vec![]));
+
+    grant().await;
+    let spam = Some(reason("spam"));
+    let suspended = db.store.set_status(ada, Status::Suspended, spam, Grants::NONE, audit("suspend")).await;
+    assert_eq!((suspended.unwrap(), left().await), (RoleOutcome::Changed, (false, vec![])));
+    grant().await;
+    let deleted = db.store.mark_deleted(ada, None, NOW, None).await.unwrap();
+    assert_eq!((deleted, left().await), (DeletionOutcome::Marked(None), (false, vec![])));
 }

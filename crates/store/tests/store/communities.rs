@@ -7,7 +7,7 @@ use model::{
     Cursor, FeedStart, Limit, PostFilter, PostId, Reason, Role, Status, TokenHash, UserFilter, UserId,
 };
 use store::{
-    AccessCheck, BlockOutcome, CreateOutcome, DeletionOutcome, Exclusions, FeedRequest, HiddenUsers,
+    AccessCheck, BlockOutcome, CreateOutcome, DeletionOutcome, Exclusions, FeedRequest, Grants, HiddenUsers,
     InvitationRow, JoinOutcome, Judge, LikeOutcome, NewAuditEntry, NewReport, NewUser, Relations,
     ReportOutcome, ResolveOutcome, RoleOutcome,
 };
@@ -194,12 +194,14 @@ pub(crate) async fn a_hidden_post_cannot_be_liked_and_its_photo_is_not_shown(db:
 pub(crate) async fn an_instance_keeps_an_owner_and_an_audit_log(db: TestDatabase) {
     let (ada, bob) = (db.user("ada").await.id, db.user("bob").await.id);
     assert!(!db.store.has_owner().await.unwrap());
-    let set_role = async |user, role| db.store.set_role(user, role, audit("set_role")).await.unwrap();
+    let set_role =
+        async |user, role| db.store.set_role(user, role, Grants::NONE, audit("set_role")).await.unwrap();
     assert_eq!(set_role(ada, Role::Owner).await, RoleOutcome::Changed);
     assert!(db.store.has_owner().await.unwrap());
     assert_eq!(set_role(ada, Role::Member).await, RoleOutcome::LastOwner);
     let suspended = async |user, status| {
-        db.store.set_status(user, status, Some(reason("spam")), audit("suspend")).await.unwrap()
+        let spam = Some(reason("spam"));
+        db.store.set_status(user, status, spam, Grants::NONE, audit("suspend")).await.unwrap()
     };
     assert_eq!(suspended(ada, Status::Suspended).await, RoleOutcome::LastOwner);
     assert_eq!(db.store.mark_deleted(ada, None, NOW, None).await.unwrap(), DeletionOutcome::LastOwner);
@@ -295,7 +297,7 @@ pub(crate) async fn a_moderator_sees_no_reports_about_themselves_and_owners(db: 
     }
     let [ada, bob, carol, dave, eve] = users[..] else { unreachable!("five users") };
     for (user, role) in [(bob, Role::Moderator), (carol, Role::Moderator), (dave, Role::Owner)] {
-        db.store.set_role(user, role, audit("set_role")).await.unwrap();
+        db.store.set_role(user, role, Grants::NONE, audit("set_role")).await.unwrap();
     }
     for user in [bob, carol, dave, eve] {
         let reason = reason("rude");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::{join_all, try_join_all};
 use model::{Alt, Bio, Network, PhotoId, PostId, ProfileEdit, Role, Token, TokenHash, UserId};
 use store::{
-    BlobState, CreateOutcome, Error, ExportRow, JoinOutcome, NewPost, NewReport, NewSession, NewUser,
+    BlobState, CreateOutcome, Error, ExportRow, Grants, JoinOutcome, NewPost, NewReport, NewSession, NewUser,
     Original, OverdueCounts, Publication, Sink, Store, Table,
 };
 
@@ -59,7 +59,7 @@ async fn fill(db: &TestDatabase) {
     db.store.create_invitation(invitation(1, Role::Member, 3), None, Some(audit("invite"))).await.unwrap();
     let values = vec![("name", Some("Birds".to_owned()))];
     db.store.set_instance_settings(values, audit("edit_instance")).await.unwrap();
-    db.store.set_role(bob.id, Role::Owner, audit("set_role")).await.unwrap();
+    db.store.set_role(bob.id, Role::Owner, Grants::NONE, audit("set_role")).await.unwrap();
     let deleted = db.post(bob.id, 3).await;
     db.store.delete_post(deleted.id, None, NOW, None).await.unwrap();
     db.store.claim_photo(photo(5).id, NOW).await.unwrap();
