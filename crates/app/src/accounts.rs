@@ -6,7 +6,7 @@ use model::{
     RecoveryCode, Refusal, Registration, Role, Status, Timestamp, Token, TokenHash, User, UserId, Username,
     ValidationError,
 };
-use store::{JoinOutcome, LoginAttempt, NewSession, NewUser, Session};
+use store::{JoinOutcome, LoginAttempt, NewSession, NewUser};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
@@ -253,8 +253,17 @@ impl App {
 
     /// The user of a token; `None` if the token is unknown or its session has expired.
     pub async fn authenticate(&self, token: &Token) -> Result<Option<Caller>, Error> {
-        let inner = &self.0;
-        let (token, now) = (token.hash(), inner.clock.now());
+        self.caller(token.hash()).await
+    }
+
+    /// The caller as of now, since a body may take long to arrive; `None` if the session has ended.
+    pub async fn reauthenticate(&self, caller: &Caller) -> Result<Option<Caller>, Error> {
+        self.read_barrier().await?;
+        self.caller(caller.token).await
+    }
+
+    async fn caller(&self, token: TokenHash) -> Result<Option<Caller>, Error> {
+        let (inner, now) = (&self.0, self.0.clock.now());
         // `None` is an error of the fill, so that unknown tokens are not cached.
         let fill = async || inner.store.session(token).await.map_err(Some)?.ok_or(None::<store::Error>);
         let session = match inner.caches.sessions.get_or_fill(token, fill).await {
@@ -271,13 +280,6 @@ impl App {
         }
         let role = self.role(&session.user);
         Ok(Some(Caller { user: session.user, role, token }))
-    }
-
-    /// The caller as of now, since a body may take long to arrive; `None` if the session has ended.
-    pub async fn reauthenticate(&self, caller: &Caller) -> Result<Option<Caller>, Error> {
-        self.read_barrier().await?;
-        let session = self.0.store.session(caller.token).await?;
-        Ok(session.map(|Session { user, .. }| Caller { role: self.role(&user), user, token: caller.token }))
     }
 
     /// The role of a user; those whom the configuration names are owners.

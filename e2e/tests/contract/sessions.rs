@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use e2e::{AuthMethod, Body, FormData, PASSWORD, Response, Service, unique};
+use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, RawConnection, Response, Service, picture, unique};
 
 #[test]
 fn join_and_login_return_the_token_as_header_and_cookie() {
@@ -132,6 +132,93 @@ fn an_invalid_token_returns_401_where_a_session_is_required_and_is_ignored_elsew
     }
     let basic = service.anonymous().request("GET", "/me").header("Authorization", "Basic YWRhOnB3");
     basic.send().expect_error_for(401, None);
+}
+
+/// Operations with a body that need no session.
+const WITHOUT_SESSION: [&str; 3] = ["/join/username", "/login/username", "/recover"];
+
+/// All operations with a body, from the API document.
+#[test]
+fn a_request_whose_body_arrives_after_its_session_was_ended_is_not_carried_out() {
+    let service = Service::start(&[]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    let (own, hers) = (owner.share_tiny("own"), ada.share_tiny("hers"));
+    owner.post(&format!("/posts/{hers}/reports"), FormData::new().text("reason", "rude")).expect(201);
+    let reports = owner.get("/admin/reports").expect(200).json();
+    let document = owner.get("/openapi.json").expect(200).json();
+    let mut count = 0;
+    for (template, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            if operation.get("requestBody").is_none() || WITHOUT_SESSION.contains(&template.as_str()) {
+                continue;
+            }
+            let post = if template == "/posts/{post_id}" { own } else { hers };
+            let mut path = template
+                .replace("{post_id}", &post.to_string())
+                .replace("{report_id}", &reports["data"][0]["id"].to_string())
+                .replace("{username}", ada.username());
+            let (mut body, mut fields) = (every_parameter(), "");
+            if template == "/uploads/{upload_id}" {
+                path = format!("/uploads/{}", start_upload(&owner));
+                body = Body::new("application/partial-upload", "abc");
+                fields = "Upload-Offset: 0\r\nUpload-Complete: ?0\r\n";
+            }
+            assert_unauthorized_when_the_session_ends(&service, &owner, method, &path, &body, fields);
+            count += 1;
+        }
+    }
+    assert!(count >= 22, "{count}");
+    // The first piece of a resumable upload.
+    let fields = "Upload-Complete: ?0\r\n";
+    assert_unauthorized_when_the_session_ends(&service, &owner, "post", "/posts", &every_parameter(), fields);
+    let page = owner.get("/feed").expect(200).json();
+    assert_eq!(page["data"].as_array().unwrap().len(), 2, "{page}");
+}
+
+fn every_parameter() -> Body {
+    let texts = [
+        ("message", "late"),
+        ("bio", "late"),
+        ("name", "late"),
+        ("reason", "late"),
+        ("resolution", "late"),
+        ("role", "member"),
+        ("current_password", PASSWORD),
+        ("password", PASSWORD),
+    ];
+    let form = texts.iter().fold(FormData::new(), |form, (name, value)| form.text(name, value));
+    ["photo", "logo", "archive"].iter().fold(form, |form, name| form.file(name, &picture::tiny())).body()
+}
+
+/// Starts a resumable upload without a piece; returns its id.
+fn start_upload(client: &Client) -> String {
+    let request = client.request("POST", "/posts").header("Upload-Complete", "?0");
+    let started = request.body(Body::new("multipart/form-data; boundary=b", "")).send().expect(201);
+    started.header("location").unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+#[track_caller]
+fn assert_unauthorized_when_the_session_ends(
+    service: &Service,
+    user: &Client,
+    method: &str,
+    path: &str,
+    body: &Body,
+    fields: &str,
+) {
+    let session = user.login(user.username());
+    let method = method.to_uppercase();
+    let head = RawConnection::request_head(&method, path, session.token(), body, body.bytes.len());
+    let mut connection = RawConnection::connect(service);
+    connection.send(format!("{head}{fields}Expect: 100-continue\r\n\r\n")).unwrap();
+    let reads = connection.receive(false).expect("100 Continue");
+    assert_eq!(reads.status, 100, "{method} {path}: {reads:?}");
+    let (begin, end) = body.bytes.split_at(body.bytes.len() / 2);
+    connection.send(begin).unwrap();
+    session.post("/logout", Body::none()).expect(200);
+    connection.send(end).unwrap();
+    let response = connection.receive(false).expect("a response");
+    assert_eq!(response.status, 401, "{method} {path}: {}", String::from_utf8_lossy(&response.body));
 }
 
 #[test]

@@ -4,11 +4,14 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
+use app::Caller;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
 use utoipa::ToSchema;
 
+use crate::http::error::ApiError;
+use crate::http::extract::session::reauthenticate;
 use crate::http::form::{FormData, FormError};
 use crate::http::middleware::request_memory::FormMemory;
 use crate::http::openapi::{Argument, Entry};
@@ -38,8 +41,16 @@ impl<T: FormSchema> FormBody<T> {
         Self { headers, body, memory: FormMemory::uncounted(), schema: PhantomData }
     }
 
-    /// Reads a form that has no file parameter.
-    pub(crate) async fn read(self, http: &Http) -> Result<FormData, FormError> {
+    /// Reads a form that has no file parameter, and then the caller again: the body may have arrived after
+    /// the session was ended.
+    pub(crate) async fn read(self, http: &Http, caller: &mut Caller) -> Result<FormData, ApiError> {
+        let form = self.read_without_session(http).await?;
+        reauthenticate(http, caller).await?;
+        Ok(form)
+    }
+
+    /// Reads a form of an operation that needs no session.
+    pub(crate) async fn read_without_session(self, http: &Http) -> Result<FormData, FormError> {
         http.read_form(&self.headers, self.body, T::TEXT, self.memory).await
     }
 }

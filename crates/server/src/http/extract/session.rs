@@ -1,5 +1,6 @@
 //! The extractors that authenticate a request by its session cookie or bearer token.
 
+use app::Caller;
 use axum::extract::FromRequestParts;
 use http::HeaderMap;
 use http::request::Parts;
@@ -11,10 +12,10 @@ use crate::http::session_cookie::credential;
 use crate::http::state::Http;
 
 /// The caller of an operation that requires a session.
-pub(crate) struct RequiredSession(pub(crate) app::Caller);
+pub(crate) struct RequiredSession(pub(crate) Caller);
 
 /// The caller of an operation that needs no session. A session that is invalid or expired counts as none.
-pub(crate) struct OptionalSession(pub(crate) Option<app::Caller>);
+pub(crate) struct OptionalSession(pub(crate) Option<Caller>);
 
 impl FromRequestParts<Http> for RequiredSession {
     type Rejection = ApiError;
@@ -64,4 +65,10 @@ impl OptionalSession {
             None => Ok(Self(None)),
         }
     }
+}
+
+/// Reads the caller again, after a body that may have taken long to arrive. Fails if the session has ended.
+pub(crate) async fn reauthenticate(http: &Http, caller: &mut Caller) -> Result<(), ApiError> {
+    *caller = http.app.reauthenticate(caller).await?.ok_or_else(ApiError::unauthorized)?;
+    Ok(())
 }

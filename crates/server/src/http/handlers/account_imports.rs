@@ -87,7 +87,7 @@ impl From<ImportStatus> for AccountImport {
 
 pub(crate) async fn start(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     form: FormBody<NewImport>,
 ) -> Result<Response, ApiError> {
@@ -99,9 +99,7 @@ pub(crate) async fn start(
         max: http.app.max_import(),
         about: "the zip that was downloaded from the settings",
     };
-    let (file, _) = read_file(&http, form, &parameter, &permit).await?;
-    // The body may have taken long to arrive.
-    let caller = http.app.reauthenticate(&caller).await?.ok_or_else(ApiError::unauthorized)?;
+    let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;
     let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file(), MAX_DIRECTORY)).await;
     let archive = opened.map_err(|_| ApiError::internal())?;
     let archive = archive.map_err(|error| ApiError::invalid("archive", error.rule()))?;

@@ -89,7 +89,7 @@ pub(crate) async fn join(
     form: FormBody<NewAccount>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
-    let mut form = form.read(&http).await?;
+    let mut form = form.read_without_session(&http).await?;
     let (username, password) = (form.required("username")?, form.required("password")?);
     let invitation = form.text("invitation")?.filter(|code| !code.trim().is_empty());
     let accepts_terms = form.text("terms")?.as_deref() == Some("accepted");
@@ -108,7 +108,7 @@ pub(crate) async fn login(
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
-    let mut form = form.read(&http).await?;
+    let mut form = form.read_without_session(&http).await?;
     let (username, password) = (form.required("username")?, form.required("password")?);
     let attempt = http.rate_limits.login(&username, client, &http.clock)?;
     let login = http.app.login(&from, &username, password).await;
@@ -122,7 +122,7 @@ pub(crate) async fn recover(
     form: FormBody<Recovery>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
-    let mut form = form.read(&http).await?;
+    let mut form = form.read_without_session(&http).await?;
     let (username, code) = (form.required("username")?, form.required("code")?);
     let password = form.required("password")?;
     let attempt = http.rate_limits.login(&username, client, &http.clock)?;
@@ -244,11 +244,11 @@ pub(crate) async fn account(
 
 pub(crate) async fn leave(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     form: FormBody<Confirmation>,
 ) -> Result<Response, ApiError> {
-    let password = form.read(&http).await?.required("password")?;
+    let password = form.read(&http, &mut caller).await?.required("password")?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     counted(&http, &caller, address, http.app.leave(client, &caller, password)).await?;
     Ok(([http.session_cookie.clear_cookie()], json(StatusCode::OK, &Empty {})).into_response())

@@ -18,7 +18,6 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::{InvitationId, PathId};
 use crate::http::extract::session::RequiredSession;
-use crate::http::handlers::actor::actor;
 use crate::http::handlers::upload::{FileParameter, read_file};
 use crate::http::json::json;
 use crate::http::state::Http;
@@ -287,14 +286,14 @@ fn respond(app: &App, instance: &Instance, base_url: &str) -> Response {
 
 pub(crate) async fn edit(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     BaseUrl(base_url): BaseUrl,
     form: FormBody<InstanceEdit>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let mut form = form.read(&http).await?;
-    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    let mut form = form.read(&http, &mut caller).await?;
+    let actor = Actor::new(&caller, address, Role::Owner)?;
     let mut values = Vec::new();
     for key in App::instance_keys() {
         values.extend(form.text(key)?.map(|value| (key, value)));
@@ -315,7 +314,7 @@ pub(crate) async fn logo(State(http): State<Http>, request: Request) -> Result<R
 
 pub(crate) async fn set_logo(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     BaseUrl(base_url): BaseUrl,
     form: FormBody<NewLogo>,
@@ -324,8 +323,8 @@ pub(crate) async fn set_logo(
     let client = Client::anonymous(address).with_user(caller.user.id);
     let permit = http.app.begin_upload(client)?;
     let parameter = FileParameter { name: "logo", max: http.app.max_upload(), about: "an image file" };
-    let (file, _) = read_file(&http, form, &parameter, &permit).await?;
-    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;
+    let actor = Actor::new(&caller, address, Role::Owner)?;
     let instance = http.app.set_logo(&actor, client, Some(file)).await?;
     Ok(respond(&http.app, &instance, &base_url))
 }
@@ -335,7 +334,7 @@ pub(crate) async fn delete_logo(
     RequiredSession(caller): RequiredSession,
     ClientAddress(address): ClientAddress,
 ) -> Result<Response, ApiError> {
-    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    let actor = Actor::new(&caller, address, Role::Owner)?;
     http.app.set_logo(&actor, Client::anonymous(address), None).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -353,14 +352,14 @@ pub(crate) async fn invitations(
 
 pub(crate) async fn invite(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     BaseUrl(base_url): BaseUrl,
     form: FormBody<NewInvitation>,
 ) -> Result<Response, ApiError> {
     http.app.check_may_invite(&caller).await?;
-    let mut form = form.read(&http).await?;
-    let actor = actor(&http, &caller, address, Role::Member).await?;
+    let mut form = form.read(&http, &mut caller).await?;
+    let actor = Actor::new(&caller, address, Role::Member)?;
     let number = |field, raw: Option<String>, default: u32| match raw {
         None => Ok(default),
         Some(raw) => {

@@ -3,7 +3,6 @@
 pub(super) mod account_exports;
 pub(super) mod account_imports;
 pub(super) mod accounts;
-mod actor;
 pub(super) mod blocks;
 pub(super) mod docs;
 pub(super) mod feed;

@@ -21,7 +21,6 @@ use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
-use crate::http::handlers::actor::actor;
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::handlers::reports::{ReasonForm, required_reason};
 use crate::http::json::json;
@@ -211,14 +210,14 @@ impl<'a> From<&'a AuditRow> for AuditEntry<'a> {
 /// Reads the reason of a decision; the role is checked before and after.
 async fn decision(
     http: &Http,
-    caller: &Caller,
+    caller: &mut Caller,
     address: IpAddr,
     least: Role,
     form: FormBody<ReasonForm>,
 ) -> Result<(Actor, Reason), ApiError> {
     caller.check_role(least)?;
-    let reason = required_reason(&mut form.read(http).await?, "reason")?;
-    Ok((actor(http, caller, address, least).await?, reason))
+    let reason = required_reason(&mut form.read(http, caller).await?, "reason")?;
+    Ok((Actor::new(caller, address, least)?, reason))
 }
 
 pub(crate) async fn users(
@@ -305,15 +304,15 @@ pub(crate) async fn user(
 
 pub(crate) async fn suspend(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(username): PathId<Username>,
     form: FormBody<Suspension>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Moderator)?;
-    let mut form = form.read(&http).await?;
+    let mut form = form.read(&http, &mut caller).await?;
     let reason = required_reason(&mut form, "reason")?;
-    let actor = actor(&http, &caller, address, Role::Moderator).await?;
+    let actor = Actor::new(&caller, address, Role::Moderator)?;
     let hide = match form.text("hide_posts")?.as_deref() {
         None | Some("" | "false") => false,
         Some("true") => true,
@@ -337,14 +336,14 @@ pub(crate) async fn restore(
 
 pub(crate) async fn set_role(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(username): PathId<Username>,
     form: FormBody<RoleForm>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let role = form.read(&http).await?.required("role")?;
-    let actor = actor(&http, &caller, address, Role::Owner).await?;
+    let role = form.read(&http, &mut caller).await?.required("role")?;
+    let actor = Actor::new(&caller, address, Role::Owner)?;
     let role = role.parse().map_err(|rule: model::ValidationError| ApiError::invalid("role", rule))?;
     http.app.set_role(&actor, &username, role).await?;
     Ok(json(StatusCode::OK, &Empty {}))
@@ -352,24 +351,24 @@ pub(crate) async fn set_role(
 
 pub(crate) async fn remove_photo(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &caller, address, Role::Moderator, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, Role::Moderator, form).await?;
     http.app.remove_profile_photo(&actor, &username, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
 
 pub(crate) async fn delete_user(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &caller, address, Role::Owner, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, Role::Owner, form).await?;
     http.app.delete_account(&actor, &username, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -389,12 +388,12 @@ pub(crate) async fn reset_password(
 
 pub(crate) async fn hide_post(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &caller, address, Role::Moderator, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, Role::Moderator, form).await?;
     http.app.moderate_hide(&actor, id, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -412,12 +411,12 @@ pub(crate) async fn show_post(
 
 pub(crate) async fn delete_post(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &caller, address, Role::Moderator, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, Role::Moderator, form).await?;
     http.app.moderate_delete(&actor, id, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

@@ -49,7 +49,7 @@ impl FormSchema for NewPost {
 /// Reads the form and creates its post.
 pub(crate) async fn create(
     http: &Http,
-    caller: &Caller,
+    caller: &mut Caller,
     address: IpAddr,
     key: Option<String>,
     form: FormBody<NewPost>,
@@ -58,7 +58,7 @@ pub(crate) async fn create(
         return Ok(replay);
     }
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let (mut upload, mut form, _permit) = read_upload(http, client, form).await?;
+    let (mut upload, mut form, _permit) = read_upload(http, caller, client, form).await?;
     upload.focus = form.text("focus")?.map(parse_focus).transpose()?.unwrap_or_default();
     let content = PostContent {
         message: form.text("message")?.map(parse_message).transpose()?.flatten(),

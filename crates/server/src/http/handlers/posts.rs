@@ -54,18 +54,18 @@ impl FormSchema for Edit {
 
 pub(crate) async fn create(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     IdempotencyKey(key): IdempotencyKey,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
     let fields = UploadFields::of(&form.headers);
     match fields.complete {
-        None => new_post::create(&http, &caller, address, key, form).await,
+        None => new_post::create(&http, &mut caller, address, key, form).await,
         // There is nothing to resume: without interim responses the client does not know the upload.
         Some(true) => {
             fields.whole_length(0, None)?;
-            let created = new_post::create(&http, &caller, address, key, form).await;
+            let created = new_post::create(&http, &mut caller, address, key, form).await;
             resumable_uploads::of_whole_body(created)
         }
         Some(false) => resumable_uploads::start(http, caller, address, key, fields, form).await,
@@ -127,14 +127,14 @@ pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) 
 
 pub(crate) async fn edit(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(id): PathId<PostId>,
     form: FormBody<Edit>,
 ) -> Result<Response, ApiError> {
     // A 404 or 403 takes precedence over an error of the form.
     http.app.check_editable(&caller, id).await?;
-    let mut form = form.read(&http).await?;
+    let mut form = form.read(&http, &mut caller).await?;
     let edit = PostEdit {
         message: form.text("message")?.map(parse_message).transpose()?,
         alt: form.text("alt")?.map(parse_alt).transpose()?,

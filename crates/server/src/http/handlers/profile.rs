@@ -55,10 +55,10 @@ impl FormSchema for Profile {
 
 pub(crate) async fn edit(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     form: FormBody<Profile>,
 ) -> Result<Response, ApiError> {
-    let mut form = form.read(&http).await?;
+    let mut form = form.read(&http, &mut caller).await?;
     let edit = ProfileEdit {
         display_name: form.text("display_name")?.map(|raw| parse("display_name", raw)).transpose()?,
         bio: form.text("bio")?.map(|raw| parse("bio", raw)).transpose()?,
@@ -74,12 +74,12 @@ fn parse<Rule: TextRule>(field: &'static str, raw: String) -> Result<Option<Text
 
 pub(crate) async fn set(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     form: FormBody<ProfilePhoto>,
 ) -> Result<Response, ApiError> {
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let (upload, _, _permit) = read_upload(&http, client, form).await?;
+    let (upload, _, _permit) = read_upload(&http, &mut caller, client, form).await?;
     let (user, removed) = http.app.set_profile_photo(&caller, upload).await?;
     let mut response = json(StatusCode::OK, &User::from(&user));
     set_removed_metadata_header(&mut response, removed)?;

@@ -1,5 +1,6 @@
 //! Reports: filed by users, resolved by moderators.
 
+use app::Actor;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -16,7 +17,6 @@ use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
 use crate::http::form::FormData;
-use crate::http::handlers::actor::actor;
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::json::json;
 use crate::http::openapi::{Entry, parameter, string};
@@ -112,24 +112,24 @@ impl<'a> From<&'a app::Report> for Report<'a> {
 
 pub(crate) async fn report_post(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
     http.app.post(Some(&caller), id).await?;
-    let reason = required_reason(&mut form.read(&http).await?, "reason")?;
+    let reason = required_reason(&mut form.read(&http, &mut caller).await?, "reason")?;
     http.app.report_post(&caller, id, reason).await?;
     Ok(json(StatusCode::CREATED, &Empty {}))
 }
 
 pub(crate) async fn report_user(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
     http.app.user(Some(&caller), &username).await?;
-    let reason = required_reason(&mut form.read(&http).await?, "reason")?;
+    let reason = required_reason(&mut form.read(&http, &mut caller).await?, "reason")?;
     http.app.report_user(&caller, &username, reason).await?;
     Ok(json(StatusCode::CREATED, &Empty {}))
 }
@@ -164,14 +164,14 @@ pub(crate) fn describe_status(entry: &mut Entry) {
 
 pub(crate) async fn resolve(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(id): PathId<ReportId>,
     form: FormBody<Resolution>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Moderator)?;
-    let resolution = required_reason(&mut form.read(&http).await?, "resolution")?;
-    let actor = actor(&http, &caller, address, Role::Moderator).await?;
+    let resolution = required_reason(&mut form.read(&http, &mut caller).await?, "resolution")?;
+    let actor = Actor::new(&caller, address, Role::Moderator)?;
     http.app.resolve_report(&actor, id, resolution).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

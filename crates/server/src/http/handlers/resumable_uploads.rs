@@ -20,7 +20,7 @@ use crate::http::error::{ApiError, UPLOAD_COMPLETE, UPLOAD_OFFSET};
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::FormBody;
 use crate::http::extract::path::{PathId, UploadId};
-use crate::http::extract::session::RequiredSession;
+use crate::http::extract::session::{RequiredSession, reauthenticate};
 use crate::http::form::{FormError, is_multipart};
 use crate::http::handlers::new_post::{self, NewPost};
 use crate::http::handlers::upload::too_large;
@@ -147,7 +147,7 @@ pub(crate) async fn get(
 /// Appends a piece of the body, and creates the post with the last one.
 pub(crate) async fn append(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(UploadId(id)): PathId<UploadId>,
     request: Request,
@@ -199,7 +199,7 @@ pub(crate) async fn append(
         if length.is_some_and(|length| length != received) {
             return Err(inconsistent_length());
         }
-        let created = create_post(&http, &caller, address, id, &upload).await;
+        let created = create_post(&http, &mut caller, address, id, &upload).await;
         if created.is_ok()
             && let Err(error) = http.app.complete_upload(id).await
         {
@@ -248,13 +248,15 @@ struct Piece {
 }
 
 impl Piece {
-    /// Returns the number of bytes that the upload has now. What arrives before an error is stored.
+    /// Returns the number of bytes that the upload has now. What arrives before an error is stored, unless
+    /// the session has ended: then only parts that were stored before.
     async fn append(self) -> Result<u64, ApiError> {
-        let Self { http, caller, address, id, offset, length, body } = self;
+        let Self { http, mut caller, address, id, offset, length, body } = self;
         let client = Client::anonymous(address).with_user(caller.user.id);
         let mut append = http.app.begin_append(&caller, client, id, offset, length).await?;
         let max = length.unwrap_or(http.max_upload_form());
         let read = read_piece(&http, &mut append, body, max.saturating_sub(offset)).await;
+        reauthenticate(&http, &mut caller).await?;
         match read {
             Err(PieceError::Body(FormError::TooLarge)) => {
                 http.app.cancel_upload(&caller, id).await?;
@@ -313,7 +315,7 @@ async fn read_piece(
 /// Handles the body of an upload like that of a plain request.
 async fn create_post(
     http: &Http,
-    caller: &Caller,
+    caller: &mut Caller,
     address: IpAddr,
     id: PhotoId,
     upload: &ResumableUpload,

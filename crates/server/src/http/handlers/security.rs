@@ -111,11 +111,11 @@ impl From<SessionInfo> for Session {
 
 pub(crate) async fn change_password(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     form: FormBody<PasswordChange>,
 ) -> Result<Response, ApiError> {
-    let mut form = form.read(&http).await?;
+    let mut form = form.read(&http, &mut caller).await?;
     let (current, password) = (form.required("current_password")?, form.required("password")?);
     let client = Client::anonymous(address).with_user(caller.user.id);
     let change = http.app.change_password(client, &caller, current, password);
@@ -150,11 +150,11 @@ pub(crate) async fn end_other_sessions(
 
 pub(crate) async fn new_recovery_codes(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     form: FormBody<Confirmation>,
 ) -> Result<Response, ApiError> {
-    let password = form.read(&http).await?.required("password")?;
+    let password = form.read(&http, &mut caller).await?.required("password")?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let new = http.app.new_recovery_codes(client, &caller, password);
     let codes = counted(&http, &caller, address, new).await?;

@@ -1,7 +1,7 @@
 //! Upload forms: the photo is streamed to a spool file on disk, text parameters stay in memory. Also the
 //! idempotency key of an upload.
 
-use app::{App, Client, FairPermit, Holder, RemovedMetadata, Spool, SpooledFile, Upload};
+use app::{App, Caller, Client, FairPermit, Holder, RemovedMetadata, Spool, SpooledFile, Upload};
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::HeaderValue;
@@ -13,6 +13,7 @@ use utoipa::openapi::path::ParameterIn;
 
 use crate::http::error::ApiError;
 use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::session::reauthenticate;
 use crate::http::form::{FileSink, FormData, FormError};
 use crate::http::openapi::{Argument, Entry, parameter, string};
 use crate::http::state::{Http, MAX_SMALL_BODY};
@@ -21,12 +22,13 @@ use crate::http::state::{Http, MAX_SMALL_BODY};
 /// until the upload ends; while the body is read, it can be lost to a client with fewer uploads.
 pub(crate) async fn read_upload<T: FormSchema>(
     http: &Http,
+    caller: &mut Caller,
     client: Client,
     form: FormBody<T>,
 ) -> Result<(Upload, FormData, FairPermit), ApiError> {
     let permit = http.app.begin_upload(client)?;
     let file = FileParameter { name: "photo", max: http.app.max_upload(), about: "an image file" };
-    let (photo, mut form) = read_file(http, form, &file, &permit).await?;
+    let (photo, mut form) = read_file(http, caller, form, &file, &permit).await?;
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
     Ok((Upload { photo, alt, focus: Focus::CENTRE, client }, form, permit))
 }
@@ -40,9 +42,10 @@ pub(crate) struct FileParameter {
 }
 
 /// Reads the file of a form into the staging folder; the returned form has the other parameters. Until it has
-/// arrived, the permit can be lost to a client with fewer.
+/// arrived, the permit can be lost to a client with fewer. Fails if the session has ended meanwhile.
 pub(crate) async fn read_file<T: FormSchema>(
     http: &Http,
+    caller: &mut Caller,
     form: FormBody<T>,
     parameter: &FileParameter,
     permit: &FairPermit,
@@ -51,6 +54,7 @@ pub(crate) async fn read_file<T: FormSchema>(
         read = spool_file(http, form, parameter, permit.holder()) => read?,
         () = permit.holder().revoked() => return Err(app::UPLOAD_BUSY.into()),
     };
+    reauthenticate(http, caller).await?;
     permit.holder().set_busy(true);
     Ok(read)
 }
