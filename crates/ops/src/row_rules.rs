@@ -73,8 +73,8 @@ impl RowRules {
             }
             // Its post may be deleted.
             ExportRow::ImportedPost(imported) => self.check_user_exists(imported.user_id)?,
-            // It outlives the users and posts that it names.
-            ExportRow::AuditEntry(_) => {}
+            // They outlive the users and posts that they name.
+            ExportRow::AuditEntry(_) | ExportRow::HeldName(_) => {}
             ExportRow::Sequence(_) => {}
         }
         self.last = Some(row.clone());

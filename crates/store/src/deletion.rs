@@ -13,10 +13,10 @@ use crate::lock_key::LockKey;
 use crate::moderation::is_last_owner;
 use crate::statements::statements;
 use crate::store::Store;
-use crate::{passwords, photos, users};
+use crate::{held_names, passwords, photos, users};
 
 statements! {
-    // The name is free from now on: the key is none that a username could have.
+    // The name is free from now on, unless it is held: the key is none that a username could have.
     MARK = "UPDATE users SET username = 'deleted', username_key = $1, password_hash = '', photo_id = NULL,
         display_name = NULL, bio = NULL, link = NULL, role = 'member', status = 'deleted', status_reason = NULL, network = NULL
         WHERE id = $2 AND status <> 'deleted'";
@@ -69,6 +69,7 @@ impl Store {
                     return Ok(DeletionOutcome::LastOwner);
                 }
                 let photo = users::by_id(tx, user).await?.photo.map(|photo| photo.id);
+                held_names::hold(tx, user, now).await?;
                 let key = format!("!{user}");
                 tx.execute(MARK, &[key.as_str().into(), user.into()]).await?;
                 if let Some(photo) = photo {

@@ -5,6 +5,7 @@ use model::{Role, Timestamp, TokenHash, User, UserId};
 
 use crate::audit_log::{self, NewAuditEntry};
 use crate::error::Error;
+use crate::held_names;
 use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::sessions::{self, NewSession};
@@ -99,6 +100,7 @@ impl Store {
     }
 
     /// Creates a user without a session, who sets a password by this code; `None` when the username is taken.
+    /// The operator may give a name that is held to someone.
     pub async fn add_user(
         &self,
         new: NewUser,
@@ -108,8 +110,9 @@ impl Store {
     ) -> Result<Option<User>, Error> {
         self.write(LockKey::Username(new.username.key()), move |tx| {
             async move {
-                let now = new.created_at;
+                let (now, key) = (new.created_at, new.username.key());
                 let Some(user) = users::insert(tx, new).await? else { return Ok(None) };
+                held_names::release(tx, &key).await?;
                 if user.role == Role::Owner {
                     invitations::delete_for_owner(tx).await?;
                 }

@@ -10,6 +10,7 @@ use crate::audit_log::{self, NewAuditEntry};
 use crate::changes::{Change, LoginAttempt};
 use crate::column::Column;
 use crate::error::Error;
+use crate::held_names;
 use crate::invitations;
 use crate::lock_key::LockKey;
 use crate::statements::{sql, statements};
@@ -95,6 +96,9 @@ impl Store {
                 }
                 let role = new.role;
                 let Some(user) = users::insert(tx, new).await? else { return Ok(JoinOutcome::UsernameTaken) };
+                if held_names::reject(tx, user.id).await? {
+                    return Ok(JoinOutcome::UsernameTaken);
+                }
                 if let Some(code) = invitation {
                     invitations::count_use(tx, code, role).await?;
                 }

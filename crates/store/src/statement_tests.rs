@@ -10,9 +10,9 @@ use crate::sqlite::schema;
 use crate::store::{Database, Store};
 use crate::tables::{self, Table};
 use crate::{
-    account_exports, account_imports, audit_log, blocks, deletion, feed, grants, idempotency_keys, import,
-    instance_settings, integrity, invitations, likes, maintenance, moderation, passwords, photos, posts,
-    profile, reports, resumable_uploads, sessions, tags, usage, users,
+    account_exports, account_imports, audit_log, blocks, deletion, feed, grants, held_names,
+    idempotency_keys, import, instance_settings, integrity, invitations, likes, maintenance, moderation,
+    passwords, photos, posts, profile, reports, resumable_uploads, sessions, tags, usage, users,
 };
 
 /// Statements that scan a whole table, and why they may.
@@ -36,6 +36,7 @@ const MODULES: &[&[(&str, &str)]] = &[
     deletion::ALL,
     feed::ALL,
     grants::ALL,
+    held_names::ALL,
     idempotency_keys::ALL,
     import::ALL,
     instance_settings::ALL,

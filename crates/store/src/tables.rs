@@ -13,6 +13,7 @@ use crate::account_imports::ImportedPostRow;
 use crate::audit_log::AuditRow;
 use crate::blocks::{BlockRow, HiddenPostRow};
 use crate::error::Error;
+use crate::held_names::HeldNameRow;
 use crate::idempotency_keys::IdempotencyKeyRow;
 use crate::instance_settings::InstanceSettingRow;
 use crate::invitations::InvitationRow;
@@ -173,6 +174,7 @@ tables! {
     invitations: Invitations, Invitation(InvitationRow);
     instance_settings: InstanceSettings, InstanceSetting(InstanceSettingRow);
     imported_posts: ImportedPosts, ImportedPost(ImportedPostRow);
+    held_names: HeldNames, HeldName(HeldNameRow);
 }
 
 /// A table's statements and reader, for export, import and the integrity checks.

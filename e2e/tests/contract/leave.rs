@@ -82,6 +82,44 @@ fn a_user_who_leaves_is_gone_at_once_and_like_counts_stay_exact() {
 }
 
 #[test]
+fn the_name_of_a_suspended_account_is_not_free_after_its_deletion() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = Service::start_in(dir.path(), &[]);
+    let suspend = |user: &Client, more: &[&str]| {
+        let suspend = ["user", "suspend", user.username(), "--reason", "spam"];
+        service.operator(&suspend.into_iter().chain(more.iter().copied()).collect::<Vec<_>>());
+    };
+    let [ada, bob, carol] = ["ada", "bob", "carol"].map(|name| service.new_user(name));
+    suspend(&ada, &[]);
+    suspend(&bob, &["--hide-posts"]);
+    suspend(&carol, &[]);
+    for user in [&ada, &bob] {
+        leave(user, PASSWORD).expect(200);
+    }
+    service.operator(&["user", "delete", carol.username()]);
+    let join = |service: &Service, name: &str| {
+        service.anonymous().post("/join/username", FormData::account(name, PASSWORD))
+    };
+    for user in [&ada, &bob, &carol] {
+        eventually("the rows are gone", Duration::from_secs(60), || {
+            (service.operator(&["stats"])["deleting"] == 0).then_some(())
+        });
+        for name in [user.username().to_owned(), user.username().to_uppercase()] {
+            let refused = join(&service, &name).expect_error_for(409, Some("username"));
+            assert_eq!(refused.header("x-error-reason"), Some("username_taken"));
+        }
+    }
+    service.kill();
+
+    // Only the operator gives the name to someone, who may leave like everyone.
+    let service = Service::start_in(dir.path(), &[]);
+    join(&service, ada.username()).expect_error(409);
+    service.operator(&["user", "add", ada.username()]);
+    service.operator(&["user", "delete", ada.username()]);
+    join(&service, ada.username()).expect(201);
+}
+
+#[test]
 fn the_deletion_of_an_account_is_finished_after_a_crash() {
     let dir = tempfile::tempdir().unwrap();
     let service = Service::start_in(dir.path(), &[]);

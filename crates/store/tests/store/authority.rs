@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{Role, Status, TokenHash, UserId};
-use store::{DeletionOutcome, Grants, InvitationRow, RecoveryCodeRow, RoleOutcome};
+use store::{DeletionOutcome, Grants, InvitationRow, NewUser, RecoveryCodeRow, RoleOutcome};
 
 use crate::communities::{audit, invitation, reason};
 use crate::test_database::{NOW, TestDatabase, session};
@@ -85,4 +85,35 @@ pub(crate) async fn what_a_user_has_granted_ends_with_the_right_to_grant_it(db: 
     grant().await;
     let deleted = db.store.mark_deleted(ada, None, NOW, None).await.unwrap();
     assert_eq!((deleted, left().await), (DeletionOutcome::Marked(None), (false, vec![])));
+}
+
+pub(crate) async fn the_name_of_a_suspended_account_is_held(db: TestDatabase) {
+    let suspend = async |name: &str, status| {
+        let user = db.user(name).await.id;
+        let spam = Some(reason("spam"));
+        db.store.set_status(user, status, spam, Grants::NONE, audit("suspend")).await.unwrap();
+        user
+    };
+    let ada = suspend("ada", Status::Suspended).await;
+    let bob = suspend("bob", Status::Hidden).await;
+    let carol = db.user("carol").await.id;
+    for user in [ada, bob, carol] {
+        db.store.mark_deleted(user, None, NOW, None).await.unwrap();
+        db.finish_deletion(user).await;
+    }
+    for name in ["ada", "ADA", "bob"] {
+        assert_eq!(db.join(name).await, None, "{name}");
+    }
+    assert_eq!(db.count("SELECT count(*) FROM users").await, 0);
+    assert!(db.join("carol").await.is_some());
+
+    let add = async |name: &str| {
+        let new = NewUser::new(name.parse().unwrap(), "hash".into(), NOW);
+        db.store.add_user(new, TokenHash([9; 32]), NOW, audit("add_user")).await.unwrap()
+    };
+    let ada = add("Ada").await.unwrap().id;
+    assert_eq!(add("ada").await, None);
+    db.store.mark_deleted(ada, None, NOW, None).await.unwrap();
+    assert!(db.join("ada").await.is_some());
+    assert_eq!(db.join("bob").await, None);
 }

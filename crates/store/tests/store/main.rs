@@ -21,7 +21,7 @@ use model::{
 use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Replay};
 
 use authority::{
-    a_new_password_a_reset_and_a_recovery_end_all_other_access,
+    a_new_password_a_reset_and_a_recovery_end_all_other_access, the_name_of_a_suspended_account_is_held,
     what_a_user_has_granted_ends_with_the_right_to_grant_it,
 };
 use communities::{
@@ -92,7 +92,13 @@ on_both_databases! {
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once,
-    a_maker_has_a_limited_number_of_invitations, a_new_password_a_reset_and_a_recovery_end_all_other_access, a_quota_of_bytes_is_not_exceeded, a_quota_of_posts_counts_deleted_ones_for_a_day, what_a_user_has_granted_ends_with_the_right_to_grant_it, what_moderators_removed_is_known_to_imports,
+    a_maker_has_a_limited_number_of_invitations,
+    a_new_password_a_reset_and_a_recovery_end_all_other_access,
+    a_quota_of_bytes_is_not_exceeded,
+    a_quota_of_posts_counts_deleted_ones_for_a_day,
+    the_name_of_a_suspended_account_is_held,
+    what_a_user_has_granted_ends_with_the_right_to_grant_it,
+    what_moderators_removed_is_known_to_imports,
     tags_follow_the_message_of_their_post,
     posts_from_before_the_index_are_indexed,
 }

@@ -1,6 +1,7 @@
 //! A new database for each test, with a store on it, and the steps that most tests share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use model::{
     FeedPage, FeedStart, Limit, Message, Photo, PhotoId, Post, PostContent, PostFilter, RequestDigest,
@@ -105,6 +106,17 @@ impl TestDatabase {
             CreateOutcome::New(post) => post,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Deletes the row of a deleted account. Older transactions of other tests on the server delay it.
+    pub(crate) async fn finish_deletion(&self, user: UserId) {
+        for _ in 0..1000 {
+            if self.store.finish_deletion(user).await.unwrap() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{user} is not deleted");
     }
 
     /// Claims a photo and makes it the user's profile photo.

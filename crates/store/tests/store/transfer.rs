@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
-use model::{Alt, Bio, Network, PhotoId, PostId, ProfileEdit, Role, Token, TokenHash, UserId};
+use model::{Alt, Bio, Network, PhotoId, PostId, ProfileEdit, Role, Status, Token, TokenHash, UserId};
 use store::{
     BlobState, CreateOutcome, Error, ExportRow, Grants, JoinOutcome, NewPost, NewReport, NewSession, NewUser,
     Original, OverdueCounts, Publication, Sink, Store, Table,
@@ -66,6 +66,10 @@ async fn fill(db: &TestDatabase) {
     let publication = Some(Publication { source: photo(99).id, created_at: NOW });
     db.store.create_post(NewPost { publication, ..new_post(bob.id, 5, None) }).await.unwrap();
     db.store.claim_photo(photo(4).id, NOW).await.unwrap();
+    let (dave, spam) = (db.user("dave").await.id, Some(reason("spam")));
+    db.store.set_status(dave, Status::Suspended, spam, Grants::NONE, audit("suspend")).await.unwrap();
+    db.store.mark_deleted(dave, None, NOW, None).await.unwrap();
+    db.finish_deletion(dave).await;
 }
 
 pub(crate) async fn an_export_of_either_database_imports_into_either(db: TestDatabase) {
@@ -115,7 +119,7 @@ async fn assert_transfers(old: &TestDatabase, new: TestDatabase) {
     // The id of the deleted post is not used again.
     let ada = new.store.user(&"ada".parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(new.post(ada.id, 9).await.id, PostId(5));
-    assert_eq!(new.user("carol").await.id, UserId(3));
+    assert_eq!(new.user("carol").await.id, UserId(4));
 }
 
 /// A backup contains rows as JSON. An unknown column is rejected, because its value would be lost.
