@@ -219,6 +219,7 @@ async function perform() {
   const total = items.length;
   const values = Object.fromEntries(/** @type {[string, string][]} */ ([...new FormData(form)]));
   if (values.reason?.trim() === "") return tell(t("reason_missing"));
+  if (values.current_password === "") return tell(t("password_missing"));
   const queue = [...items];
   /** @type {string[]} */
   const failed = [];
@@ -239,8 +240,8 @@ async function perform() {
       } catch (cause) {
         failed.push(item);
         reasons.push((total > 1 ? `${item}: ` : "") + messageOf(cause));
-        // Without a server or a session the others would fail as well.
-        isStopped ||= cause instanceof ApiError && [0, 401].includes(cause.status);
+        // Without a server, a session or the password the others would fail as well.
+        isStopped ||= cause instanceof ApiError && ([0, 401].includes(cause.status) || cause.field === "current_password");
       }
     }
   };
@@ -279,6 +280,9 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (!submit.hidden && !isRunning) perform();
 });
+
+// The password stays on the page no longer than the dialog.
+dialog.addEventListener("close", () => form.reset());
 
 // While it runs, closing means to stop.
 dialog.addEventListener("cancel", (event) => {

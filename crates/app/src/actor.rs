@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use model::{AuditAction, Network, PostId, Refusal, Role, User, UserId};
 use store::NewAuditEntry;
 
-use crate::{App, Caller, Error};
+use crate::{App, Caller, Client, Error};
 
 #[derive(Debug, Clone)]
 pub struct Actor {
@@ -13,6 +13,8 @@ pub struct Actor {
     network: Option<String>,
     user: Option<UserId>,
     role: Role,
+    /// Whether it is the operator, or a user who has sent their password.
+    is_confirmed: bool,
 }
 
 impl Actor {
@@ -21,7 +23,7 @@ impl Actor {
 
     /// The operator, who may do everything.
     pub fn operator() -> Self {
-        Self { name: Self::OPERATOR.into(), network: None, user: None, role: Role::Owner }
+        Self { name: Self::OPERATOR.into(), network: None, user: None, role: Role::Owner, is_confirmed: true }
     }
 
     /// Fails unless the caller has at least this role.
@@ -32,6 +34,7 @@ impl Actor {
             network: Some(Network::of(address).to_string()),
             user: Some(caller.user.id),
             role: caller.role,
+            is_confirmed: false,
         })
     }
 
@@ -45,6 +48,12 @@ impl Actor {
 
     pub(crate) fn is_owner(&self) -> bool {
         self.role == Role::Owner
+    }
+
+    /// Fails unless the password has confirmed the act: a stolen session alone must not take over the
+    /// instance.
+    pub(crate) fn check_confirmed(&self) -> Result<(), Error> {
+        if self.is_confirmed { Ok(()) } else { Err(Error::Unconfirmed(Refusal::PasswordRequired)) }
     }
 
     /// The user to whose items the actor is restricted; owners and the operator are not.
@@ -68,6 +77,21 @@ impl Actor {
 }
 
 impl App {
+    /// The actor with their password, for acts that need it.
+    pub async fn confirm(
+        &self,
+        client: Client,
+        caller: &Caller,
+        actor: Actor,
+        password: String,
+    ) -> Result<Actor, Error> {
+        match self.confirm_password(client, caller, "current_password", password).await {
+            Ok(_) => Ok(Actor { is_confirmed: true, ..actor }),
+            Err(Error::WrongPassword { .. }) => Err(Error::Unconfirmed(Refusal::PasswordWrong)),
+            Err(error) => Err(error),
+        }
+    }
+
     /// An entry of the audit log.
     pub(crate) fn audit(&self, actor: &Actor, action: AuditAction) -> NewAuditEntry {
         NewAuditEntry {

@@ -42,6 +42,7 @@ impl App {
     ) -> Result<(), Error> {
         let user = self.target(username).await?;
         actor.check_target(&user)?;
+        actor.check_confirmed()?;
         let mut audit = self.audit(actor, AuditAction::DeleteAccount).about(&user);
         audit.detail = reason.map(|reason| reason.to_string());
         audit.logged(self.mark_deleted(user.id, None, Some(audit.clone())).await)

@@ -19,6 +19,9 @@ pub enum Error {
     /// The caller, who has a session, does not know the password of the account.
     #[error("the password is wrong")]
     WrongPassword { field: &'static str },
+    /// An act that needs the password of the caller besides the session.
+    #[error("this needs your password: {0}")]
+    Unconfirmed(Refusal),
     #[error("the username or the recovery code is wrong, or the code has been used")]
     WrongRecoveryCode,
     #[error("this account is not active: {0}")]

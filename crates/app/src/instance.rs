@@ -43,7 +43,7 @@ impl App {
         let stored = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.clone());
         let value = |key| match key {
             "registration" => Some(instance.registration.to_string()),
-            "member_invitations" => Some(if instance.member_invitations { "on" } else { "off" }.into()),
+            "member_invitations" => Some(instance.member_invitations().into()),
             _ => stored(key),
         };
         Ok(Self::instance_keys().map(|key| (key, value(key))).collect())
@@ -70,12 +70,16 @@ impl App {
         self.0.caches.icons.get_or_fill((size, is_maskable), fill).await
     }
 
-    /// Sets these settings; an empty value unsets one.
+    /// Sets these settings; an empty value unsets one. Who may join is changed with a password only.
     pub async fn edit_instance(
         &self,
         actor: &Actor,
         values: Vec<(&'static str, String)>,
     ) -> Result<Arc<Instance>, Error> {
+        let instance = self.instance().await?;
+        if values.iter().any(|(key, value)| instance.changes_registration(key, value)) {
+            actor.check_confirmed()?;
+        }
         let mut checked = Vec::with_capacity(values.len());
         for (key, value) in values {
             if !value.is_empty() {

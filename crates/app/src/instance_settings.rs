@@ -47,6 +47,20 @@ impl Instance {
         self.name.as_deref().unwrap_or("Pinhole")
     }
 
+    /// As it is set: `on` or `off`.
+    pub(crate) fn member_invitations(&self) -> &'static str {
+        if self.member_invitations { "on" } else { "off" }
+    }
+
+    /// Whether this value changes who may join.
+    pub(crate) fn changes_registration(&self, key: &str, value: &str) -> bool {
+        match key {
+            "registration" => value != self.registration.as_str(),
+            "member_invitations" => value != self.member_invitations(),
+            _ => false,
+        }
+    }
+
     /// The quota of a role; owners have none.
     pub fn quota(&self, role: Role) -> Quota {
         match role {

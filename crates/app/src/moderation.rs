@@ -77,6 +77,7 @@ impl App {
 
     pub async fn set_role(&self, actor: &Actor, username: &Username, role: Role) -> Result<(), Error> {
         let user = self.target(username).await?;
+        actor.check_confirmed()?;
         let audit = self.audit(actor, AuditAction::SetRole).about(&user).detail(role);
         let grants = self.grants(&User { role, ..user.clone() }).await?;
         audit.logged(changed(self.0.store.set_role(user.id, role, grants, audit.clone()).await?))
@@ -158,6 +159,7 @@ impl App {
         username: &Username,
     ) -> Result<(User, RecoveryCode), Error> {
         let user = self.target(username).await?;
+        actor.check_confirmed()?;
         let (code, now) = (RecoveryCode::new(random()?), self.0.clock.now());
         let row = RecoveryCodeRow {
             code_hash: code.hash(),

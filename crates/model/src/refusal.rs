@@ -26,6 +26,9 @@ words! {
         PasswordIsUsername = "password_is_username",
         PasswordCommon = "password_common",
         PasswordChanged = "password_changed",
+        /// Of an act that the password confirms.
+        PasswordRequired = "password_required",
+        PasswordWrong = "password_wrong",
         InvitationInvalid = "invitation_invalid",
         TermsNotAccepted = "terms_not_accepted",
 

@@ -294,6 +294,10 @@ browserTest("an invited person joins and accepts the terms", async ({ open, join
   await form.getByLabel("Name", { exact: true }).fill("Birds of the north");
   await form.getByLabel("Terms").fill("Be kind.");
   await form.getByLabel("Who may join").selectOption("invitation");
+  expectError(owner, /status of 403/);
+  await form.getByRole("button", { name: "Save" }).press("Enter");
+  await form.getByText("Enter your password.").waitFor();
+  await form.getByLabel("Your password").fill(PASSWORD);
   await form.getByRole("button", { name: "Save" }).press("Enter");
   await told(owner, "Saved.");
   await owner.getByRole("button", { name: "Invite…" }).press("Enter");
@@ -317,7 +321,7 @@ browserTest("an invited person joins and accepts the terms", async ({ open, join
   await page.getByRole("button", { name: "Join" }).press("Enter");
   await page.getByRole("link", { name: "bob" }).first().waitFor();
 
-  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "closed" }));
+  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "closed", current_password: PASSWORD }));
   const late = await open();
   await late.goto("/join");
   await late.getByText("takes no new members").waitFor();
@@ -392,7 +396,7 @@ browserTest("a link of the operator sets a new password", async ({ open, join, s
   await join("ada");
   const owner = await join("grace");
   service.operator("user", "role", "grace", "owner");
-  const { url } = await owner.call("POST", "/admin/users/ada/reset", 201);
+  const { url } = await owner.call("POST", "/admin/users/ada/reset", 201, new URLSearchParams({ current_password: PASSWORD }));
   const page = await open();
   await page.goto(new URL(url).pathname + new URL(url).search + new URL(url).hash);
   assert.equal(await page.getByLabel("Username").inputValue(), "ada");

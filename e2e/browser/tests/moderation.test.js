@@ -120,12 +120,17 @@ browserTest("what fails is told by name and stays selected, the rest is done", a
   await screenshot(page, "admin-delete");
   await dialog.getByRole("button", { name: "Delete" }).press("Enter");
   assert.equal(await dialog.getByLabel("Reason").evaluate((field) => field.matches(":invalid")), true, "a reason is required");
+  await dialog.getByLabel("Your password").fill("not the password");
   await dialog.getByLabel("Reason").fill("  ");
   await dialog.getByRole("button", { name: "Delete" }).press("Enter");
   await dialog.getByText("Enter a reason.").waitFor();
   await dialog.getByLabel("Reason").fill("Spam");
 
-  allowError(page, /status of 500/);
+  allowError(page, /status of (403|500)/);
+  await dialog.getByRole("button", { name: "Delete" }).press("Enter");
+  await dialog.getByText("bot1: Your password is wrong.").waitFor();
+  assert.equal(await rows.count(), 4);
+  await dialog.getByLabel("Your password").fill(PASSWORD);
   const failing = /** @type {[string, (route: import("playwright-core").Route) => Promise<void>]} */ (["**/admin/users/bot2", (route) => route.fulfill({ status: 500, json: {} })]);
   await page.route(...failing);
   await dialog.getByRole("button", { name: "Delete" }).press("Enter");
@@ -181,7 +186,7 @@ browserTest("a moderator sees what a moderator may do", async ({ open, join, ser
   service.operator("user", "role", "grace", "moderator");
   service.operator("user", "role", "linus", "moderator");
   service.operator("user", "role", "ada", "owner");
-  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "approval" }));
+  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "approval", current_password: PASSWORD }));
   await join("bob");
   await join("carol");
   const page = await open({ as: grace });
@@ -241,6 +246,7 @@ browserTest("an owner changes roles and makes a password link", async ({ open, j
   await act("Change role…").press("Enter");
   await dialog.getByRole("heading", { name: "Change the role of 2 accounts" }).waitFor();
   await dialog.getByLabel("Role").selectOption("Moderator");
+  await dialog.getByLabel("Your password").fill(PASSWORD);
   await assertAccessible(page);
   await screenshot(page, "admin-role");
   await dialog.getByRole("button", { name: "Change role" }).press("Enter");
@@ -251,6 +257,8 @@ browserTest("an owner changes roles and makes a password link", async ({ open, j
   await box("bob").press("Space");
   await act("Make password link…").press("Enter");
   await dialog.getByRole("heading", { name: "A new password for bob" }).waitFor();
+  assert.equal(await dialog.getByLabel("Your password").inputValue(), "", "it is asked for each time");
+  await dialog.getByLabel("Your password").fill(PASSWORD);
   await dialog.getByRole("button", { name: "Make password link" }).press("Enter");
   const link = dialog.getByLabel("Link");
   await eventually("the link is shown", async () => (await link.inputValue()).includes("/recovery?username=bob#"));
@@ -315,7 +323,7 @@ browserTest("invitations are made, listed and revoked", async ({ open, join, ser
   const [ada, grace] = [await join("ada"), await join("grace")];
   service.operator("user", "role", "ada", "owner");
   service.operator("user", "role", "grace", "moderator");
-  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "invitation" }));
+  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "invitation", current_password: PASSWORD }));
   await grace.call("POST", "/invitations", 201);
   const page = await open({ as: ada });
   await page.goto("/admin");
@@ -416,7 +424,7 @@ browserTest("the page of moderation is usable at every width, in both languages 
   const ada = await join("ada");
   service.operator("user", "role", "ada", "owner");
   await joinFrom(service.base, ["bob_with-a.rather+long@name_that_goes_on", ...names(58, "bird")], "2001:db8:7::1");
-  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "approval" }));
+  await ada.call("PATCH", "/admin/instance", 200, new URLSearchParams({ registration: "approval", current_password: PASSWORD }));
   await joinFrom(service.base, ["carol"], "203.0.113.77");
   service.operator("user", "suspend", "bird58", "--reason", "Spam");
   for (const locale of ["en-GB", "de-DE"]) {

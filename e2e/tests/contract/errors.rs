@@ -49,7 +49,8 @@ fn a_refusal_says_why_and_with_which_limit() {
         service.anonymous().post("/join/username", FormData::account(name, password))
     };
     let set = |key: &str, value: &str| {
-        owner.request("PATCH", "/admin/instance").body(FormData::new().text(key, value)).send()
+        let form = FormData::new().text(key, value).text("current_password", PASSWORD);
+        owner.request("PATCH", "/admin/instance").body(form).send()
     };
     let photo = picture::photograph(400, 400);
     bob.post(&likes, Body::none()).expect(201);

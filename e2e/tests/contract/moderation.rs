@@ -7,6 +7,10 @@ fn reason(text: &str) -> FormData {
     FormData::new().text("reason", text)
 }
 
+fn confirmation() -> FormData {
+    FormData::new().text("current_password", PASSWORD)
+}
+
 fn delete(client: &Client, path: &str, why: &str) -> Response {
     client.request("DELETE", path).body(reason(why)).send()
 }
@@ -246,9 +250,9 @@ fn reports_are_a_queue_and_every_decision_is_in_the_audit_log() {
     delete(&moderator, &format!("/admin/users/{name}/photo"), "not you").expect(200);
     delete(&moderator, &format!("/admin/users/{name}/photo"), "not you").expect_error(404);
     owner
-        .put(&format!("/admin/users/{name}/role"), FormData::new().text("role", "king"))
+        .put(&format!("/admin/users/{name}/role"), confirmation().text("role", "king"))
         .expect_error_for(400, Some("role"));
-    owner.put(&format!("/admin/users/{name}/role"), FormData::new().text("role", "moderator")).expect(200);
+    owner.put(&format!("/admin/users/{name}/role"), confirmation().text("role", "moderator")).expect(200);
     bob.get("/admin/reports").expect(200);
     // A moderator cannot decide about another one, nor about themselves.
     moderator.put(&format!("/admin/users/{name}/suspension"), reason("x")).expect_error(403);
@@ -257,7 +261,8 @@ fn reports_are_a_queue_and_every_decision_is_in_the_audit_log() {
         .expect_error(403);
     let record = owner.get(&format!("/admin/users/{name}")).expect(200).json();
     assert_eq!((&record["role"], &record["posts"]), (&"moderator".into(), &1.into()));
-    delete(&owner, &format!("/admin/users/{name}"), "left in anger").expect(200);
+    let form = confirmation().text("reason", "left in anger");
+    owner.request("DELETE", &format!("/admin/users/{name}")).body(form).send().expect(200);
     bob.get("/me").expect_error(401);
     owner.get(&format!("/admin/users/{name}")).expect_error(404);
 
@@ -345,12 +350,52 @@ fn moderators_do_not_judge_reports_about_themselves_and_owners() {
 }
 
 #[test]
+fn roles_resets_and_deletions_need_the_password_of_the_owner() {
+    let service = Service::start(&["--rate-limits", "on", "--login-failures", "12"]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    let send = |name: &str, (method, path): (&str, &str), password: Option<&str>| {
+        let form = FormData::new().text("role", "owner").text("reason", "spam");
+        let form = password.iter().fold(form, |form, password| form.text("current_password", password));
+        owner.request(method, &format!("/admin/users/{name}{path}")).body(form).send()
+    };
+    let acts = [("PUT", "/role"), ("POST", "/reset"), ("DELETE", "")];
+    for act in acts {
+        // Also for the own account: a link for it would be worth the password.
+        for name in [ada.username(), owner.username()] {
+            for (password, reason) in [
+                (None, "password_required"),
+                (Some(""), "password_required"),
+                (Some("not the password"), "password_wrong"),
+            ] {
+                if (act.0, name) == ("DELETE", owner.username()) {
+                    continue;
+                }
+                let refused = send(name, act, password).expect_error_for(403, Some("current_password"));
+                assert_eq!(refused.header("x-error-code"), Some("forbidden"), "{act:?}");
+                assert_eq!(refused.header("x-error-reason"), Some(reason), "{act:?}");
+            }
+        }
+        send("no-such-user", act, None).expect_error(404);
+    }
+    ada.get("/me").expect(200);
+    assert_eq!(ada.get("/me/account").expect(200).json()["role"], "member");
+    for (act, status) in acts.into_iter().zip([200, 201, 200]) {
+        send(ada.username(), act, Some(PASSWORD)).expect(status);
+    }
+    // Guesses with a stolen session are limited, five of them were made.
+    for _ in 5..12 {
+        send("no-such-user", acts[0], Some("not the password")).expect_error(403);
+    }
+    send("no-such-user", acts[0], Some(PASSWORD)).expect_error(429);
+}
+
+#[test]
 fn an_owner_resets_a_password_by_a_link_that_works_once() {
     let service = Service::start(&[]);
     let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
     let reset = format!("/admin/users/{}/reset", ada.username());
-    ada.post(&reset, Body::none()).expect_error(403);
-    let link = owner.post(&reset, Body::none()).expect(201).json();
+    ada.post(&reset, confirmation()).expect_error(403);
+    let link = owner.post(&reset, confirmation()).expect(201).json();
     let (page, code) = link["url"].as_str().unwrap().split_once('#').unwrap();
     assert_eq!(page, format!("{}/recovery?username={}", service.base(), ada.username()));
     let again = ada.login(ada.username());
@@ -392,7 +437,7 @@ fn change(service: &Service, user: &Client, role: &str, command: &[&str]) {
 }
 
 fn reset_code(owner: &Client, user: &Client) -> String {
-    let link = owner.post(&format!("/admin/users/{}/reset", user.username()), Body::none()).expect(201);
+    let link = owner.post(&format!("/admin/users/{}/reset", user.username()), confirmation()).expect(201);
     link.json()["url"].as_str().unwrap().split_once('#').unwrap().1.to_owned()
 }
 
@@ -466,7 +511,7 @@ fn an_invitation_ends_when_its_maker_may_not_make_it_any_more() {
 
     // Where members may invite, those stay that a member may make.
     let members = |may: &str| {
-        let form = FormData::new().text("member_invitations", may);
+        let form = confirmation().text("member_invitations", may);
         owner.request("PATCH", "/admin/instance").body(form).send().expect(200);
     };
     members("on");
@@ -491,7 +536,7 @@ fn the_only_owner_stays() {
     let leave = || owner.request("DELETE", "/me").body(FormData::new().text("password", PASSWORD)).send();
     leave().expect_error(409);
     let role = |name: &str, role: &str| {
-        owner.put(&format!("/admin/users/{name}/role"), FormData::new().text("role", role))
+        owner.put(&format!("/admin/users/{name}/role"), confirmation().text("role", role))
     };
     role(owner.username(), "member").expect_error(409);
     let ada = service.new_user("ada");

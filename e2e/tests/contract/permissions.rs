@@ -152,6 +152,11 @@ fn every_caller_gets_the_status_of_the_matrix() {
     }
 }
 
+/// What acts of owners take; others ignore it.
+fn confirmation() -> FormData {
+    FormData::new().text("current_password", PASSWORD)
+}
+
 #[track_caller]
 fn assert_case(setup: &Client, client: &Client, method: &str, path: &str, status: u16, caller: &str) {
     let before = setup.share(&picture::tiny(), "before");
@@ -168,9 +173,9 @@ fn assert_case(setup: &Client, client: &Client, method: &str, path: &str, status
         ("POST", "/recover") => FormData::account(client.username(), PASSWORD).text("code", "x").body(),
         ("POST", "/posts") | ("PUT", "/me/photo") => FormData::photo(&picture::tiny()).body(),
         ("PATCH", "/admin/instance") => FormData::new().text("name", "Birds").body(),
-        (_, path) if path.ends_with("/role") => FormData::new().text("role", "member").body(),
+        (_, path) if path.ends_with("/role") => confirmation().text("role", "member").body(),
         (_, path) if path.contains("/admin/") || path.ends_with("/reports") => {
-            FormData::new().text("reason", "spam").text("resolution", "done").body()
+            confirmation().text("reason", "spam").text("resolution", "done").body()
         }
         ("PUT" | "PATCH", _) => FormData::message("after").body(),
         _ => Body::none(),

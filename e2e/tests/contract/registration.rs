@@ -9,7 +9,8 @@ fn join(service: &Service, name: &str, more: &[(&str, &str)]) -> Response {
 }
 
 fn set(owner: &Client, values: &[(&str, &str)]) -> Response {
-    let form = values.iter().fold(FormData::new(), |form, (key, value)| form.text(key, value));
+    let form = FormData::new().text("current_password", PASSWORD);
+    let form = values.iter().fold(form, |form, (key, value)| form.text(key, value));
     owner.request("PATCH", "/admin/instance").body(form).send()
 }
 
@@ -49,6 +50,30 @@ fn the_instance_says_who_may_join_and_the_api_obeys() {
 
     set(&owner, &[("registration", "")]).expect(200);
     assert_eq!(registration(), "open");
+}
+
+#[test]
+fn who_may_join_is_changed_with_the_password_of_the_owner() {
+    let service = Service::start(&[]);
+    let owner = service.new_user_with_role("owner");
+    let edit = |form: FormData| owner.request("PATCH", "/admin/instance").body(form).send();
+    let before = service.anonymous().get("/instance").expect(200).json();
+    for (key, value, unchanged) in [("registration", "closed", "open"), ("member_invitations", "on", "off")] {
+        let form = || FormData::new().text(key, value).text("name", "Birds");
+        for (form, reason) in [
+            (form(), "password_required"),
+            (form().text("current_password", ""), "password_required"),
+            (form().text("current_password", "not the password"), "password_wrong"),
+        ] {
+            let refused = edit(form).expect_error_for(403, Some("current_password"));
+            assert_eq!(refused.header("x-error-reason"), Some(reason));
+        }
+        assert_eq!(service.anonymous().get("/instance").expect(200).json(), before);
+        edit(FormData::new().text(key, unchanged)).expect(200);
+    }
+    edit(FormData::new().text("name", "Birds")).expect(200);
+    edit(FormData::new().text("registration", "closed").text("current_password", PASSWORD)).expect(200);
+    assert_eq!(service.anonymous().get("/instance").expect(200).json()["registration"], "closed");
 }
 
 #[test]

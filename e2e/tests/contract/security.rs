@@ -197,7 +197,10 @@ fn a_reset_ends_sessions_recovery_codes_and_older_reset_links() {
     let service = Service::start(&[]);
     let owner = service.new_user_with_role("owner");
     let by_operator = |name: &str| service.operator(&["user", "reset", name]);
-    let by_owner = |name: &str| owner.post(&format!("/admin/users/{name}/reset"), Body::none()).json();
+    let by_owner = |name: &str| {
+        let form = FormData::new().text("current_password", PASSWORD);
+        owner.post(&format!("/admin/users/{name}/reset"), form).expect(201).json()
+    };
     let resets: [&dyn Fn(&str) -> Value; 2] = [&by_operator, &by_owner];
     for reset in resets {
         let ada = service.new_user("ada");

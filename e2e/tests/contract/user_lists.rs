@@ -133,6 +133,7 @@ fn moderators_revoke_the_invitations_of_members_and_owners_all() {
         service.new_user("bob"),
     );
     let edit = FormData::new().text("member_invitations", "on").text("registration", "invitation");
+    let edit = edit.text("current_password", PASSWORD);
     owner.request("PATCH", "/admin/instance").body(edit).send().expect(200);
     let invite = |client: &Client, uses: &str| {
         let made = client.post("/invitations", FormData::new().text("uses", uses)).expect(201).json();

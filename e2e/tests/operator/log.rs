@@ -119,8 +119,11 @@ fn account_events_are_logged_with_the_name_and_without_secrets() {
     assert_eq!(audited("suspend", mia.username())["detail"], "spam");
     admin("DELETE", "suspension", FormData::new()).expect(200);
     audited("restore", mia.username());
-    let reset =
-        admin("POST", "reset", FormData::new()).expect(201).json()["url"].as_str().unwrap().to_owned();
+    let reset = admin("POST", "reset", FormData::new().text("current_password", PASSWORD)).expect(201).json()
+        ["url"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     audited("reset_password", mia.username());
     service.operator(&["user", "role", name, "moderator"]);
     assert_eq!(audited("set_role", "operator")["detail"], "moderator");

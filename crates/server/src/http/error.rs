@@ -304,6 +304,15 @@ impl From<app::Error> for ApiError {
                 Self::new(StatusCode::BAD_REQUEST, ErrorCode::WrongPassword, "the password is wrong")
                     .with_field(field)
             }
+            app::Error::Unconfirmed(refusal) => {
+                let message = match refusal {
+                    Refusal::PasswordWrong => "the current_password is wrong",
+                    _ => "this needs your password: send it as current_password",
+                };
+                Self::new(StatusCode::FORBIDDEN, ErrorCode::Forbidden, message)
+                    .because(refusal)
+                    .with_field("current_password")
+            }
             app::Error::WrongRecoveryCode => Self::new(
                 StatusCode::BAD_REQUEST,
                 ErrorCode::WrongRecoveryCode,

@@ -18,6 +18,7 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::{InvitationId, PathId};
 use crate::http::extract::session::RequiredSession;
+use crate::http::handlers::security::owner;
 use crate::http::handlers::upload::{FileParameter, read_file};
 use crate::http::json::json;
 use crate::http::state::Http;
@@ -53,6 +54,9 @@ pub(crate) struct InstanceEdit {
     /// Whether members may invite others: `on` or `off`.
     #[schema(example = "on", pattern = "^(on|off)?$", nullable = false)]
     member_invitations: Option<String>,
+    /// The owner's own password, to change `registration` or `member_invitations`.
+    #[schema(example = "correct horse", format = Password, nullable = false)]
+    current_password: Option<String>,
     /// The bytes that the photos of a member may take.
     #[schema(example = "10000000000", nullable = false)]
     member_bytes: Option<String>,
@@ -83,6 +87,7 @@ impl FormSchema for InstanceEdit {
         "accent",
         "registration",
         "member_invitations",
+        "current_password",
         "member_bytes",
         "member_posts_per_day",
         "member_likes_per_minute",
@@ -293,7 +298,7 @@ pub(crate) async fn edit(
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
     let mut form = form.read(&http, &mut caller).await?;
-    let actor = Actor::new(&caller, address, Role::Owner)?;
+    let actor = owner(&http, &caller, address, &mut form).await?;
     let mut values = Vec::new();
     for key in App::instance_keys() {
         values.extend(form.text(key)?.map(|value| (key, value)));

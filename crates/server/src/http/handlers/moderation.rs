@@ -23,6 +23,7 @@ use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::handlers::reports::{ReasonForm, required_reason};
+use crate::http::handlers::security::owner;
 use crate::http::json::json;
 use crate::http::openapi::{Entry, parameter, string};
 use crate::http::state::Http;
@@ -51,10 +52,42 @@ pub(crate) struct RoleForm {
     /// `member`, `moderator` or `owner`.
     #[schema(example = "moderator", pattern = "^(member|moderator|owner)$")]
     role: String,
+    /// The owner's own password.
+    #[schema(example = "correct horse", format = Password)]
+    current_password: String,
 }
 
 impl FormSchema for RoleForm {
-    const TEXT: &'static [&'static str] = &["role"];
+    const TEXT: &'static [&'static str] = &["role", "current_password"];
+}
+
+/// The password of the owner who deletes an account, and why.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct AccountDeletion {
+    /// Up to 1,000 characters.
+    #[schema(example = "Spam", min_length = 1, max_length = 1000)]
+    reason: String,
+    /// The owner's own password.
+    #[schema(example = "correct horse", format = Password)]
+    current_password: String,
+}
+
+impl FormSchema for AccountDeletion {
+    const TEXT: &'static [&'static str] = &["reason", "current_password"];
+}
+
+/// The password of the owner who resets that of a user.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "documents the form")]
+pub(crate) struct PasswordReset {
+    /// The owner's own password.
+    #[schema(example = "correct horse", format = Password)]
+    current_password: String,
+}
+
+impl FormSchema for PasswordReset {
+    const TEXT: &'static [&'static str] = &["current_password"];
 }
 
 /// A user as moderators see them, in a list.
@@ -212,12 +245,11 @@ async fn decision(
     http: &Http,
     caller: &mut Caller,
     address: IpAddr,
-    least: Role,
     form: FormBody<ReasonForm>,
 ) -> Result<(Actor, Reason), ApiError> {
-    caller.check_role(least)?;
+    caller.check_role(Role::Moderator)?;
     let reason = required_reason(&mut form.read(http, caller).await?, "reason")?;
-    Ok((Actor::new(caller, address, least)?, reason))
+    Ok((Actor::new(caller, address, Role::Moderator)?, reason))
 }
 
 pub(crate) async fn users(
@@ -342,9 +374,12 @@ pub(crate) async fn set_role(
     form: FormBody<RoleForm>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let role = form.read(&http, &mut caller).await?.required("role")?;
-    let actor = Actor::new(&caller, address, Role::Owner)?;
-    let role = role.parse().map_err(|rule: model::ValidationError| ApiError::invalid("role", rule))?;
+    let mut form = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, &mut form).await?;
+    let role = form
+        .required("role")?
+        .parse()
+        .map_err(|rule: model::ValidationError| ApiError::invalid("role", rule))?;
     http.app.set_role(&actor, &username, role).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -356,7 +391,7 @@ pub(crate) async fn remove_photo(
     PathId(username): PathId<Username>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &mut caller, address, Role::Moderator, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, form).await?;
     http.app.remove_profile_photo(&actor, &username, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -366,21 +401,27 @@ pub(crate) async fn delete_user(
     RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(username): PathId<Username>,
-    form: FormBody<ReasonForm>,
+    form: FormBody<AccountDeletion>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &mut caller, address, Role::Owner, form).await?;
+    caller.check_role(Role::Owner)?;
+    let mut form = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, &mut form).await?;
+    let reason = required_reason(&mut form, "reason")?;
     http.app.delete_account(&actor, &username, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
 
 pub(crate) async fn reset_password(
     State(http): State<Http>,
-    RequiredSession(caller): RequiredSession,
+    RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(username): PathId<Username>,
     BaseUrl(base_url): BaseUrl,
+    form: FormBody<PasswordReset>,
 ) -> Result<Response, ApiError> {
-    let actor = Actor::new(&caller, address, Role::Owner)?;
+    caller.check_role(Role::Owner)?;
+    let mut form = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, &mut form).await?;
     let (user, code) = http.app.reset_code(&actor, &username).await?;
     let url = links::reset(&base_url, &user.username, &code);
     Ok(json(StatusCode::CREATED, &ResetLink { url }))
@@ -393,7 +434,7 @@ pub(crate) async fn hide_post(
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &mut caller, address, Role::Moderator, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, form).await?;
     http.app.moderate_hide(&actor, id, reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -416,7 +457,7 @@ pub(crate) async fn delete_post(
     PathId(id): PathId<PostId>,
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
-    let (actor, reason) = decision(&http, &mut caller, address, Role::Moderator, form).await?;
+    let (actor, reason) = decision(&http, &mut caller, address, form).await?;
     http.app.moderate_delete(&actor, id, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }

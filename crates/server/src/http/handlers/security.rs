@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use app::{Caller, Client, SessionInfo};
+use app::{Actor, Caller, Client, SessionInfo};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{RecoveryCode, SessionId, Timestamp};
+use model::{RecoveryCode, Refusal, Role, SessionId, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,6 +16,7 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
+use crate::http::form::FormData;
 use crate::http::json::json;
 use crate::http::state::Http;
 
@@ -169,6 +170,20 @@ pub(crate) async fn recovery_codes(
     Ok(json(StatusCode::OK, &RecoveryCodeCount { remaining }))
 }
 
+/// The caller as an owner, confirmed if the form has their password.
+pub(crate) async fn owner(
+    http: &Http,
+    caller: &Caller,
+    address: IpAddr,
+    form: &mut FormData,
+) -> Result<Actor, ApiError> {
+    let actor = Actor::new(caller, address, Role::Owner)?;
+    let password = form.text("current_password")?.filter(|password| !password.is_empty());
+    let Some(password) = password else { return Ok(actor) };
+    let client = Client::anonymous(address).with_user(caller.user.id);
+    counted(http, caller, address, http.app.confirm(client, caller, actor, password)).await
+}
+
 /// Limits wrong passwords, on all nodes: a stolen session must not allow to guess the password.
 pub(crate) async fn counted<T>(
     http: &Http,
@@ -178,7 +193,10 @@ pub(crate) async fn counted<T>(
 ) -> Result<T, ApiError> {
     let attempt = http.rate_limits.confirmation(caller.user.username.as_str(), address, &http.clock)?;
     let outcome = operation.await;
-    if matches!(outcome, Err(app::Error::WrongPassword { .. }))
+    let is_wrong = |error: &app::Error| {
+        matches!(error, app::Error::WrongPassword { .. } | app::Error::Unconfirmed(Refusal::PasswordWrong))
+    };
+    if outcome.as_ref().is_err_and(is_wrong)
         && let Some(failed) = attempt.count()
     {
         http.app.publish_login(failed).await;

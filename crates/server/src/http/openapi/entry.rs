@@ -45,6 +45,7 @@ arguments!(A B);
 arguments!(A B C);
 arguments!(A B C D);
 arguments!(A B C D E);
+arguments!(A B C D E F);
 
 /// The CSRF check rejected the request.
 const CROSS_SITE: &str = "The request has the session cookie and comes from a page of another origin";

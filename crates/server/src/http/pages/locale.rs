@@ -166,7 +166,7 @@ page_messages! {
     blocks_none, unblock, leave_title, leave_text, leave_submit, suspended_notice,
     pending_notice, hidden_notice, admin, reports, reports_none, hidden, suspend, dismiss,
     pending, suspended, approve, restore, instance, instance_name, description, terms_hint,
-    registration, member_invitations, invite, invite_text, invite_make, audit, operator,
+    registration, member_invitations, own_password, own_password_hint, invite, invite_text, invite_make, audit, operator,
     role_member, role_moderator, role_owner, hide_posts, quota_title, quota_bytes,
     quota_bytes_of, quota_posts, quota_posts_of, quota_likes, decimal_point, data_title,
     export_text, export_make, import_text, import_file, import_make, archive_summary,

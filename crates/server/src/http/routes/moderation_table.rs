@@ -55,7 +55,7 @@ pub(super) fn moderation() -> Vec<Route> {
             .about("user_record", "moderation", "Read a user's record", "With role, status and counts.")
             .json::<UserRecordDto>(200, "The user's record"),
         api(Method::DELETE, "/admin/users/{username}", moderation::delete_user)
-            .about("delete_user", "moderation", "Delete a user", "As if the user had left. For owners.")
+            .about("delete_user", "moderation", "Delete a user", "As if the user had left. For owners, with their password.")
             .json::<Empty>(200, "The account is deleted")
             .error(409, "The user is the only owner"),
         api(Method::PUT, "/admin/users/{username}/suspension", moderation::suspend)
@@ -77,7 +77,7 @@ pub(super) fn moderation() -> Vec<Route> {
             .json::<Empty>(200, "The user is active")
             .error(409, "The user is active already"),
         api(Method::PUT, "/admin/users/{username}/role", moderation::set_role)
-            .about("set_role", "moderation", "Set a user's role", "For owners. An instance keeps at least one owner.")
+            .about("set_role", "moderation", "Set a user's role", "For owners, with their password. An instance keeps at least one owner.")
             .json::<Empty>(200, "The user has the role")
             .error(409, "The user is the only owner"),
         api(Method::DELETE, "/admin/users/{username}/photo", moderation::remove_photo)
@@ -88,7 +88,7 @@ pub(super) fn moderation() -> Vec<Route> {
                 "reset_password",
                 "moderation",
                 "Make a link to reset a password",
-                "For owners, to hand to a user who has lost it. It works once, within 24 hours. Ends all sessions, \
+                "For owners, with their password, to hand to a user who has lost theirs. It works once, within 24 hours. Ends all sessions, \
                  recovery codes and earlier links of the user.",
             )
             .json::<ResetLink>(201, "The link"),
@@ -112,7 +112,7 @@ pub(super) fn moderation() -> Vec<Route> {
             .about("audit_log", "moderation", "Read the audit log", "Newest first. `offset` is ignored.")
             .json::<AuditPage>(200, "A page of the audit log"),
         api(Method::PATCH, "/admin/instance", instance::edit)
-            .about("edit_instance", "moderation", "Edit the instance", "For owners.")
+            .about("edit_instance", "moderation", "Edit the instance", "For owners; with their password to change who may join.")
             .json::<InstanceDto>(200, "The instance after the edit"),
     ];
     rows.into_iter().map(|route| route.error(403, NOT_ALLOWED)).collect()
