@@ -84,7 +84,7 @@ impl App {
 
     /// Fails if the caller may not start an import now, before its body is read.
     pub async fn check_may_import(&self, caller: &Caller) -> Result<(), Error> {
-        self.check_may_post(caller).await?;
+        self.check_may_post(caller, None).await?;
         match self.import_status(caller).await {
             Ok(ImportStatus { is_running: true, .. }) => Err(IMPORT_RUNNING),
             Ok(_) | Err(Error::NotFound(_)) => Ok(()),
@@ -149,13 +149,8 @@ impl App {
     /// Creates a post of another instance; `false` if the account has it, or had it, already.
     pub async fn import_post(&self, importer: &Importer, post: ForeignPost) -> Result<bool, Error> {
         let ForeignPost { upload, content, publication } = post;
-        let quota = match importer.quota_of {
-            Some(role) => {
-                self.check_quota(importer.user.id, role).await?;
-                self.post_quota(role).await?
-            }
-            None => PostQuota::default(),
-        };
+        let quota = self.importer_quota(importer).await?;
+        self.check_quota(importer.user.id, quota, None).await?;
         let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
         // A date in the future would stay the newest one.
         let publication = Some(Publication { created_at: publication.created_at.min(at), ..publication });
@@ -166,6 +161,13 @@ impl App {
             CreateOutcome::ClaimLost => Err(CLAIM_LOST),
             CreateOutcome::AuthorInactive => Err(Error::Inactive(Status::Suspended)),
             CreateOutcome::OverQuota(over) => Err(quota_exceeded(over, at)),
+        }
+    }
+
+    async fn importer_quota(&self, importer: &Importer) -> Result<PostQuota, Error> {
+        match importer.quota_of {
+            Some(role) => self.post_quota(role).await,
+            None => Ok(PostQuota::default()),
         }
     }
 
@@ -185,7 +187,8 @@ impl App {
         };
         self.0.store.edit_profile(user.id, missing).await?;
         if let Some(photo) = photo.filter(|_| user.photo.is_none()) {
-            self.replace_profile_photo(user.id, photo).await?;
+            let max_bytes = self.importer_quota(importer).await?.bytes;
+            self.replace_profile_photo(user.id, photo, max_bytes).await?;
         }
         Ok(())
     }

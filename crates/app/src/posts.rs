@@ -2,7 +2,7 @@
 
 use imaging::RemovedMetadata;
 use model::{
-    Alt, Focus, Message, Post, PostContent, PostEdit, PostId, Refusal, RequestDigest, Status, UserId,
+    Alt, Focus, Message, PhotoId, Post, PostContent, PostEdit, PostId, Refusal, RequestDigest, Status, UserId,
 };
 use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay, RequestKey, ResumableUpload};
 
@@ -40,12 +40,14 @@ pub struct Draft {
     pub content: PostContent,
     /// The idempotency key, so that a retry does not post twice.
     pub key: Option<String>,
+    /// The resumable upload that the post replaces.
+    pub resumed: Option<PhotoId>,
 }
 
 impl Draft {
     /// Without an idempotency key.
     pub fn new(upload: Upload, content: PostContent) -> Self {
-        Self { upload, content, key: None }
+        Self { upload, content, key: None, resumed: None }
     }
 
     /// A parameter with its default counts as not sent.
@@ -85,9 +87,14 @@ impl App {
     /// Checks what can be checked of a new post before the body of its request is read. Returns the post of
     /// an earlier request with the key whose digest is not known, so that any further one counts as its
     /// retry.
-    pub async fn admit_post(&self, caller: &Caller, key: Option<&str>) -> Result<Option<Post>, Error> {
+    pub async fn admit_post(
+        &self,
+        caller: &Caller,
+        key: Option<&str>,
+        resumed: Option<PhotoId>,
+    ) -> Result<Option<Post>, Error> {
         match self.find_replay(caller, key).await? {
-            None => self.check_may_post(caller).await.map(|()| None),
+            None => self.check_may_post(caller, resumed).await.map(|()| None),
             Some(replay) if replay.digest.is_none() => self.replayed(replay, None).await.map(Some),
             Some(Replay { post: None, .. }) => Err(POST_DELETED),
             // The body tells whether it is a retry, which an exhausted quota must not prevent.
@@ -120,14 +127,14 @@ impl App {
     }
 
     /// Fails if the caller may not post now, before the body of the request is read.
-    pub async fn check_may_post(&self, caller: &Caller) -> Result<(), Error> {
+    pub async fn check_may_post(&self, caller: &Caller, resumed: Option<PhotoId>) -> Result<(), Error> {
         caller.check_active()?;
-        self.check_quota(caller.user.id, caller.role).await
+        self.check_quota(caller.user.id, self.post_quota(caller.role).await?, resumed).await
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
         let digest = draft.digest();
-        let Draft { upload, content, key } = draft;
+        let Draft { upload, content, key, resumed } = draft;
         // Before the photo is decoded.
         if let Some(replay) = self.find_replay(caller, key.as_deref()).await? {
             return self.replayed(replay, Some(digest)).await.map(Posted::Replayed);
@@ -136,7 +143,14 @@ impl App {
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
         let (keys_since, quota) =
             (at.minus(Settings::IDEMPOTENCY_KEY_TTL), self.post_quota(caller.role).await?);
-        let new = NewPost { content, key, keys_since, quota, ..NewPost::new(caller.user.id, photo, at) };
+        let new = NewPost {
+            content,
+            key,
+            keys_since,
+            quota,
+            upload: resumed,
+            ..NewPost::new(caller.user.id, photo, at)
+        };
         match self.store_post(files, new).await? {
             CreateOutcome::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
             CreateOutcome::Replayed(replay) => {

@@ -2,8 +2,10 @@
 
 use imaging::RemovedMetadata;
 use model::{ProfileEdit, Status, User, UserId};
+use store::ProfilePhotoOutcome;
 
 use crate::detached::detached;
+use crate::quotas::quota_exceeded;
 use crate::upload::{CLAIM_LOST, PreparedPhoto};
 use crate::{App, Caller, Error, Upload};
 
@@ -23,19 +25,26 @@ impl App {
         upload: Upload,
     ) -> Result<(User, RemovedMetadata), Error> {
         caller.check_active()?;
-        self.replace_profile_photo(caller.user.id, upload).await
+        let max_bytes = self.post_quota(caller.role).await?.bytes;
+        self.replace_profile_photo(caller.user.id, upload, max_bytes).await
     }
 
     pub(crate) async fn replace_profile_photo(
         &self,
         user: UserId,
         upload: Upload,
+        max_bytes: Option<u64>,
     ) -> Result<(User, RemovedMetadata), Error> {
         let PreparedPhoto { photo, files, removed, at } = self.prepare(upload).await?;
         let app = self.clone();
         let updated = detached(async move {
-            let commit = app.0.store.set_profile_photo(user, photo, at);
-            let change = app.store_photo(files, at, commit, Option::is_some).await?.ok_or(CLAIM_LOST)?;
+            let commit = app.0.store.set_profile_photo(user, photo, max_bytes, at);
+            let is_changed = |outcome: &_| matches!(outcome, ProfilePhotoOutcome::Changed(_));
+            let change = match app.store_photo(files, at, commit, is_changed).await? {
+                ProfilePhotoOutcome::Changed(change) => change,
+                ProfilePhotoOutcome::OverQuota(over) => return Err(quota_exceeded(over, at)),
+                ProfilePhotoOutcome::Rejected => return Err(CLAIM_LOST),
+            };
             if let Some(replaced) = change.replaced {
                 app.delete_photo_files(replaced).await;
             }

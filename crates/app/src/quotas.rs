@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{PostId, Reason, Refusal, Role, Status, Timestamp, User, UserId};
+use model::{PhotoId, PostId, Reason, Refusal, Role, Status, Timestamp, User, UserId};
 use store::{AuditRow, OverQuota, PostQuota};
 
 use crate::instance_settings::MAX_POSTS_PER_DAY;
@@ -34,6 +34,7 @@ pub struct Removal {
 /// What a user has stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// Photos, and what has arrived of unfinished uploads.
     pub bytes: u64,
     /// Posts of the last 24 hours, deleted ones included.
     pub posts_today: u64,
@@ -63,7 +64,7 @@ impl App {
             removals: self.removals(&caller.user).await?,
             quota: self.instance().await?.quota(caller.role),
             usage: Usage {
-                bytes: store.bytes_of(user).await?,
+                bytes: store.stored_bytes(user).await?,
                 posts_today: store.posts_today(user, now, MAX_POSTS_PER_DAY).await?,
             },
         })
@@ -80,10 +81,15 @@ impl App {
     }
 
     /// Fails if a user has reached a quota, before an upload is read. The transaction that creates the post
-    /// checks it again.
-    pub(crate) async fn check_quota(&self, user: UserId, role: Role) -> Result<(), Error> {
-        let (quota, now) = (self.post_quota(role).await?, self.0.clock.now());
-        match self.0.store.over_quota(user, quota, now).await? {
+    /// checks it again. `upload` is the unfinished upload that the post replaces.
+    pub(crate) async fn check_quota(
+        &self,
+        user: UserId,
+        quota: PostQuota,
+        upload: Option<PhotoId>,
+    ) -> Result<(), Error> {
+        let now = self.0.clock.now();
+        match self.0.store.over_quota(user, quota, upload, now).await? {
             Some(over) => Err(quota_exceeded(over, now)),
             None => Ok(()),
         }

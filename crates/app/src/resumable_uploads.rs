@@ -7,9 +7,10 @@ use blobs::PhotoFile;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use model::{PhotoId, Refusal, Timestamp};
-use store::{NewUpload, NewUploadOutcome, ResumableUpload, UploadCap, UploadPart};
+use store::{NewUpload, NewUploadOutcome, PartOutcome, ResumableUpload, UploadCap, UploadPart};
 use tokio::time::Instant;
 
+use crate::quotas::quota_exceeded;
 use crate::rng::random;
 use crate::upload::UPLOAD_BUSY;
 use crate::{App, Caller, Client, Error, FairPermit, Settings};
@@ -248,12 +249,20 @@ impl AppendRequest {
             let message = "this upload has arrived in too many small pieces; start a new one";
             return Err(Error::Conflict { field: None, refusal: Refusal::UploadInPieces, message });
         }
+        let max_bytes = app.post_quota(self.caller.role).await?.bytes;
+        let added = self.buffer.len() as u64;
+        // Also before the file is stored: that of a part which is not added is kept as long as the upload.
+        if let Some(over) = app.0.store.over_bytes(append.user, max_bytes, added).await? {
+            return Err(quota_exceeded(over, app.0.clock.now()));
+        }
         let (bytes, start) = (self.buffer.split().freeze(), self.received);
-        let end = start + bytes.len() as u64;
+        let end = start + added;
         app.0.blobs.put_part(append.id, start, append.epoch, bytes).await?;
         let expires_at = app.upload_expiry(append.id);
-        if !app.0.store.add_part(*append, start, end, expires_at).await? {
-            return Err(app.offset_mismatch(&self.caller, append.id).await);
+        match app.0.store.add_part(*append, (start, end), expires_at, max_bytes).await? {
+            PartOutcome::Added => {}
+            PartOutcome::AppendEnded => return Err(app.offset_mismatch(&self.caller, append.id).await),
+            PartOutcome::OverQuota(over) => return Err(quota_exceeded(over, app.0.clock.now())),
         }
         append.parts += 1;
         (self.received, self.stored_at) = (end, Instant::now());

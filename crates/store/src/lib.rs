@@ -75,10 +75,12 @@ pub use passwords::RecoveryCodeRow;
 pub use photos::{NewPhoto, Original, PhotoOwner, PhotoRow};
 pub use postgres::{DatabaseUrl, ReplicationLag, replica_lag};
 pub use posts::{AccessCheck, CreateOutcome, NewPost, PostRow, Publication, Replay};
-pub use profile::ProfileChange;
+pub use profile::{ProfileChange, ProfilePhotoOutcome};
 pub use read_barrier_stats::ReadBarrierStats;
 pub use reports::{Judge, NewReport, ReportOutcome, ReportRow, ResolveOutcome};
-pub use resumable_uploads::{Append, NewUpload, NewUploadOutcome, ResumableUpload, UploadCap, UploadPart};
+pub use resumable_uploads::{
+    Append, NewUpload, NewUploadOutcome, PartOutcome, ResumableUpload, UploadCap, UploadPart,
+};
 pub use sessions::{JoinOutcome, NewSession, Session, SessionRow};
 pub use store::{Database, MAX_SHORT_OFFSET, SCHEMA_VERSION, Store};
 pub use tables::{ExportRow, SequenceRow, Table, TableCounts};

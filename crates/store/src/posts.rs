@@ -115,6 +115,8 @@ pub struct NewPost {
     /// For a post of another instance.
     pub publication: Option<Publication>,
     pub quota: PostQuota,
+    /// The resumable upload that it comes from. Its parts do not count: the photo replaces them.
+    pub upload: Option<PhotoId>,
 }
 
 /// Where and when an imported post was first published.
@@ -137,6 +139,7 @@ impl NewPost {
             created_at,
             publication: None,
             quota: PostQuota::default(),
+            upload: None,
         }
     }
 }
@@ -342,7 +345,8 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::AlreadyImported);
     }
-    if let Some(over) = usage::over_quota(tx, user_id, new.quota, new.photo.bytes, now).await? {
+    let added = (new.photo.bytes, new.upload);
+    if let Some(over) = usage::over_quota(tx, user_id, new.quota, added, now).await? {
         photos::abandon(tx, new.photo.photo.id, now).await?;
         return Ok(CreateOutcome::OverQuota(over));
     }

@@ -11,6 +11,7 @@ use crate::photos::{self, NewPhoto};
 use crate::statements::statements;
 use crate::store::Store;
 use crate::tx::Tx;
+use crate::usage::{self, OverQuota};
 use crate::users::by_id;
 
 statements! {
@@ -23,12 +24,21 @@ statements! {
     LOCK = "UPDATE users SET photo_id = photo_id WHERE id = $1";
 }
 
-/// The result of replacing a profile photo.
+/// A profile photo that has been replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileChange {
     pub user: User,
     /// The previous photo, whose files must be deleted.
     pub replaced: Option<PhotoId>,
+}
+
+/// The result of replacing a profile photo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProfilePhotoOutcome {
+    Changed(Box<ProfileChange>),
+    /// The claim on the new photo was abandoned, or the user is not active any more.
+    Rejected,
+    OverQuota(OverQuota),
 }
 
 impl Store {
@@ -63,31 +73,37 @@ impl Store {
         .await
     }
 
-    /// Replaces a user's profile photo; `None` when the claim on the new photo was abandoned, or the user is
-    /// not active any more.
+    /// Replaces a user's profile photo, unless the user would have stored more than `max_bytes`.
     pub async fn set_profile_photo(
         &self,
         user: UserId,
         photo: NewPhoto,
+        max_bytes: Option<u64>,
         now: Timestamp,
-    ) -> Result<Option<ProfileChange>, Error> {
+    ) -> Result<ProfilePhotoOutcome, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
                 tx.execute(LOCK, &[user.into()]).await?;
                 if active(tx, user).await?.is_none() {
                     photos::abandon(tx, photo.photo.id, now).await?;
-                    return Ok(None);
-                }
-                if !photos::commit_upload(tx, &photo, photo.photo.alt.as_ref(), now).await? {
-                    return Ok(None);
+                    return Ok(ProfilePhotoOutcome::Rejected);
                 }
                 let replaced = lock_photo(tx, user).await?;
+                let added = (photo.bytes, replaced);
+                if let Some(over) = usage::over_bytes(tx, user, max_bytes, added).await? {
+                    photos::abandon(tx, photo.photo.id, now).await?;
+                    return Ok(ProfilePhotoOutcome::OverQuota(over));
+                }
+                if !photos::commit_upload(tx, &photo, photo.photo.alt.as_ref(), now).await? {
+                    return Ok(ProfilePhotoOutcome::Rejected);
+                }
                 tx.execute(SET, &[(&photo.photo.id).into(), user.into()]).await?;
                 tx.record_change(Change::User(user));
                 if let Some(old) = replaced {
                     photos::delete(tx, old, now).await?;
                 }
-                Ok(Some(ProfileChange { user: by_id(tx, user).await?, replaced }))
+                let user = by_id(tx, user).await?;
+                Ok(ProfilePhotoOutcome::Changed(Box::new(ProfileChange { user, replaced })))
             }
             .boxed()
         })

@@ -12,6 +12,7 @@ use crate::row::Row;
 use crate::statements::statements;
 use crate::store::Store;
 use crate::tx::Tx;
+use crate::usage::{self, OverQuota};
 use crate::{photos, posts};
 
 statements! {
@@ -85,9 +86,19 @@ pub struct ResumableUpload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Append {
     pub id: PhotoId,
+    pub user: UserId,
     pub epoch: u64,
     /// How many parts the upload has.
     pub parts: u64,
+}
+
+/// The result of adding a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartOutcome {
+    Added,
+    /// By another request.
+    AppendEnded,
+    OverQuota(OverQuota),
 }
 
 /// A part of an upload.
@@ -181,32 +192,36 @@ impl Store {
                 }
                 let parts = tx.first(COUNT_PARTS, &[(&id).into()], |row| row.unsigned(0)).await?;
                 let epoch = u64::try_from(upload.epoch + 1).unwrap_or(0);
-                Ok(Some(Append { id, epoch, parts: parts.unwrap_or(0) }))
+                Ok(Some(Append { id, user, epoch, parts: parts.unwrap_or(0) }))
             }
             .boxed()
         })
         .await
     }
 
-    /// Adds a part whose file is stored; `false` if another request has ended this append.
+    /// Adds a part whose file is stored, unless its user would have stored more than `max_bytes`.
     pub async fn add_part(
         &self,
         append: Append,
-        start: u64,
-        end: u64,
+        (start, end): (u64, u64),
         expires_at: Timestamp,
-    ) -> Result<bool, Error> {
-        self.write(append.id.into(), move |tx| {
+        max_bytes: Option<u64>,
+    ) -> Result<PartOutcome, Error> {
+        self.write(LockKey::User(append.user), move |tx| {
             async move {
+                let added = (end.saturating_sub(start), None);
+                if let Some(over) = usage::over_bytes(tx, append.user, max_bytes, added).await? {
+                    return Ok(PartOutcome::OverQuota(over));
+                }
                 let [start, end, epoch] =
                     [start, end, append.epoch].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
                 let id = append.id;
                 let values = [end.into(), expires_at.into(), (&id).into(), epoch.into(), start.into()];
                 if tx.execute(ADVANCE, &values).await? == 0 {
-                    return Ok(false);
+                    return Ok(PartOutcome::AppendEnded);
                 }
                 tx.execute(INSERT_PART, &[(&id).into(), start.into(), epoch.into()]).await?;
-                Ok(true)
+                Ok(PartOutcome::Added)
             }
             .boxed()
         })

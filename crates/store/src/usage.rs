@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use model::{PostId, Timestamp, UserId};
+use model::{PhotoId, PostId, Timestamp, UserId};
 
 use crate::error::Error;
 use crate::statements::statements;
@@ -15,8 +15,15 @@ use crate::tx::Tx;
 
 statements! {
     // Reads every post of the user.
-    BYTES = "SELECT CAST(coalesce(sum(ph.bytes), 0) AS BIGINT) FROM posts p JOIN photos ph ON ph.id = p.photo_id
+    POSTED = "SELECT CAST(coalesce(sum(ph.bytes), 0) AS BIGINT) FROM posts p JOIN photos ph ON ph.id = p.photo_id
         WHERE p.user_id = $1";
+    // Without the photo or the upload that is replaced.
+    STORED = "SELECT CAST(
+        (SELECT coalesce(sum(ph.bytes), 0) FROM posts p JOIN photos ph ON ph.id = p.photo_id WHERE p.user_id = $1)
+        + (SELECT coalesce(sum(ph.bytes), 0) FROM users u JOIN photos ph ON ph.id = u.photo_id
+            WHERE u.id = $1 AND ph.id <> $2)
+        + (SELECT coalesce(sum(received), 0) FROM resumable_uploads
+            WHERE user_id = $1 AND is_complete = 0 AND id <> $2) AS BIGINT)";
     COUNT = "INSERT INTO counted_posts (user_id, created_at, post_id) VALUES ($1, $2, $3)";
     COUNTED = "SELECT created_at FROM counted_posts WHERE user_id = $1 AND created_at > $2
         ORDER BY created_at DESC LIMIT $3";
@@ -28,12 +35,12 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// What a user may store and post; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PostQuota {
-    /// The size of all photos.
+    /// The size of everything that is stored: photos, and what has arrived of unfinished uploads.
     pub bytes: Option<u64>,
     pub posts_per_day: Option<u64>,
 }
 
-/// The quota that one more post would exceed.
+/// The quota that an upload would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverQuota {
     Bytes {
@@ -48,8 +55,16 @@ pub enum OverQuota {
 
 impl Store {
     /// The size of a user's photos in posts.
-    pub async fn bytes_of(&self, user: UserId) -> Result<u64, Error> {
-        self.read(move |tx| bytes_of(tx, user).boxed()).await
+    pub async fn posted_bytes(&self, user: UserId) -> Result<u64, Error> {
+        let bytes = self.read(move |tx| {
+            async move { tx.first(POSTED, &[user.into()], |row| row.unsigned(0)).await }.boxed()
+        });
+        Ok(bytes.await?.unwrap_or(0))
+    }
+
+    /// The size of everything that a user has stored.
+    pub async fn stored_bytes(&self, user: UserId) -> Result<u64, Error> {
+        self.read(move |tx| stored_bytes(tx, user, None).boxed()).await
     }
 
     /// How many posts a user has made in the 24 hours before `now`, deleted ones included, up to `limit`.
@@ -58,23 +73,37 @@ impl Store {
         Ok(times.len() as u64)
     }
 
-    /// The quota that one more post would exceed.
+    /// The quota that one more post would exceed. `upload` is the unfinished upload that it replaces.
     pub async fn over_quota(
         &self,
         user: UserId,
         quota: PostQuota,
+        upload: Option<PhotoId>,
         now: Timestamp,
     ) -> Result<Option<OverQuota>, Error> {
-        self.read(move |tx| over_quota(tx, user, quota, 1, now).boxed()).await
+        self.read(move |tx| over_quota(tx, user, quota, (1, upload), now).boxed()).await
+    }
+
+    /// Whether so many bytes more would exceed the quota of bytes.
+    pub async fn over_bytes(
+        &self,
+        user: UserId,
+        max: Option<u64>,
+        bytes: u64,
+    ) -> Result<Option<OverQuota>, Error> {
+        self.read(move |tx| over_bytes(tx, user, max, (bytes, None)).boxed()).await
     }
 }
 
-/// The quota that a post with a photo of this size would exceed.
+/// The size of what is added, and the photo or the unfinished upload that it replaces.
+pub(crate) type Added = (u64, Option<PhotoId>);
+
+/// The quota that a post would exceed.
 pub(crate) async fn over_quota(
     tx: &mut Tx<'_>,
     user: UserId,
     quota: PostQuota,
-    bytes: u64,
+    added: Added,
     now: Timestamp,
 ) -> Result<Option<OverQuota>, Error> {
     if let Some(max) = quota.posts_per_day {
@@ -83,12 +112,18 @@ pub(crate) async fn over_quota(
             return Ok(Some(OverQuota::PostsPerDay { max, until: first.plus(DAY) }));
         }
     }
-    match quota.bytes {
-        Some(max) if bytes_of(tx, user).await?.saturating_add(bytes) > max => {
-            Ok(Some(OverQuota::Bytes { max }))
-        }
-        _ => Ok(None),
-    }
+    over_bytes(tx, user, quota.bytes, added).await
+}
+
+pub(crate) async fn over_bytes(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    max: Option<u64>,
+    (bytes, replaced): Added,
+) -> Result<Option<OverQuota>, Error> {
+    let Some(max) = max else { return Ok(None) };
+    let stored = stored_bytes(tx, user, replaced).await?;
+    Ok((stored.saturating_add(bytes) > max).then_some(OverQuota::Bytes { max }))
 }
 
 /// Counts a post towards the quota of its author.
@@ -101,8 +136,11 @@ pub(crate) async fn sweep(tx: &mut Tx<'_>, now: Timestamp) -> Result<usize, Erro
     tx.execute(SWEEP, &[now.minus(DAY).into()]).await
 }
 
-async fn bytes_of(tx: &mut Tx<'_>, user: UserId) -> Result<u64, Error> {
-    Ok(tx.first(BYTES, &[user.into()], |row| row.unsigned(0)).await?.unwrap_or(0))
+async fn stored_bytes(tx: &mut Tx<'_>, user: UserId, replaced: Option<PhotoId>) -> Result<u64, Error> {
+    // No photo has the id of the epoch.
+    let replaced = replaced.unwrap_or_else(|| PhotoId::new(Timestamp::from_micros(0), [0; 10]));
+    let stored = tx.first(STORED, &[user.into(), (&replaced).into()], |row| row.unsigned(0)).await?;
+    Ok(stored.unwrap_or(0))
 }
 
 /// The times of a user's posts in the 24 hours before `now`, newest first, at most `limit`. An imported post

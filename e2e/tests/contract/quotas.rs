@@ -81,3 +81,40 @@ fn concurrent_posts_do_not_exceed_a_quota_and_deleting_them_does_not_refund_it()
     bob.delete(&format!("/posts/{newest}")).expect(200);
     upload(&bob).expect(201);
 }
+
+#[test]
+fn unfinished_uploads_and_profile_photos_count_towards_the_quota_of_bytes() {
+    let service = Service::start(&[]);
+    let (owner, ada, bob) =
+        (service.new_user_with_role("owner"), service.new_user("ada"), service.new_user("bob"));
+    let photo = picture::photograph(1200, 800);
+    let form = FormData::photo(&photo).body();
+    bob.post("/posts", form.clone()).expect(201);
+    let size = usage(&bob, "bytes");
+    ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+    let profile_photo = usage(&ada, "bytes");
+    assert!(profile_photo > 100, "{profile_photo}");
+
+    let max = profile_photo + size + 10_000;
+    set(&owner, &[("member_bytes", &max.to_string())]);
+    let start = |piece: &[u8]| {
+        let piece = Body { bytes: piece.to_vec(), ..form.clone() };
+        ada.request("POST", "/posts").header("Upload-Complete", "?0").body(piece).send()
+    };
+    let (first, last) = form.bytes.split_at(100_000);
+    let started = start(first).expect(201);
+    assert_eq!(usage(&ada, "bytes"), profile_photo + 100_000);
+    let refused = ada.post("/posts", form.clone()).expect_error(507);
+    assert_eq!(refused.header("x-error-code"), Some("quota_exceeded"));
+    // The photo of the post takes the place of the parts.
+    let piece = Body::new("application/partial-upload", last);
+    let completion =
+        ada.request("PATCH", started.header("location").unwrap()).header("Upload-Complete", "?1");
+    completion.header("Upload-Offset", "100000").body(piece).send().expect(201);
+    assert_eq!(usage(&ada, "bytes"), profile_photo + size);
+
+    start(first).expect_error(507);
+    ada.put("/me/photo", FormData::photo(&photo)).expect_error(507);
+    assert_eq!(usage(&ada, "bytes"), profile_photo + size, "nothing of what was refused is kept");
+    ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+}

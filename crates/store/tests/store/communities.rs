@@ -8,8 +8,8 @@ use model::{
 };
 use store::{
     AccessCheck, BlockOutcome, CreateOutcome, DeletionOutcome, Exclusions, FeedRequest, Grants, HiddenUsers,
-    InvitationRow, JoinOutcome, Judge, LikeOutcome, NewAuditEntry, NewReport, NewUser, Relations,
-    ReportOutcome, ResolveOutcome, RoleOutcome,
+    InvitationRow, JoinOutcome, Judge, LikeOutcome, NewAuditEntry, NewReport, NewUser, ProfilePhotoOutcome,
+    Relations, ReportOutcome, ResolveOutcome, RoleOutcome,
 };
 
 use crate::test_database::{NOW, TestDatabase, feed, new_photo, new_post, photo, seed, session};
@@ -64,7 +64,8 @@ pub(crate) async fn a_deleted_account_is_hidden_at_once_and_then_removed(db: Tes
     let created = db.store.create_post(new_post(ada, 4, None)).await.unwrap();
     assert_eq!(created, CreateOutcome::AuthorInactive);
     db.store.claim_photo(photo(5).id, NOW).await.unwrap();
-    assert!(db.store.set_profile_photo(ada, new_photo(5), NOW).await.unwrap().is_none());
+    let rejected = db.store.set_profile_photo(ada, new_photo(5), None, NOW).await.unwrap();
+    assert_eq!(rejected, ProfilePhotoOutcome::Rejected);
 
     // The name is free, while the rows are deleted.
     let other = db.store.join(NewUser::new("ADA".parse().unwrap(), "x".into(), NOW), session(99), None);

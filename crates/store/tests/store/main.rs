@@ -18,7 +18,7 @@ use std::time::Duration;
 use model::{
     Alt, FeedStart, Limit, Message, Photo, PostEdit, PostFilter, PostId, RequestDigest, UserId, Username,
 };
-use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, Replay};
+use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, ProfilePhotoOutcome, Replay};
 
 use authority::{
     a_new_password_a_reset_and_a_recovery_end_all_other_access, the_name_of_a_suspended_account_is_held,
@@ -33,8 +33,8 @@ use communities::{
     what_moderators_removed_is_known_to_imports,
 };
 use quotas::{
-    a_maker_has_a_limited_number_of_invitations, a_quota_of_bytes_is_not_exceeded,
-    a_quota_of_posts_counts_deleted_ones_for_a_day,
+    a_maker_has_a_limited_number_of_invitations, a_quota_of_bytes_counts_profile_photos_and_parts_of_uploads,
+    a_quota_of_bytes_is_not_exceeded, a_quota_of_posts_counts_deleted_ones_for_a_day,
 };
 use tags::{posts_from_before_the_index_are_indexed, tags_follow_the_message_of_their_post};
 use test_database::{LONG_AGO, NOW, TestDatabase, feed, new_photo, new_post, photo, seed, session};
@@ -92,6 +92,7 @@ on_both_databases! {
     an_instance_keeps_an_owner_and_an_audit_log,
     an_invitation_is_used_as_often_as_it_says,
     blocks_and_reports_are_stored_once,
+    a_quota_of_bytes_counts_profile_photos_and_parts_of_uploads,
     a_maker_has_a_limited_number_of_invitations,
     a_new_password_a_reset_and_a_recovery_end_all_other_access,
     a_quota_of_bytes_is_not_exceeded,
@@ -290,8 +291,8 @@ async fn replacing_a_profile_photo_deletes_the_previous_one(db: TestDatabase) {
     let (ada, bob) = (db.user("ada").await, db.user("bob").await);
     let photos = async || db.count("SELECT count(*) FROM photos").await;
     let later = NOW.plus(Duration::from_secs(1));
-    let unclaimed = db.store.set_profile_photo(ada.id, new_photo(1), NOW).await.unwrap();
-    assert_eq!((unclaimed, photos().await), (None, 0));
+    let unclaimed = db.store.set_profile_photo(ada.id, new_photo(1), None, NOW).await.unwrap();
+    assert_eq!((unclaimed, photos().await), (ProfilePhotoOutcome::Rejected, 0));
     db.set_profile_photo(bob.id, 9).await;
 
     let first = db.set_profile_photo(ada.id, 1).await;

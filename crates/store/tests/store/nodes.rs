@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use model::{PostId, UserId};
-use store::{AccessCheck, CreateOutcome, LikeOutcome, Replay};
+use store::{AccessCheck, CreateOutcome, LikeOutcome, ProfilePhotoOutcome, Replay};
 
 use crate::quotas::{TWO_A_DAY, invitation_of, post_within};
 use crate::test_database::{NOW, TestDatabase, join, new_photo, new_post, photo};
@@ -184,10 +184,12 @@ async fn replacing_a_profile_photo_through_two_nodes_orphans_no_photo() {
             db.store.claim_photo(photo(number).id, NOW).await.unwrap();
         }
         let (here, there) = tokio::join!(
-            db.store.set_profile_photo(user, new_photo(first), NOW),
-            other.set_profile_photo(user, new_photo(second), NOW),
+            db.store.set_profile_photo(user, new_photo(first), None, NOW),
+            other.set_profile_photo(user, new_photo(second), None, NOW),
         );
-        assert!(here.unwrap().is_some() && there.unwrap().is_some());
+        for outcome in [here, there] {
+            assert!(matches!(outcome.unwrap(), ProfilePhotoOutcome::Changed(_)));
+        }
         assert_eq!(db.count("SELECT count(*) FROM photos").await, 1);
     }
     assert_eq!(db.count("SELECT count(*) FROM removals").await, 19);

@@ -9,7 +9,7 @@ use model::{
 };
 use store::{
     CreateOutcome, Database, Exclusions, FeedRequest, JoinOutcome, NewPhoto, NewPost, NewSession, NewUser,
-    ProfileChange, RequestKey, Store,
+    ProfileChange, ProfilePhotoOutcome, RequestKey, Store,
 };
 use tokio_postgres::NoTls;
 
@@ -122,7 +122,10 @@ impl TestDatabase {
     /// Claims a photo and makes it the user's profile photo.
     pub(crate) async fn set_profile_photo(&self, user: UserId, number: u8) -> ProfileChange {
         self.store.claim_photo(photo(number).id, NOW).await.unwrap();
-        self.store.set_profile_photo(user, new_photo(number), NOW).await.unwrap().unwrap()
+        match self.store.set_profile_photo(user, new_photo(number), None, NOW).await.unwrap() {
+            ProfilePhotoOutcome::Changed(change) => *change,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// Returns a function that executes `sql` on the database, bypassing the store. It runs on a new thread,

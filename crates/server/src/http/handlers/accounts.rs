@@ -217,10 +217,10 @@ impl<'a> From<&'a (PostId, Reason)> for HiddenPost<'a> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Usage)]
 pub(crate) struct UsageDto {
-    /// The size of the user's photos, in bytes.
+    /// The size of the user's photos and of what has arrived of unfinished uploads, in bytes.
     #[schema(example = 123_456_789)]
     bytes: u64,
-    /// The photos posted in the last 24 hours.
+    /// The photos posted in the last 24 hours, deleted ones included.
     #[schema(example = 3)]
     posts_today: u64,
 }

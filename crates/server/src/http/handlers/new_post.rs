@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use app::{Caller, Client, Draft, Posted};
 use axum::response::Response;
 use http::{HeaderValue, StatusCode};
-use model::{Focus, Message, PostContent, ValidationError};
+use model::{Focus, Message, PhotoId, PostContent, ValidationError};
 use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
@@ -46,15 +46,16 @@ impl FormSchema for NewPost {
     const FILE: Option<&'static str> = Some("photo");
 }
 
-/// Reads the form and creates its post.
+/// Reads the form and creates its post. `resumed` is the resumable upload that the form is read from.
 pub(crate) async fn create(
     http: &Http,
     caller: &mut Caller,
     address: IpAddr,
     key: Option<String>,
+    resumed: Option<PhotoId>,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = admit(http, caller, key.as_deref()).await? {
+    if let Some(replay) = admit(http, caller, key.as_deref(), resumed).await? {
         return Ok(replay);
     }
     let client = Client::anonymous(address).with_user(caller.user.id);
@@ -64,7 +65,7 @@ pub(crate) async fn create(
         message: form.text("message")?.map(parse_message).transpose()?.flatten(),
         share_original: form.text("share_original")?.map(parse_sharing).transpose()?.unwrap_or(false),
     };
-    created(http.app.create_post(caller, Draft { upload, content, key }).await?)
+    created(http.app.create_post(caller, Draft { upload, content, key, resumed }).await?)
 }
 
 /// What is checked before the body is read. A replay that does not depend on the body is returned.
@@ -72,8 +73,9 @@ pub(crate) async fn admit(
     http: &Http,
     caller: &Caller,
     key: Option<&str>,
+    resumed: Option<PhotoId>,
 ) -> Result<Option<Response>, ApiError> {
-    http.app.admit_post(caller, key).await?.map(|post| created(Posted::Replayed(post))).transpose()
+    http.app.admit_post(caller, key, resumed).await?.map(|post| created(Posted::Replayed(post))).transpose()
 }
 
 pub(crate) fn created(posted: Posted) -> Result<Response, ApiError> {

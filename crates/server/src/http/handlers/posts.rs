@@ -61,11 +61,11 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     let fields = UploadFields::of(&form.headers);
     match fields.complete {
-        None => new_post::create(&http, &mut caller, address, key, form).await,
+        None => new_post::create(&http, &mut caller, address, key, None, form).await,
         // There is nothing to resume: without interim responses the client does not know the upload.
         Some(true) => {
             fields.whole_length(0, None)?;
-            let created = new_post::create(&http, &mut caller, address, key, form).await;
+            let created = new_post::create(&http, &mut caller, address, key, None, form).await;
             resumable_uploads::of_whole_body(created)
         }
         Some(false) => resumable_uploads::start(http, caller, address, key, fields, form).await,

@@ -101,7 +101,7 @@ pub(crate) async fn start(
     fields: UploadFields,
     form: FormBody<NewPost>,
 ) -> Result<Response, ApiError> {
-    if let Some(replay) = new_post::admit(&http, &caller, key.as_deref()).await? {
+    if let Some(replay) = new_post::admit(&http, &caller, key.as_deref(), None).await? {
         return of_whole_body(Ok(replay));
     }
     let FormBody { mut headers, body, .. } = form;
@@ -327,7 +327,7 @@ async fn create_post(
     let content_type = HeaderValue::try_from(&upload.content_type).map_err(|_| ApiError::internal())?;
     headers.insert(CONTENT_TYPE, content_type);
     let form = FormBody::stored(headers, Body::from_stream(body));
-    let created = new_post::create(http, caller, address, Some(upload.key.clone()), form).await;
+    let created = new_post::create(http, caller, address, Some(upload.key.clone()), Some(id), form).await;
     if created.is_ok() {
         return created;
     }
