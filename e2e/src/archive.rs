@@ -1,11 +1,12 @@
 //! Archives of accounts: export, import, and what is in a zip.
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 use std::time::Duration;
 
-use serde_json::Value;
-use zip::ZipArchive;
+use serde_json::{Value, json};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::{Body, Client, FormData, eventually};
 
@@ -40,4 +41,38 @@ pub fn unzip(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
         assert!(files.insert(name, bytes).is_none(), "a path is in the zip twice");
     }
     files
+}
+
+/// A zip of these files.
+pub fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    // An archive whose photos are larger than itself would be a bomb.
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for (name, content) in files {
+        zip.start_file(*name, options).expect("a file in the zip");
+        zip.write_all(content).expect("the content of a file in the zip");
+    }
+    zip.finish().expect("a zip").into_inner()
+}
+
+/// The archive of an account of another instance, with so many posts of the same photo.
+pub fn archive_of(posts: u16, photo: &[u8]) -> Vec<u8> {
+    let profile = json!({ "username": "elsewhere", "created_at": "" });
+    let instance = json!({ "name": "Elsewhere", "url": "https://elsewhere.example" });
+    let account = json!({ "format": "pinhole-account", "version": 1, "exported_at": "", "posts": posts, "likes": 0,
+        "instance": instance, "profile": profile });
+    let post = |number: u16| {
+        json!({ "id": format!("0199b1c4-7e2a-7d10-9a55-{number:012}"), "url": "", "message": "",
+            "created_at": "2019-05-17T08:00:00+0000", "photo": { "file": photo_path(number), "is_original": true } })
+    };
+    let list: Value = (1..=posts).map(post).collect();
+    let (account, list) = (account.to_string(), list.to_string());
+    let paths: Vec<String> = (1..=posts).map(photo_path).collect();
+    let mut files = vec![("account.json", account.as_bytes()), ("posts.json", list.as_bytes())];
+    files.extend(paths.iter().map(|path| (path.as_str(), photo)));
+    zip(&files)
+}
+
+fn photo_path(number: u16) -> String {
+    format!("photos/{number}.png")
 }

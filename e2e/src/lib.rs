@@ -22,7 +22,7 @@ mod small_disk;
 mod stores;
 mod unique;
 
-pub use archive::unzip;
+pub use archive::{archive_of, unzip, zip};
 pub use client::{AuthMethod, Client, PASSWORD, Request, Response, client_builder};
 pub use concurrent::concurrently;
 pub use form::{Body, Encoding, FormData};

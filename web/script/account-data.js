@@ -18,6 +18,8 @@ const status = /** @type {HTMLElement} */ (document.getElementById("import-statu
 const detail = /** @type {HTMLElement} */ (document.getElementById("import-detail"));
 const bar = /** @type {HTMLProgressElement} */ (document.getElementById("import-progress"));
 const button = /** @type {HTMLButtonElement} */ (form.querySelector("button"));
+const cancel = /** @type {HTMLElement} */ (document.getElementById("import-cancel"));
+let isCancelled = false;
 
 document.getElementById("export")?.addEventListener("click", async () => {
   try {
@@ -66,9 +68,21 @@ function show(text, percent) {
   bar.value = percent ?? 0;
 }
 
+cancel.addEventListener("click", async () => {
+  isCancelled = true;
+  try {
+    await call("DELETE", "/me/import");
+  } catch (cause) {
+    isCancelled = false;
+    toast(messageOf(cause));
+  }
+});
+
 /** Shows the progress until the import ends. @param {Import} last */
 async function follow(last) {
   let failures = 0;
+  isCancelled = false;
+  cancel.hidden = last.status !== "running";
   while (last.status === "running") {
     const done = last.imported + last.skipped + last.failed;
     show(t("import_running", { done, total: last.total }), (100 * done) / Math.max(last.total, 1));
@@ -81,10 +95,12 @@ async function follow(last) {
       if (++failures >= POLL_FAILURES) throw cause;
     }
   }
+  cancel.hidden = true;
   await clearPages();
   const { imported, skipped, failed } = last;
-  show(t(last.status === "finished" ? "import_finished" : "import_interrupted", { imported, skipped, failed }), undefined);
-  formError.textContent = last.error ? t("import_incomplete") : "";
+  const outcome = isCancelled ? "import_cancelled" : last.status === "finished" ? "import_finished" : "import_interrupted";
+  show(t(outcome, { imported, skipped, failed }), undefined);
+  formError.textContent = last.error && !isCancelled ? t("import_incomplete") : "";
 }
 
 // An import that was started before, or in another tab.

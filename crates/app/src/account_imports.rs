@@ -23,6 +23,8 @@ const IMPORT_RUNNING: Error = Error::Conflict {
     message: "an import into this account is running; GET /me/import shows its progress",
 };
 
+const IMPORT_CANCELLED: &str = "cancelled; send the archive again to go on, what is imported is skipped then";
+
 /// Into which account posts are imported, and by which rules.
 #[derive(Debug, Clone)]
 pub struct Importer {
@@ -65,7 +67,7 @@ impl Importer {
 }
 
 impl App {
-    /// The permit of an import, acquired before its body is read and held until it ends.
+    /// The permit of an import, acquired before its body is read and held until it ends. It may be revoked.
     pub fn import_permit(&self, client: Client) -> Result<FairPermit, Error> {
         self.check_upload_space()?;
         self.0.imports.try_acquire(client).ok_or(BUSY)
@@ -106,16 +108,27 @@ impl App {
         audit.logged(if is_begun { Ok(ImportRun { user, started_at: now }) } else { Err(IMPORT_RUNNING) })
     }
 
-    /// Records the progress of an import, on which others see that it is running.
+    /// Records the progress of an import, on which others see that it is running. `false` if it was
+    /// cancelled.
     pub async fn update_import(
         &self,
         run: ImportRun,
         progress: ImportProgress,
         is_finished: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let ImportRun { user, started_at } = run;
         let now = self.0.clock.now();
         Ok(self.0.store.update_import(user, started_at, progress, now, is_finished).await?)
+    }
+
+    /// Ends the caller's import, on whichever node it runs. What is imported stays.
+    pub async fn cancel_import(&self, caller: &Caller) -> Result<(), Error> {
+        let (user, now, stale) = (caller.user.id, self.0.clock.now(), self.interrupted_before());
+        if !self.0.store.cancel_import(user, IMPORT_CANCELLED, now, stale).await? {
+            return Err(Error::NotFound("no import into this account is running"));
+        }
+        caller.log("import cancelled");
+        Ok(())
     }
 
     /// Fails if the user was suspended or has left since the import began.

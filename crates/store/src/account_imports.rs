@@ -29,7 +29,9 @@ statements! {
         finished_at = NULL, total = excluded.total, imported = 0, skipped = 0, failed = 0, error = NULL
         WHERE account_imports.finished_at IS NOT NULL OR account_imports.updated_at < $4";
     UPDATE = "UPDATE account_imports SET updated_at = $1, finished_at = $2, imported = $3, skipped = $4, failed = $5,
-        error = $6 WHERE user_id = $7 AND started_at = $8";
+        error = $6 WHERE user_id = $7 AND started_at = $8 AND finished_at IS NULL";
+    CANCEL = "UPDATE account_imports SET updated_at = $1, finished_at = $1, error = $2
+        WHERE user_id = $3 AND finished_at IS NULL AND updated_at >= $4";
     FIND = "SELECT started_at, updated_at, finished_at, total, imported, skipped, failed, error
         FROM account_imports WHERE user_id = $1";
     // Created by an import before, or published here in the first place.
@@ -95,7 +97,7 @@ impl Store {
         .await
     }
 
-    /// Does nothing if another import of the user has started since.
+    /// `false` if the import was cancelled, or another one of the user has started since.
     pub async fn update_import(
         &self,
         user: UserId,
@@ -103,7 +105,7 @@ impl Store {
         progress: ImportProgress,
         now: Timestamp,
         is_finished: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         self.write(LockKey::User(user), move |tx| {
             async move {
                 let ImportProgress { imported, skipped, failed, error } = &progress;
@@ -118,7 +120,26 @@ impl Store {
                     user.into(),
                     started_at.into(),
                 ];
-                tx.execute(UPDATE, &params).await.map(drop)
+                Ok(tx.execute(UPDATE, &params).await? > 0)
+            }
+            .boxed()
+        })
+        .await
+    }
+
+    /// Ends the running import of a user, whose node learns it from its next update. `false` if none was
+    /// updated after `stale`.
+    pub async fn cancel_import(
+        &self,
+        user: UserId,
+        reason: &'static str,
+        now: Timestamp,
+        stale: Timestamp,
+    ) -> Result<bool, Error> {
+        self.write(LockKey::User(user), move |tx| {
+            async move {
+                let params = [now.into(), reason.into(), user.into(), stale.into()];
+                Ok(tx.execute(CANCEL, &params).await? > 0)
             }
             .boxed()
         })

@@ -61,3 +61,36 @@ browserTest("an account is downloaded, opened offline and imported", async ({ op
     rmSync(folder, { recursive: true });
   }
 });
+
+browserTest("an import is cancelled, and goes on when the zip is sent again", async ({ service, open, join }) => {
+  const [ada, bob] = [await join("ada"), await join("bob")];
+  const large = await photo(0, { size: [2400, 1800] });
+  const count = 40;
+  for (let number = 0; number < count; number++) await ada.post(large);
+  const session = { headers: { authorization: `Bearer ${ada.token}` } };
+  await fetch(`${service.base}/me/export`, { ...session, method: "POST" });
+  const buffer = Buffer.from(await (await fetch(`${service.base}/me/export`, session)).arrayBuffer());
+  const page = await open({ as: bob });
+  await page.goto("/settings");
+  const form = page.getByRole("region", { name: "Your data" });
+  const cancel = form.getByRole("button", { name: "Cancel the import" });
+  const send = async () => {
+    await form.getByLabel("Zip file").setInputFiles({ name: "ada.zip", mimeType: "application/zip", buffer });
+    await form.getByRole("button", { name: "Import", exact: true }).press("Enter");
+    await cancel.waitFor();
+  };
+  assert.equal(await cancel.isVisible(), false);
+  await send();
+  await screenshot(page, "import-running", { immediately: true });
+  await cancel.click();
+  const outcome = form.getByText("Cancelled. Imported:");
+  await outcome.waitFor();
+  await cancel.waitFor({ state: "hidden" });
+  const imported = Number(/Imported: (\d+)/.exec((await outcome.textContent()) ?? "")?.[1]);
+  assert.ok(imported < count, `${imported}`);
+  await screenshot(page, "import-cancelled");
+  await send();
+  await form.getByText(/^Imported: \d+\. Already here: \d+\. Failed: 0\.$/).waitFor({ timeout: 60_000 });
+  await page.goto("/@bob");
+  await page.getByText(`${count} photos`).waitFor();
+});

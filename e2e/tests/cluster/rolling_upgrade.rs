@@ -76,7 +76,8 @@ fn nodes_that_start_together_upgrade_an_older_schema() {
     execute(
         &postgres,
         "BEGIN; ALTER TABLE users DROP COLUMN network; ALTER TABLE idempotency_keys DROP COLUMN digest;
-         DROP TABLE post_tags; DROP FUNCTION mark_tags_unindexed CASCADE;
+         DROP TABLE post_tags; DROP FUNCTION mark_tags_unindexed CASCADE; DROP TABLE counted_posts;
+         ALTER TABLE recovery_codes DROP COLUMN made_by; DROP TABLE held_names;
          UPDATE pinhole_schema SET version = 8; COMMIT;",
     );
     let nodes = concurrently(3, |n| fixture.node(&format!("node{n}")));

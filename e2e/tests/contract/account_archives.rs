@@ -1,12 +1,11 @@
 //! The archive of an account: export, and import into another account.
 
-use std::io::{Cursor, Write};
+use std::io::Cursor;
+use std::time::Duration;
 
-use e2e::{Body, Client, FormData, Service, picture, unzip};
+use e2e::{Body, Client, FormData, Service, eventually, picture, unzip, zip};
 use image::{ImageDecoder, ImageFormat};
 use serde_json::{Value, json};
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
 fn posts_of(client: &Client) -> Vec<Value> {
     let page = client.get(&format!("/users/{}/posts?limit=100", client.username())).expect(200).json();
@@ -275,11 +274,35 @@ fn the_quota_of_posts_stops_an_import_that_goes_on_later() {
     assert_eq!(counts(&eve.import_account(&archive)), [4, 1, 3, 0]);
 }
 
-fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, content) in files {
-        zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-        zip.write_all(content).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
+#[test]
+fn an_import_is_cancelled_and_goes_on_when_the_archive_is_sent_again() {
+    let service = Service::start(&[]);
+    let ada = service.new_user("ada");
+    ada.delete("/me/import").expect_error(404);
+    let archive = e2e::archive_of(40, &picture::png(&picture::plain(6_000, 5_000, picture::BLUE)));
+    ada.post("/me/import", FormData::new().file("archive", &archive)).expect(202);
+    let status = || ada.get("/me/import").expect(200).json();
+    eventually("posts are imported", Duration::from_secs(60), || {
+        (status()["imported"].as_u64() > Some(0)).then_some(())
+    });
+    ada.delete("/me/import").expect(200);
+    let cancelled = status();
+    assert_eq!(cancelled["status"], "finished", "{cancelled}");
+    assert!(cancelled["error"].as_str().unwrap().contains("cancelled"), "{cancelled}");
+    ada.delete("/me/import").expect_error(404);
+
+    // It ends with the next update of its progress, a second later at most. Then nothing more is imported.
+    let log = "account import ended";
+    eventually(log, Duration::from_secs(30), || {
+        service.log().iter().any(|line| line.contains(log)).then_some(())
+    });
+    let imported = posts_of(&ada).len() as u64;
+    assert!((1..40).contains(&imported), "{imported} posts were imported");
+    assert_eq!(status(), cancelled);
+    ada.post("/me/import", FormData::new().file("archive", &archive)).expect(202);
+    eventually("the import goes on", Duration::from_secs(60), || {
+        let [_, more, skipped, _] = counts(&status());
+        (more > 0).then(|| assert!(skipped >= imported, "{skipped} of {imported}"))
+    });
+    ada.delete("/me/import");
 }

@@ -119,7 +119,7 @@ fn a_405_lists_the_allowed_methods() {
         ("/me/sessions/0123456789abcdef".into(), "GET", vec!["DELETE"]),
         ("/me/recovery-codes".into(), "PUT", vec!["GET", "HEAD", "POST"]),
         ("/me/export".into(), "DELETE", vec!["GET", "HEAD", "POST"]),
-        ("/me/import".into(), "DELETE", vec!["GET", "HEAD", "POST"]),
+        ("/me/import".into(), "PUT", vec!["DELETE", "GET", "HEAD", "POST"]),
         ("/recover".into(), "GET", vec!["POST"]),
         ("/me/photo".into(), "GET", vec!["DELETE", "PUT"]),
         (format!("/users/{}", ada.username()), "PUT", vec!["GET", "HEAD"]),

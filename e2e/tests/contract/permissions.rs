@@ -6,7 +6,7 @@ use e2e::{AuthMethod, Body, Client, FormData, PASSWORD, Service, picture};
 /// user whom the author has blocked, a suspended one, a moderator, an owner. `{}` is a new post of the author
 /// without likes.
 #[rustfmt::skip]
-const MATRIX: [(&str, &str, [u16; 9]); 75] = [
+const MATRIX: [(&str, &str, [u16; 9]); 76] = [
     //                                            anon ended inval author other blckd susp  mod  owner
     ("GET",    "/feed",                          [200, 200, 200,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/posts/{}",                      [200, 200, 200,  200,  200,  200,  200,  200,  200]),
@@ -39,6 +39,7 @@ const MATRIX: [(&str, &str, [u16; 9]); 75] = [
     ("GET",    "/me/export",                     [401, 401, 401,  200,  200,  200,  200,  200,  200]),
     ("POST",   "/me/import",                     [401, 401, 401,  400,  400,  400,  403,  400,  400]),
     ("GET",    "/me/import",                     [401, 401, 401,  404,  404,  404,  404,  404,  404]),
+    ("DELETE", "/me/import",                     [401, 401, 401,  404,  404,  404,  404,  404,  404]),
     ("PUT",    "/me/photo",                      [401, 401, 401,  200,  200,  200,  403,  200,  200]),
     ("DELETE", "/me/photo",                      [401, 401, 401,  200,  200,  200,  200,  200,  200]),
     ("GET",    "/me/blocks",                     [401, 401, 401,  200,  200,  200,  200,  200,  200]),

@@ -7,7 +7,7 @@ use e2e::{Client, FormData, Service, concurrently, picture};
 use crate::probe::with_probe;
 
 /// The limit of the service's peak resident memory, in MiB.
-const MAX_MEMORY: u64 = 512;
+pub(crate) const MAX_MEMORY: u64 = 512;
 
 #[test]
 fn concurrent_large_uploads_stay_within_the_memory_limit() {

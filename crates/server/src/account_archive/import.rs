@@ -1,6 +1,7 @@
 //! Imports an archive into an account. Each post is created exactly once, however often the archive is
 //! imported, so that an import that was interrupted is simply repeated.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +33,8 @@ pub(crate) struct ImportJob {
     pub(crate) importer: Importer,
     pub(crate) run: ImportRun,
     pub(crate) archive: Archive,
-    pub(crate) permit: FairPermit,
+    /// `None` for the operator.
+    pub(crate) permit: Option<FairPermit>,
 }
 
 /// Why an import ends before the last post.
@@ -44,6 +46,12 @@ enum ImportError {
     App(#[from] app::Error),
     #[error("too many posts failed")]
     TooManyFailed,
+    #[error("cancelled")]
+    Cancelled,
+    #[error(
+        "another network needs the place; send the archive again later, what is imported is skipped then"
+    )]
+    Revoked,
 }
 
 /// Imports all posts and the profile. The import has begun: others see its progress.
@@ -70,8 +78,17 @@ pub(crate) async fn run_import(job: ImportJob) -> ImportProgress {
                             work.abort();
                             break Err(error.into());
                         }
-                        Ok(()) | Err(_) => update(&app, run, &progress, false).await,
+                        Ok(()) | Err(_) => {
+                            if !update(&app, run, &progress, false).await {
+                                work.abort();
+                                break Err(ImportError::Cancelled);
+                            }
+                        }
                     }
+                }
+                () = revoked(permit.as_ref()) => {
+                    work.abort();
+                    break Err(ImportError::Revoked);
                 }
             }
         }
@@ -255,11 +272,19 @@ async fn upload(
     Ok(Upload { photo: spool.finish().await?, alt, focus: Focus::CENTRE, client: importer.client() })
 }
 
-/// Progress that cannot be written is written with the next one.
-async fn update(app: &App, run: ImportRun, progress: &Mutex<ImportProgress>, is_finished: bool) {
+/// Progress that cannot be written is written with the next one. `false` if the import was cancelled.
+async fn update(app: &App, run: ImportRun, progress: &Mutex<ImportProgress>, is_finished: bool) -> bool {
     let progress = progress.lock().clone();
-    if let Err(error) = app.update_import(run, progress, is_finished).await {
+    app.update_import(run, progress, is_finished).await.unwrap_or_else(|error| {
         tracing::warn!(%error, "progress of an import not written");
+        true
+    })
+}
+
+async fn revoked(permit: Option<&FairPermit>) {
+    match permit {
+        Some(permit) => permit.holder().revoked().await,
+        None => pending().await,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use app::{App, Client};
+use app::App;
 use model::Username;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,11 +35,9 @@ pub(crate) async fn import_account(
         }
         importer => importer.map_err(|error| error.to_string())?,
     };
-    let permit = app.import_permit(Client::LOCAL).map_err(|error| error.to_string())?;
-    permit.holder().set_busy(true);
     let total = archive.account.posts;
     let run = app.begin_import(&importer, total).await.map_err(|error| error.to_string())?;
-    let progress = run_import(ImportJob { app: app.clone(), importer, run, archive, permit }).await;
+    let progress = run_import(ImportJob { app: app.clone(), importer, run, archive, permit: None }).await;
     Ok(json!({
         "username": name.as_str(),
         "posts": total,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::account_archive::{Archive, ImportJob, MAX_DIRECTORY, run_import};
-use crate::http::dto::AsDisplay;
+use crate::http::dto::{AsDisplay, Empty};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::{FormBody, FormSchema};
@@ -100,13 +100,15 @@ pub(crate) async fn start(
         about: "the zip that was downloaded from the settings",
     };
     let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;
+    // An import that is interrupted loses nothing.
+    permit.holder().set_busy(false);
     let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file(), MAX_DIRECTORY)).await;
     let archive = opened.map_err(|_| ApiError::internal())?;
     let archive = archive.map_err(|error| ApiError::invalid("archive", error.rule()))?;
     let importer = Importer::new(&caller, client);
     let run = http.app.begin_import(&importer, archive.account.posts).await?;
     let app = http.app.clone();
-    tokio::spawn(run_import(ImportJob { app, importer, run, archive, permit }));
+    tokio::spawn(run_import(ImportJob { app, importer, run, archive, permit: Some(permit) }));
     let status = http.app.import_status(&caller).await?;
     Ok(json(StatusCode::ACCEPTED, &AccountImport::from(status)))
 }
@@ -116,4 +118,12 @@ pub(crate) async fn status(
     RequiredSession(caller): RequiredSession,
 ) -> Result<Response, ApiError> {
     Ok(json(StatusCode::OK, &AccountImport::from(http.app.import_status(&caller).await?)))
+}
+
+pub(crate) async fn cancel(
+    State(http): State<Http>,
+    RequiredSession(caller): RequiredSession,
+) -> Result<Response, ApiError> {
+    http.app.cancel_import(&caller).await?;
+    Ok(json(StatusCode::OK, &Empty {}))
 }

@@ -169,7 +169,7 @@ page_messages! {
     registration, member_invitations, own_password, own_password_hint, invite, invite_text, invite_make, audit, operator,
     role_member, role_moderator, role_owner, hide_posts, quota_title, quota_bytes,
     quota_bytes_of, quota_posts, quota_posts_of, quota_likes, decimal_point, data_title,
-    export_text, export_make, import_text, import_file, import_make, archive_summary,
+    export_text, export_make, import_text, import_file, import_make, import_cancel, archive_summary,
     archive_likes, accent, accent_hint, quota_members, quota_moderators, quota_hint,
     quota_bytes_field, quota_posts_field, quota_likes_field, logo, logo_file, logo_hint,
     logo_set, logo_remove, deleted_notice, photo_notice, view_title, view_list, view_columns,

@@ -193,6 +193,15 @@ fn operations() -> Vec<Route> {
             .about("import_status", "accounts", "Read the progress of the import", "That of the last import.")
             .json::<AccountImport>(200, "The last import of the current user")
             .error(404, "There was no import"),
+        api(Method::DELETE, "/me/import", account_imports::cancel)
+            .about(
+                "cancel_import",
+                "accounts",
+                "Cancel the import",
+                "What is imported stays. It ends within a second, on whichever node it runs.",
+            )
+            .json::<Empty>(200, "The import is cancelled")
+            .error(404, "No import is running"),
         api(Method::PUT, "/me/password", security::change_password)
             .about(
                 "change_password",
