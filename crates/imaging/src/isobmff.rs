@@ -39,7 +39,7 @@ pub(crate) struct Container<'file> {
 
 impl<'file> Container<'file> {
     /// A last box that reaches beyond the end of the file counts as trailing bytes, except `mdat`: then the
-    /// file is truncated.
+    /// file is truncated. A second `ftyp` starts another file: phones append the video of a motion photo.
     pub(crate) fn read(file: &'file [u8]) -> Result<Self, Error> {
         let mut boxes = Vec::new();
         let mut offset = 0;
@@ -50,8 +50,11 @@ impl<'file> Container<'file> {
                 }
                 next.body.end = file.len();
             }
-            if offset == 0 && next.kind != *b"ftyp" {
-                return Err(Error::damaged("an ISO media file without an ftyp box"));
+            match (offset, &next.kind) {
+                (0, b"ftyp") => {}
+                (0, _) => return Err(Error::damaged("an ISO media file without an ftyp box")),
+                (_, b"ftyp") => break,
+                _ => {}
             }
             check_limit(boxes.len(), MAX_BOXES)?;
             offset = next.body.end;

@@ -5,6 +5,7 @@ mod gif;
 mod heif;
 mod jpeg;
 mod png;
+mod trailing;
 mod webp;
 
 use imaging::{InputFormat, strip};
