@@ -5,11 +5,9 @@ use moxcms::{CmsError, ColorProfile, DataColorSpace, Layout, ParsingOptions, Tra
 
 use crate::decoded_image::ColourSpace;
 use crate::gamut::Gamut;
+use crate::icc;
 use crate::pixels::{Channels, Pixels};
 use crate::tone_map::ToneMap;
-
-/// ICC profiles of cameras and displays have a few kB, of scanners some hundred kB, of printers up to 2 MB.
-const MAX_PROFILE_BYTES: usize = 4 << 20;
 
 /// The difference of a sample, in levels, from which on sRGB has lost a colour of a wider gamut.
 const WIDER: u8 = 8;
@@ -122,7 +120,7 @@ fn profile(colour_space: &ColourSpace) -> Result<ColorProfile, CmsError> {
     match colour_space {
         ColourSpace::Srgb => Ok(ColorProfile::new_srgb()),
         ColourSpace::Icc(profile) => {
-            let options = ParsingOptions { max_profile_size: MAX_PROFILE_BYTES, ..ParsingOptions::default() };
+            let options = ParsingOptions { max_profile_size: icc::MAX_BYTES, ..ParsingOptions::default() };
             ColorProfile::new_from_slice_with_options(profile, options)
         }
         ColourSpace::Cicp { primaries, transfer } => profile_from_cicp(*primaries, *transfer),

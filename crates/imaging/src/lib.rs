@@ -13,6 +13,7 @@ mod encode;
 mod error;
 mod formats;
 mod gamut;
+mod icc;
 mod ingest;
 mod input_format;
 mod isobmff;

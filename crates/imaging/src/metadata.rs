@@ -16,11 +16,13 @@ pub enum Metadata {
     Comment,
     Thumbnail,
     MakerNotes,
+    /// What an ICC profile says of its user, its device and itself.
+    IccTexts,
     Other,
 }
 
 impl Metadata {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Gps,
         Self::Exif,
         Self::Xmp,
@@ -28,6 +30,7 @@ impl Metadata {
         Self::Comment,
         Self::Thumbnail,
         Self::MakerNotes,
+        Self::IccTexts,
         Self::Other,
     ];
 
@@ -40,18 +43,19 @@ impl Metadata {
             Self::Comment => "comment",
             Self::Thumbnail => "thumbnail",
             Self::MakerNotes => "maker-notes",
+            Self::IccTexts => "icc-texts",
             Self::Other => "other",
         }
     }
 
-    const fn bit(self) -> u8 {
+    const fn bit(self) -> u16 {
         1 << self as u8
     }
 }
 
 /// The set of metadata kinds removed from a file. Displays as an HTTP header value: `gps, exif`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct RemovedMetadata(u8);
+pub struct RemovedMetadata(u16);
 
 impl RemovedMetadata {
     pub const fn is_empty(self) -> bool {

@@ -24,10 +24,16 @@ fn files_without_an_image_are_rejected() {
 /// strip.
 #[test]
 fn stripping_damaged_files_never_panics_and_is_idempotent() {
-    let files: [(&[u8], InputFormat); 3] = [
+    let files: [(&[u8], InputFormat); 8] = [
         (include_bytes!("files/still.avif"), InputFormat::Avif),
         (include_bytes!("files/sequence.avif"), InputFormat::Avif),
         (include_bytes!("files/thumbnail.heic"), InputFormat::Heic),
+        // With profiles.
+        (include_bytes!("../corpus/profiles/p3.avif"), InputFormat::Avif),
+        (include_bytes!("../corpus/profiles/p3.heic"), InputFormat::Heic),
+        (include_bytes!("../corpus/profiles/p3-in-segments.jpg"), InputFormat::Jpeg),
+        (include_bytes!("../corpus/profiles/p3.png"), InputFormat::Png),
+        (include_bytes!("../corpus/profiles/p3.webp"), InputFormat::WebP),
     ];
     for (file, format) in files {
         let truncated = (0..file.len()).map(|end| file[..end].to_vec());

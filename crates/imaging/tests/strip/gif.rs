@@ -1,5 +1,6 @@
 use imaging::InputFormat::Gif;
 
+use super::profiles::clean_profile;
 use super::strip_and_check;
 
 const GRAPHIC_CONTROL: &[u8] = b"!\xF9\x04\x01\x0A\0\x05\0";
@@ -10,11 +11,20 @@ fn gif(blocks: &[&[u8]]) -> Vec<u8> {
     [&screen[..], &blocks.concat()].concat()
 }
 
+fn profile_extension(profile: &[u8]) -> Vec<u8> {
+    let blocks = profile.chunks(255).flat_map(|block| [&[block.len() as u8], block].concat());
+    b"!\xFF\x0BICCRGBG1012".iter().copied().chain(blocks).chain([0]).collect()
+}
+
+pub(super) fn with_profile(profile: &[u8]) -> Vec<u8> {
+    gif(&[&profile_extension(profile), FRAME, b";"])
+}
+
 #[test]
 fn frames_timing_loop_count_and_profile_are_copied() {
     let loop_count = b"!\xFF\x0BNETSCAPE2.0\x03\x01\x05\0\0";
-    let profile = b"!\xFF\x0BICCRGBG1012\x07profile\x02ab\0";
-    let file = gif(&[loop_count, profile, GRAPHIC_CONTROL, FRAME, GRAPHIC_CONTROL, FRAME, b";"]);
+    let profile = profile_extension(&clean_profile(2));
+    let file = gif(&[loop_count, &profile, GRAPHIC_CONTROL, FRAME, GRAPHIC_CONTROL, FRAME, b";"]);
     assert_eq!(strip_and_check(&file, Gif, ""), file);
 }
 

@@ -1,6 +1,7 @@
 use imaging::InputFormat::{Avif, Heic};
 use imaging::{Error, strip};
 
+use super::profiles::{clean_profile, profile_with_texts};
 use super::{contains, exif, strip_and_check};
 
 fn bmff_box(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
@@ -42,6 +43,10 @@ fn file(items: &[Item], references: &[(&[u8; 4], u8, u8)], property: &[u8], data
     };
     let mdat = front(0).len() as u32 + 8;
     [front(mdat), bmff_box(b"mdat", data)].concat()
+}
+
+pub(super) fn with_profile(profile: &[u8]) -> Vec<u8> {
+    file(&[IMAGE], &[], &bmff_box(b"colr", &[b"prof", profile].concat()), b"PIXELS")
 }
 
 #[test]
@@ -156,6 +161,26 @@ fn user_data_times_and_other_tracks_are_removed_from_a_sequence() {
         stripped,
         file([header(0), image_track, bmff_box(b"free", &text), bmff_box(b"free", &[0; 6])])
     );
+}
+
+#[test]
+fn the_profile_of_a_sequence_is_rewritten() {
+    let sequence = |profile: &[u8]| {
+        let colour = bmff_box(b"colr", &[b"prof", profile].concat());
+        let samples = bmff_box(b"av01", &[&[0; 78], &colour[..]].concat());
+        let table =
+            bmff_box(b"stbl", &bmff_box(b"stsd", &[&[0, 0, 0, 0, 0, 0, 0, 1], &samples[..]].concat()));
+        let handler = bmff_box(b"hdlr", &[&[0; 8], &b"pict"[..], &[0; 13]].concat());
+        let media = bmff_box(b"mdia", &[handler, bmff_box(b"minf", &table)].concat());
+        let movie = bmff_box(b"moov", &bmff_box(b"trak", &media));
+        [bmff_box(b"ftyp", b"avis\0\0\0\0"), movie, bmff_box(b"mdat", b"PIXELS")].concat()
+    };
+    let profile = profile_with_texts(4);
+    let mut clean = clean_profile(4);
+    clean.resize(profile.len(), 0);
+    assert_eq!(strip_and_check(&sequence(&profile), Avif, "icc-texts"), sequence(&clean));
+    let malformed = strip_and_check(&sequence(b"SECRET"), Avif, "other");
+    assert!(contains(&malformed, b"\x12free\0\0"), "a malformed profile must be removed");
 }
 
 #[test]

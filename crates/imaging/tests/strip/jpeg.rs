@@ -1,5 +1,6 @@
 use imaging::InputFormat::Jpeg;
 
+use super::profiles::clean_profile;
 use super::{exif, strip_and_check};
 
 const JFIF: &[u8] = b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0";
@@ -16,9 +17,23 @@ fn jpeg(header: &[u8], between_scans: &[u8], trailing: &[u8]) -> Vec<u8> {
     [&[0xFF, 0xD8], header, &tables, &frame, &scan, between_scans, &scan, &[0xFF, 0xD9], trailing].concat()
 }
 
+pub(super) fn with_profile(profile: &[u8]) -> Vec<u8> {
+    let segments: Vec<&[u8]> = profile.chunks(65_519).collect();
+    with_segments(&segments, &(0..segments.len()).collect::<Vec<_>>())
+}
+
+/// With the segments of a profile in this order.
+pub(super) fn with_segments(segments: &[&[u8]], order: &[usize]) -> Vec<u8> {
+    let segment = |at: &usize| {
+        let numbers = [*at as u8 + 1, segments.len() as u8];
+        segment(0xE2, &[b"ICC_PROFILE\0", &numbers[..], segments[*at]].concat())
+    };
+    jpeg(&order.iter().flat_map(segment).collect::<Vec<_>>(), &[], &[])
+}
+
 #[test]
 fn tables_scans_and_colour_segments_are_copied() {
-    let icc = segment(0xE2, b"ICC_PROFILE\0\x01\x01profile");
+    let icc = segment(0xE2, &[b"ICC_PROFILE\0\x01\x01", &clean_profile(2)[..]].concat());
     let adobe = segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01");
     let header = [segment(0xE0, JFIF), icc, adobe].concat();
     let file = jpeg(&header, &[], &[]);

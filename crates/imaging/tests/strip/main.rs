@@ -5,6 +5,7 @@ mod gif;
 mod heif;
 mod jpeg;
 mod png;
+mod profiles;
 mod trailing;
 mod webp;
 

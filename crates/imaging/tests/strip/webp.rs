@@ -1,5 +1,6 @@
 use imaging::InputFormat::WebP;
 
+use super::profiles::clean_profile;
 use super::{exif, strip_and_check};
 
 fn chunk(name: &[u8; 4], body: &[u8]) -> Vec<u8> {
@@ -19,13 +20,17 @@ fn pixels() -> Vec<u8> {
     chunk(b"VP8 ", b"pixel")
 }
 
+pub(super) fn with_profile(profile: &[u8]) -> Vec<u8> {
+    riff(&[canvas(0x20), chunk(b"ICCP", profile), pixels()])
+}
+
 #[test]
 fn pixels_profile_and_animation_are_copied() {
     let frame = chunk(b"ANMF", &[&[0; 16][..], &chunk(b"ALPH", b"alpha"), &pixels()].concat());
     for file in [
         riff(&[pixels()]),
         riff(&[chunk(b"VP8L", b"pixels")]),
-        riff(&[canvas(0x30), chunk(b"ICCP", b"profile"), chunk(b"ALPH", b"a"), pixels()]),
+        riff(&[canvas(0x30), chunk(b"ICCP", &clean_profile(4)), chunk(b"ALPH", b"a"), pixels()]),
         riff(&[canvas(0x12), chunk(b"ANIM", &[0; 6]), frame.clone(), frame]),
     ] {
         assert_eq!(strip_and_check(&file, WebP, ""), file);

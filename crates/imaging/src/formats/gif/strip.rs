@@ -1,6 +1,8 @@
-//! Strips GIF files. Copies the logical screen, frames, graphic controls, the loop count and an ICC profile.
+//! Strips GIF files. Copies the logical screen, frames, graphic controls and the loop count, and rewrites the
+//! ICC profile.
 
 use crate::error::Error;
+use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, has_data, xmp};
 
 const EXTENSION_INTRODUCER: u8 = 0x21;
@@ -11,19 +13,28 @@ const GRAPHIC_CONTROL: u8 = 0xF9;
 const COMMENT: u8 = 0xFE;
 const APPLICATION: u8 = 0xFF;
 
+/// The sub-block before those of a profile.
+const PROFILE_NAME: &[u8] = b"\x0BICCRGBG1012";
+
 pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
     let damaged = || Error::damaged("a GIF without an image");
-    let mut stripped = Vec::with_capacity(file.len() + 2);
+    let mut stripped = Vec::with_capacity(file.len() + icc::MAX_GROWTH);
     let (screen, mut rest) = logical_screen(file).ok_or_else(damaged)?;
     stripped.extend_from_slice(screen);
 
-    let mut has_frame = false;
+    let (mut has_frame, mut has_profile) = (false, false);
     // The trailer ends the file, and so does any byte that starts neither a frame nor an extension.
     loop {
         rest = match rest {
             [EXTENSION_INTRODUCER, label, blocks @ ..] => {
                 let (data, after) = sub_blocks(blocks);
-                push_extension(*label, data, &mut stripped, removed);
+                match data.strip_prefix(PROFILE_NAME) {
+                    Some(profile) if *label == APPLICATION && !has_profile => {
+                        push_profile(profile, &mut stripped, removed);
+                        has_profile = true;
+                    }
+                    _ => push_extension(*label, data, &mut stripped, removed),
+                }
                 after
             }
             [IMAGE_SEPARATOR, ..] => {
@@ -100,6 +111,23 @@ fn push_sub_blocks(mut data: &[u8], stripped: &mut Vec<u8>) {
     stripped.push(0);
 }
 
+fn push_profile(mut blocks: &[u8], stripped: &mut Vec<u8>, removed: &mut RemovedMetadata) {
+    let mut profile = Vec::new();
+    while let Some((block, rest)) = sub_block(blocks).filter(|_| profile.len() < icc::MAX_BYTES) {
+        profile.extend_from_slice(block);
+        blocks = rest;
+    }
+    if let Some(profile) = icc::rewritten(&profile, removed) {
+        stripped.extend([EXTENSION_INTRODUCER, APPLICATION]);
+        stripped.extend_from_slice(PROFILE_NAME);
+        for block in profile.chunks(255) {
+            stripped.push(block.len() as u8);
+            stripped.extend_from_slice(block);
+        }
+        stripped.push(0);
+    }
+}
+
 fn push_extension(label: u8, data: &[u8], stripped: &mut Vec<u8>, removed: &mut RemovedMetadata) {
     let (name, rest) = sub_block(data).unwrap_or_default();
     match (label, name) {
@@ -114,10 +142,6 @@ fn push_extension(label: u8, data: &[u8], stripped: &mut Vec<u8>, removed: &mut 
                 stripped.extend([EXTENSION_INTRODUCER, APPLICATION]);
                 push_sub_blocks(data.get(..16).unwrap_or_default(), stripped);
             }
-        }
-        (APPLICATION, b"ICCRGBG1012") => {
-            stripped.extend([EXTENSION_INTRODUCER, APPLICATION]);
-            push_sub_blocks(data, stripped);
         }
         // XMP is stored without sub-blocks; a magic trailer lets parsers skip it.
         (APPLICATION, b"XMP DataXMP") => xmp::record(data, removed),

@@ -1,6 +1,8 @@
-//! Strips JPEG files. Copies tables, frames, scans, and the JFIF, ICC profile and Adobe segments.
+//! Strips JPEG files. Copies tables, frames, scans, and the JFIF and Adobe segments, and rewrites the
+//! ICC profile.
 
 use crate::error::Error;
+use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, exif, photoshop, xmp};
 
 const SOI: u8 = 0xD8;
@@ -24,11 +26,18 @@ const JFIF_BODY: &[u8] = b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0";
 /// it.
 const ADOBE_LENGTH: usize = 12;
 
+const PROFILE: &[u8] = b"ICC_PROFILE\0";
+/// Segments of a profile are numbered in one byte.
+const MAX_PROFILE_SEGMENTS: usize = 255;
+/// What a segment has room for beside its length, the name, its number and their count.
+const PROFILE_SEGMENT_BYTES: usize = 65_535 - 2 - PROFILE.len() - 2;
+
 pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
-    let mut stripped = Vec::with_capacity(file.len() + 2);
+    let mut stripped = Vec::with_capacity(file.len() + icc::MAX_GROWTH);
     stripped.extend([0xFF, SOI]);
     let mut rest = file.get(2..).unwrap_or_default();
     let (mut has_frame, mut has_scan, mut has_jfif) = (false, false, false);
+    let (mut profile, mut profile_offset) = (Vec::new(), 0);
 
     while let Some((stray, marker, after)) = next_marker(rest) {
         record_stray_bytes(stray, removed);
@@ -73,7 +82,12 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
                 has_jfif = true;
                 record_segment(marker, body, removed);
             }
-            APP2 if body.starts_with(b"ICC_PROFILE\0") => push_segment(&mut stripped, marker, body),
+            APP2 if body.starts_with(PROFILE) && !has_scan && profile.len() <= MAX_PROFILE_SEGMENTS => {
+                if profile.is_empty() {
+                    profile_offset = stripped.len();
+                }
+                profile.push(body.get(PROFILE.len()..).unwrap_or_default());
+            }
             APP14 if body.starts_with(b"Adobe") && body.len() >= ADOBE_LENGTH => {
                 let (transform, extra) = body.split_at(ADOBE_LENGTH);
                 push_segment(&mut stripped, marker, transform);
@@ -86,8 +100,38 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
         return Err(Error::damaged("a JPEG without a scan"));
     }
     record_stray_bytes(rest, removed);
+    if !profile.is_empty() {
+        let segments = rewritten_profile(profile, removed);
+        stripped.splice(profile_offset..profile_offset, segments);
+    }
     stripped.extend([0xFF, EOI]);
     Ok(stripped)
+}
+
+/// The segments of a profile, from those of the file. None of an incomplete one, which decoders ignore.
+fn rewritten_profile(segments: Vec<&[u8]>, removed: &mut RemovedMetadata) -> Vec<u8> {
+    let Some(profile) = joined_profile(segments) else {
+        removed.add(Metadata::Other);
+        return Vec::new();
+    };
+    let profile = icc::rewritten(&profile, removed).unwrap_or_default();
+    let parts = profile.chunks(PROFILE_SEGMENT_BYTES);
+    let count = parts.len() as u8;
+    let mut written = Vec::new();
+    for (number, part) in (1_u8..).zip(parts) {
+        push_segment(&mut written, APP2, &[PROFILE, &[number, count], part].concat());
+    }
+    written
+}
+
+/// The segments may be in any order.
+fn joined_profile(segments: Vec<&[u8]>) -> Option<Vec<u8>> {
+    let parts = segments.into_iter().map(|segment| segment.split_first_chunk::<2>());
+    let mut parts: Vec<_> = parts.collect::<Option<_>>()?;
+    parts.sort_unstable_by_key(|([number, _], _)| *number);
+    let expected = (1..=parts.len()).map(|number| [number, parts.len()]);
+    let is_complete = parts.iter().map(|(position, _)| position.map(usize::from)).eq(expected);
+    is_complete.then(|| parts.iter().flat_map(|(_, part)| *part).copied().collect())
 }
 
 /// Adds an EXIF block to a stripped file.
@@ -98,7 +142,7 @@ pub(crate) fn add_exif(file: &[u8], exif: &[u8]) -> Option<Vec<u8>> {
 /// Adds an ICC profile of one segment, which is at most 64 kB, to a file without one.
 pub(crate) fn add_profile(file: &[u8], profile: &[u8]) -> Option<Vec<u8>> {
     // The first segment of one.
-    add_segment(file, APP2, &[b"ICC_PROFILE\0\x01\x01", profile].concat())
+    add_segment(file, APP2, &[PROFILE, &[1, 1], profile].concat())
 }
 
 /// Adds a segment after the JFIF header.

@@ -1,21 +1,29 @@
-//! Strips PNG files. Copies the chunks of the image and of its colour space.
+//! Strips PNG files. Copies the chunks of the image and of its colour space, and rewrites the ICC profile.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 
 use crate::error::Error;
+use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1A\n";
 
-/// The profile name written to every iCCP chunk. Editors put the name of the user's display there.
-const PROFILE_NAME: &[u8] = b"icc\0";
+/// The profile name written to every iCCP chunk, and the compression method. Editors put the name of the
+/// user's display there.
+const PROFILE_NAME_AND_METHOD: &[u8] = b"icc\0\0";
 
 pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8>, Error> {
     let damaged = || Error::damaged("a PNG without an image");
     let mut rest = file.get(SIGNATURE.len()..).ok_or_else(damaged)?;
     // Capacity for an IEND chunk, and for the CRC of a truncated chunk.
-    let mut stripped = Vec::with_capacity(file.len() + 16);
+    let mut stripped = Vec::with_capacity(file.len() + 16 + icc::MAX_GROWTH);
     stripped.extend_from_slice(SIGNATURE);
 
-    let mut has_pixels = false;
+    let (mut has_pixels, mut has_profile) = (false, false);
     while let Some((chunk, after)) = Chunk::read(rest) {
         let is_first = stripped.len() == SIGNATURE.len();
         if is_first != (chunk.name == b"IHDR") {
@@ -29,10 +37,16 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
                 chunk.push_unchanged(&mut stripped);
                 has_pixels = true;
             }
-            b"iCCP" => match chunk.profile() {
-                Some(compressed) => push_with_crc(&mut stripped, b"iCCP", &[PROFILE_NAME, compressed]),
-                None => removed.add(Metadata::Other),
-            },
+            // Only the first: each may be a decompression bomb.
+            b"iCCP" if !has_profile => {
+                match chunk.rewritten_profile(removed)? {
+                    Some(profile) => {
+                        push_with_crc(&mut stripped, b"iCCP", &[PROFILE_NAME_AND_METHOD, &profile]);
+                    }
+                    None => removed.add(Metadata::Other),
+                }
+                has_profile = true;
+            }
             _ if chunk.describes_colour() => chunk.push_unchanged(&mut stripped),
             _ => chunk.record(removed),
         }
@@ -84,13 +98,22 @@ impl<'file> Chunk<'file> {
         push(stripped, self.name, &body, self.crc.unwrap_or_else(|| crc(self.name, &body)));
     }
 
-    /// Compression method and compressed profile of an iCCP chunk whose CRC is correct.
-    fn profile(&self) -> Option<&'file [u8]> {
+    /// The profile of an iCCP chunk, compressed. None if decoders ignore it.
+    fn rewritten_profile(&self, removed: &mut RemovedMetadata) -> Result<Option<Vec<u8>>, Error> {
+        let Some(profile) = self.profile() else { return Ok(None) };
+        icc::rewritten(&profile, removed).map(|profile| compressed(&profile)).transpose()
+    }
+
+    /// The profile of an iCCP chunk whose CRC is correct.
+    fn profile(&self) -> Option<Vec<u8>> {
         if self.crc? != crc(self.name, &[self.body]) {
             return None;
         }
         let name_length = self.body.iter().position(|byte| *byte == 0)?;
-        self.body.get(name_length + 1..)
+        let [0, compressed @ ..] = self.body.get(name_length + 1..)? else { return None };
+        let mut profile = Vec::new();
+        let mut decoder = ZlibDecoder::new(compressed).take(icc::MAX_BYTES as u64);
+        decoder.read_to_end(&mut profile).is_ok().then_some(profile)
     }
 
     /// Whether the chunk describes the colours. These chunks have fixed or small sizes; longer ones may hide
@@ -119,6 +142,11 @@ impl<'file> Chunk<'file> {
             _ => removed.add(Metadata::Other),
         }
     }
+}
+
+fn compressed(profile: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(profile).and_then(|()| encoder.finish()).map_err(Error::internal)
 }
 
 /// ImageMagick embeds EXIF, XMP and IPTC in text chunks, compressed or as hex. They are classified by keyword

@@ -1,7 +1,8 @@
-//! Strips WebP files. Copies the chunks of the image, its ICC profile and its animation.
+//! Strips WebP files. Copies the chunks of the image and its animation, and rewrites the ICC profile.
 
 use crate::decoded_image::Header;
 use crate::error::Error;
+use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
 
 const ICC_FLAG: u8 = 0x20;
@@ -17,7 +18,7 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
     let (chunks, trailing) = riff_chunks(file).ok_or_else(damaged)?;
     record_bytes(trailing, removed);
 
-    let mut stripped = Vec::with_capacity(file.len() + 1);
+    let mut stripped = Vec::with_capacity(file.len() + 1 + icc::MAX_GROWTH);
     stripped.extend_from_slice(b"RIFF\0\0\0\0WEBP");
     let mut has_image = false;
     match Chunk::read(chunks) {
@@ -28,10 +29,16 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
             has_image = true;
         }
         Some((Chunk { name: b"VP8X", body }, rest)) => {
-            push_canvas(body, rest, &mut stripped).ok_or_else(damaged)?;
+            let mut profile = rewritten_profile(rest, removed);
+            push_canvas(body, profile.is_some(), &mut stripped).ok_or_else(damaged)?;
             for_each_chunk(rest, |chunk| match chunk.name {
+                // Only the first: decoders ignore others.
+                b"ICCP" => match profile.take() {
+                    Some(profile) => Chunk { body: &profile, ..chunk }.push(&mut stripped),
+                    None => chunk.record(removed),
+                },
                 b"ANMF" => has_image |= push_frame(&chunk, &mut stripped, removed),
-                b"ICCP" | b"ANIM" | b"ALPH" | b"VP8 " | b"VP8L" => {
+                b"ANIM" | b"ALPH" | b"VP8 " | b"VP8L" => {
                     chunk.push(&mut stripped);
                     has_image |= chunk.is_image_data();
                 }
@@ -93,11 +100,21 @@ fn riff_chunks(file: &[u8]) -> Option<(&[u8], &[u8])> {
     chunks.split_at_checked(chunks.len() - rest.len())
 }
 
+/// The first profile among the chunks.
+fn rewritten_profile(chunks: &[u8], removed: &mut RemovedMetadata) -> Option<Vec<u8>> {
+    let mut profile = None;
+    for_each_chunk(chunks, |chunk| {
+        if chunk.name == b"ICCP" {
+            profile.get_or_insert(chunk.body);
+        }
+    });
+    icc::rewritten(profile?, removed)
+}
+
 /// Writes a VP8X chunk with only the flags of copied chunks.
-fn push_canvas(body: &[u8], rest: &[u8], stripped: &mut Vec<u8>) -> Option<()> {
+fn push_canvas(body: &[u8], has_profile: bool, stripped: &mut Vec<u8>) -> Option<()> {
     let [flags, _, _, _, size @ ..] = *body.first_chunk::<10>()?;
-    let mut icc_flag = 0;
-    for_each_chunk(rest, |chunk| icc_flag |= if chunk.name == b"ICCP" { ICC_FLAG } else { 0 });
+    let icc_flag = if has_profile { ICC_FLAG } else { 0 };
     let [w0, w1, w2, h0, h1, h2] = size;
     let canvas = [flags & (ALPHA_FLAG | ANIMATION_FLAG) | icc_flag, 0, 0, 0, w0, w1, w2, h0, h1, h2];
     Chunk { name: b"VP8X", body: &canvas }.push(stripped);
@@ -153,7 +170,7 @@ impl<'file> Chunk<'file> {
 
     fn push(&self, stripped: &mut Vec<u8>) {
         stripped.extend_from_slice(self.name);
-        // At most the length of the original chunk.
+        // About the length of the original chunk at most.
         stripped.extend((self.body.len() as u32).to_le_bytes());
         stripped.extend_from_slice(self.body);
         if self.body.len() % 2 == 1 {

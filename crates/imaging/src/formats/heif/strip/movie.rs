@@ -1,11 +1,16 @@
 //! Strips the `moov` box of an image sequence: replaces boxes other than image tracks and timing by `free`
-//! boxes.
+//! boxes, and rewrites ICC profiles.
 
 use super::byte_ranges::{set_box_type, zero};
-use super::rewrite::HANDLER_NAME_OFFSET;
+use super::rewrite::{HANDLER_NAME_OFFSET, colour_content};
 use crate::error::Error;
 use crate::isobmff::{BmffBox, MAX_BOXES, Meta};
 use crate::metadata::{Metadata, RemovedMetadata, xmp};
+
+/// Version, flags and the number of entries in a `stsd` box.
+const SAMPLE_ENTRIES_OFFSET: usize = 8;
+/// What a sample entry of images has before its boxes.
+const IMAGE_ENTRY_BYTES: usize = 78;
 
 /// Returns the removed `meta` boxes: the data of their items is elsewhere in the file.
 pub(super) fn strip_movie<'file>(
@@ -15,10 +20,11 @@ pub(super) fn strip_movie<'file>(
     removed: &mut RemovedMetadata,
 ) -> Result<Vec<Meta<'file>>, Error> {
     let mut metas = Vec::new();
-    let mut containers = vec![moov.clone()];
+    // With the bytes before the first child.
+    let mut containers = vec![(moov.clone(), 0)];
     let mut count = 0;
-    while let Some(container) = containers.pop() {
-        for child in container.children(file, 0) {
+    while let Some((container, skip)) = containers.pop() {
+        for child in container.children(file, skip) {
             let child = child?;
             count += 1;
             if count > MAX_BOXES {
@@ -28,7 +34,17 @@ pub(super) fn strip_movie<'file>(
                 b"trak" if !is_image_track(file, &child) => {
                     replace_with_free_box(file, stripped, &child, removed);
                 }
-                b"trak" | b"mdia" | b"minf" | b"stbl" => containers.push(child),
+                b"trak" | b"mdia" | b"minf" | b"stbl" => containers.push((child, 0)),
+                b"stsd" => containers.push((child, SAMPLE_ENTRIES_OFFSET)),
+                b"av01" | b"hvc1" | b"hev1" => containers.push((child, IMAGE_ENTRY_BYTES)),
+                b"colr" => match colour_content(child.content(file), removed) {
+                    Some(content) => {
+                        if let Some(body) = stripped.get_mut(child.body) {
+                            body.copy_from_slice(&content);
+                        }
+                    }
+                    None => replace_with_free_box(file, stripped, &child, removed),
+                },
                 b"mvhd" | b"tkhd" | b"mdhd" => clear_times(file, stripped, &child, removed),
                 b"hdlr" => {
                     zero(stripped, child.body.start + HANDLER_NAME_OFFSET..child.body.end);

@@ -1,9 +1,11 @@
 //! Rewrites the tables of a `meta` box without the removed items, in the same number of bytes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::selection::ItemsToStrip;
 use crate::error::Error;
+use crate::icc;
 use crate::isobmff::{BmffBox, Meta};
 use crate::metadata::{Metadata, RemovedMetadata, has_data};
 
@@ -159,12 +161,17 @@ fn properties(
                 let mut content = Vec::new();
                 for property in child.children(file, 0) {
                     let property = property?;
-                    if is_personal(&property.kind) {
-                        removed.add(Metadata::Other);
-                        let empty = vec![0; property.body.len()];
-                        push_box(&mut content, &BmffBox { kind: *b"free", ..property }, &empty);
-                    } else {
-                        content.extend_from_slice(property.with_header(file));
+                    match property_content(file, &property, removed) {
+                        Some(new) => {
+                            // Not a new header, which may be shorter.
+                            let header = property.start..property.body.start;
+                            content.extend_from_slice(file.get(header).unwrap_or_default());
+                            content.extend_from_slice(&new);
+                        }
+                        None => {
+                            let empty = vec![0; property.body.len()];
+                            push_box(&mut content, &BmffBox { kind: *b"free", ..property }, &empty);
+                        }
                     }
                 }
                 push_box(&mut new, &child, &content);
@@ -174,6 +181,37 @@ fn properties(
         }
     }
     Ok(new)
+}
+
+/// The content of a property that is kept.
+fn property_content<'file>(
+    file: &'file [u8],
+    property: &BmffBox,
+    removed: &mut RemovedMetadata,
+) -> Option<Cow<'file, [u8]>> {
+    match &property.kind {
+        b"colr" => colour_content(property.content(file), removed),
+        kind if is_personal(kind) => {
+            removed.add(Metadata::Other);
+            None
+        }
+        _ => Some(Cow::Borrowed(property.content(file))),
+    }
+}
+
+/// The content of a `colr` box, with its profile rewritten in the same length. None if decoders ignore the
+/// profile.
+pub(super) fn colour_content<'file>(
+    content: &'file [u8],
+    removed: &mut RemovedMetadata,
+) -> Option<Cow<'file, [u8]>> {
+    match content.split_first_chunk() {
+        Some((kind @ (b"prof" | b"rICC"), profile)) => {
+            let profile = icc::rewritten_in_place(profile, removed)?;
+            Some(Cow::Owned([&kind[..], &profile].concat()))
+        }
+        _ => Some(Cow::Borrowed(content)),
+    }
 }
 
 /// User descriptions, creation and modification times, camera parameters.
