@@ -152,8 +152,10 @@ impl Worker {
     }
 
     pub fn edit(&mut self, id: i64) -> WriteResult {
-        let text = if self.rng.u8(..5) == 0 { String::new() } else { unique("edited") };
         let state = self.posts.get_mut(&id).unwrap();
+        // An edit that changes nothing writes nothing.
+        let clears = state.message.value().is_some() && self.rng.u8(..5) == 0;
+        let text = if clears { String::new() } else { unique("edited") };
         state.message.begin_write(Some(text.clone()).filter(|text| !text.is_empty()));
         send(self.client.request("PUT", &format!("/posts/{id}")).body(FormData::message(&text)))?.expect(200);
         state.message.acknowledge();
