@@ -299,8 +299,24 @@ browserTest("drafts survive a reload", async ({ open, join }) => {
   const { files, messages } = composer(page);
   await files.setInputFiles(await file(4));
   await messages.fill("not yet");
-  await eventually("the draft is saved", async () => {
-    await page.reload();
-    return messages.first().inputValue({ timeout: 2000 }).then((text) => text === "not yet", () => false);
-  });
+  // What was not saved yet would be lost by the reload.
+  await eventually("the draft is saved", async () => (await savedMessages(page)).includes("not yet"));
+  await page.reload();
+  await eventually("it is there again", async () => (await messages.first().inputValue()) === "not yet");
 });
+
+/** The messages of the saved drafts. @param {import("playwright-core").Page} page @returns {Promise<string[]>} */
+function savedMessages(page) {
+  return page.evaluate(() => new Promise((resolve, reject) => {
+    const opening = indexedDB.open("pinhole", 1);
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const reading = opening.result.transaction("drafts").objectStore("drafts").getAll();
+      reading.onerror = () => reject(reading.error);
+      reading.onsuccess = () => {
+        opening.result.close();
+        resolve(reading.result.map((draft) => draft.message));
+      };
+    };
+  }));
+}

@@ -193,7 +193,9 @@ for (const reducedMotion of [true, false]) {
     await eventually("it is liked", () => isLiked(post(page, "like me")));
     await menuButton(post(page, "like me")).click();
     await dialog(page).waitFor();
-    const longest = Math.max(0, .../** @type {number[]} */ (await page.evaluate("window.durations")));
-    assert.ok(reducedMotion ? longest < 1 : longest > 100, `the longest animation took ${longest} ms`);
+    const longest = async () => Math.max(0, .../** @type {number[]} */ (await page.evaluate("window.durations")));
+    if (reducedMotion) assert.ok((await longest()) < 1, `the longest animation took ${await longest()} ms`);
+    // A busy browser starts it late.
+    else await eventually("an animation has taken its time", async () => (await longest()) > 100);
   });
 }
