@@ -10,7 +10,7 @@ import { screenshotFailure } from "./screenshot.js";
 import { Service } from "./service.js";
 
 /** How long a test may take. A script within a page has no limit of its own, and may wait for ever. */
-const LIMIT_MS = 110_000;
+const LIMIT_MS = 240_000;
 
 /**
  * @typedef {object} Fixture
@@ -25,7 +25,7 @@ const LIMIT_MS = 110_000;
  * @param {(fixture: Fixture) => Promise<void>} body
  */
 export function browserTest(title, body) {
-  test(title, { timeout: 300_000 }, async (t) => {
+  test(title, { timeout: 600_000 }, async (t) => {
     try {
       await run(title, body);
     } catch (error) {
