@@ -23,11 +23,11 @@ use crate::{App, FairSemaphore, PermitLimits, Revocation, Settings, new_instance
 /// The longest wait in a queue, far beyond a usual one.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// AVIF images that wait to be encoded, and for how long. One that is dropped is queued again by the next
-/// request for it.
-/// The long reads that wait.
+/// Long reads that wait.
 const LONG_READ_QUEUE: usize = 32;
 
+/// AVIF images that wait to be encoded, and for how long. One that is dropped is queued again by the next
+/// request for it.
 const AVIF_QUEUE: usize = 256;
 const AVIF_MAX_WAIT: Duration = Duration::from_secs(600);
 

@@ -88,7 +88,10 @@ impl App {
         let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
         let bytes = match reader.read().await {
             Ok(bytes) => bytes,
-            Err(blobs::Error::Damaged { .. }) => return Ok(None),
+            Err(blobs::Error::Damaged { .. }) => {
+                tracing::error!(photo = %row.id, "original damaged");
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let work = move || {
