@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 
 import { assertAccessible } from "./lib/axe.js";
+import { steadily } from "./lib/browser-test.js";
 import { DEVICES } from "./lib/browser.js";
 import { assertFits } from "./lib/layout.js";
 import { setColorScheme } from "./lib/page-errors.js";
@@ -31,7 +32,7 @@ after(async () => {
 for (const entry of pages) {
   describe(entry.name, () => {
     for (const device of /** @type {const} */ (["phone", "desktop"])) {
-      test(device, () =>
+      test(device, (t) => steadily(t, () =>
         withPage(entry, entry.empty ? emptyData : data, { device }, async (page) => {
           await screenshot(page, entry.name);
           await assertAccessible(page);
@@ -44,7 +45,7 @@ for (const entry of pages) {
           await page.setViewportSize(DEVICES[device === "phone" ? "narrow" : "zoomed"].viewport);
           await waitUntilStable(page);
           await assertFits(page);
-        }));
+        })));
     }
   });
 }

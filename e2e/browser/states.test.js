@@ -3,6 +3,7 @@
 import { after, before, describe, test } from "node:test";
 
 import { assertAccessible } from "./lib/axe.js";
+import { steadily } from "./lib/browser-test.js";
 import { DEVICES, open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
 import { WINDOWS, assertFits } from "./lib/layout.js";
@@ -167,7 +168,7 @@ const STATES = {
 for (const [name, reach] of Object.entries(STATES)) {
   describe(name, () => {
     for (const device of /** @type {const} */ (["phone", "desktop"])) {
-      test(device, async () => {
+      test(device, (t) => steadily(t, async () => {
         const page = await open(data.base, { device, as: /login|join/.test(name) ? undefined : data.ada, serviceWorker: false });
         try {
           await reach(page);
@@ -189,7 +190,7 @@ for (const [name, reach] of Object.entries(STATES)) {
         } finally {
           await page.context().close();
         }
-      });
+      }));
     }
   });
 }

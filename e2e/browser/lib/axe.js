@@ -5,14 +5,17 @@ import assert from "node:assert/strict";
 import axe from "axe-core";
 
 import { assertMarkup } from "./markup.js";
+import { waitUntilStable } from "./screenshot.js";
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 /**
+ * Waits for a stable page first: in the middle of a transition, colours are between two states.
  * @param {import("playwright-core").Page} page
  * @param {{ only?: string[] }} [options] these rules instead of all
  */
 export async function assertAccessible(page, { only } = {}) {
+  await waitUntilStable(page);
   if (!only) await assertMarkup(page);
   // Evaluated through the debugger, which the page's content security policy does not restrict.
   await page.evaluate(axe.source);

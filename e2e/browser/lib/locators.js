@@ -75,6 +75,31 @@ export const composer = (page) => ({
   progress: page.getByRole("progressbar"),
 });
 
+/**
+ * Waits until the composer has saved such a draft: what is not saved yet is lost by a reload.
+ * @param {Page} page
+ * @param {(draft: { message: string, focus?: string }) => boolean} isIt
+ */
+export async function waitForSavedDraft(page, isIt) {
+  await eventually("the draft is saved", async () => (await savedDrafts(page)).some(isIt));
+}
+
+/** @param {Page} page @returns {Promise<{ message: string, focus?: string }[]>} */
+function savedDrafts(page) {
+  return page.evaluate(() => new Promise((resolve, reject) => {
+    const opening = indexedDB.open("pinhole", 1);
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const reading = opening.result.transaction("drafts").objectStore("drafts").getAll();
+      reading.onerror = () => reject(reading.error);
+      reading.onsuccess = () => {
+        opening.result.close();
+        resolve(reading.result.map(({ message, focus }) => ({ message, focus })));
+      };
+    };
+  }));
+}
+
 /** Waits for a path, with any query. @param {Page} page @param {string} path */
 export const waitForPath = (page, path) => page.waitForURL((url) => url.pathname === path);
 

@@ -6,7 +6,7 @@ import { feed } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
 import { throttle } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, dropOrPaste, home, post, submitCredentials, waitForPath } from "../lib/locators.js";
+import { composer, dropOrPaste, home, post, submitCredentials, waitForPath, waitForSavedDraft } from "../lib/locators.js";
 import { allowError, expectError } from "../lib/page-errors.js";
 import { file, photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
@@ -299,24 +299,7 @@ browserTest("drafts survive a reload", async ({ open, join }) => {
   const { files, messages } = composer(page);
   await files.setInputFiles(await file(4));
   await messages.fill("not yet");
-  // What was not saved yet would be lost by the reload.
-  await eventually("the draft is saved", async () => (await savedMessages(page)).includes("not yet"));
+  await waitForSavedDraft(page, ({ message }) => message === "not yet");
   await page.reload();
   await eventually("it is there again", async () => (await messages.first().inputValue()) === "not yet");
 });
-
-/** The messages of the saved drafts. @param {import("playwright-core").Page} page @returns {Promise<string[]>} */
-function savedMessages(page) {
-  return page.evaluate(() => new Promise((resolve, reject) => {
-    const opening = indexedDB.open("pinhole", 1);
-    opening.onerror = () => reject(opening.error);
-    opening.onsuccess = () => {
-      const reading = opening.result.transaction("drafts").objectStore("drafts").getAll();
-      reading.onerror = () => reject(reading.error);
-      reading.onsuccess = () => {
-        opening.result.close();
-        resolve(reading.result.map((draft) => draft.message));
-      };
-    };
-  }));
-}

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { feed } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, dropOrPaste, post, submitCredentials, toast, waitForPath } from "../lib/locators.js";
+import { composer, dropOrPaste, post, submitCredentials, toast, waitForPath, waitForSavedDraft } from "../lib/locators.js";
 import { expectError } from "../lib/page-errors.js";
 import { file } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
@@ -79,6 +79,7 @@ browserTest("a removed draft can be brought back", async ({ open, join }) => {
   await screenshot(page, "draft-removed");
   await page.getByRole("button", { name: "Undo" }).click();
   assert.equal(await messages.inputValue(), "a long text");
+  await waitForSavedDraft(page, ({ message }) => message === "a long text");
   await page.reload();
   await eventually("it is saved", async () => (await messages.inputValue()) === "a long text");
 });

@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { composer, message, openAccountMenu, posts, waitForServiceWorker } from "../lib/locators.js";
+import { composer, message, openAccountMenu, posts, waitForSavedDraft, waitForServiceWorker } from "../lib/locators.js";
 import { allowError, expectError } from "../lib/page-errors.js";
 import { photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
@@ -142,6 +142,7 @@ for (const referrer of ["origin", "no-referrer"]) {
       const { files, messages } = composer(page);
       await files.setInputFiles({ name: "own.jpg", mimeType: "image/jpeg", buffer: await photo(1) });
       await messages.first().fill("own");
+      await waitForSavedDraft(page, ({ message }) => message === "own");
       // Lists all saved drafts at once.
       await page.reload();
       await messages.first().waitFor();

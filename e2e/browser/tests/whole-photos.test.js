@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { feed } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
-import { chooseFromMenu, composer, dialog, menuButton, post } from "../lib/locators.js";
+import { chooseFromMenu, composer, dialog, menuButton, post, waitForSavedDraft } from "../lib/locators.js";
 import { file, photo } from "../lib/photos.js";
 import { screenshot } from "../lib/screenshot.js";
 
@@ -53,7 +53,8 @@ browserTest("the square is moved in the composer, by its slider and by dragging"
   await page.mouse.up();
   assert.ok(Math.abs(Number(await slider.first().inputValue()) - 750) <= 10, await slider.first().inputValue());
   await screenshot(page, "composer-square");
-  // The draft is kept with its square.
+  // The draft is kept with its square, which begins at three quarters of the rest.
+  await waitForSavedDraft(page, ({ focus }) => Math.abs(parseFloat(focus ?? "") - (0.75 * 3 + 0.5) / 4) < 0.01);
   await page.reload();
   await eventually("the square is where it was", async () => Math.abs(parseFloat(await position()) - 75) <= 1);
   await send.click();
