@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 
 import { assertAccessible } from "./lib/axe.js";
 import { steadily } from "./lib/browser-test.js";
-import { DEVICES, open, throttle } from "./lib/browser.js";
+import { DEVICES, close, open, throttle } from "./lib/browser.js";
 import { eventually } from "./lib/eventually.js";
 import { WINDOWS, assertFits } from "./lib/layout.js";
 import { chooseFromMenu, chooseFromProfileMenu, composer, dialog, likeButton, likers, menuButton, openAccountMenu, post, submitCredentials, toast } from "./lib/locators.js";
@@ -188,7 +188,7 @@ for (const [name, reach] of Object.entries(STATES)) {
           await screenshotFailure(page, `failed--${name}--${device}`);
           throw error;
         } finally {
-          await page.context().close();
+          await close(page);
         }
       }));
     }

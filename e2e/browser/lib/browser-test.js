@@ -3,8 +3,8 @@
 import test from "node:test";
 
 import { ApiUser } from "./api.js";
-import { open } from "./browser.js";
-import { PollTimeout } from "./eventually.js";
+import { close, open } from "./browser.js";
+import { PollTimeout, within } from "./eventually.js";
 import { assertNoErrors } from "./page-errors.js";
 import { screenshotFailure } from "./screenshot.js";
 import { Service } from "./service.js";
@@ -65,29 +65,14 @@ async function run(title, body) {
         return page;
       },
     };
-    await withinLimit(body(fixture));
+    await within(LIMIT_MS, "the test", body(fixture));
     pages.forEach(assertNoErrors);
   } catch (error) {
     await Promise.all(pages.map((page, index) => screenshotFailure(page, `failed--${title}--${index}`)));
     throw error;
   } finally {
     // Browsers first: the graceful shutdown of the service waits for their connections.
-    await Promise.all(pages.map((page) => page.context().close()));
+    await Promise.all(pages.map(close));
     await service.dispose();
-  }
-}
-
-/** @param {Promise<void>} work */
-async function withinLimit(work) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
-  /** @type {Promise<never>} */
-  const limit = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new PollTimeout(`the test took more than ${LIMIT_MS} ms`)), LIMIT_MS);
-  });
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -4,6 +4,7 @@ import { after } from "node:test";
 
 import { chromium as playwright } from "playwright-core";
 
+import { PollTimeout, within } from "./eventually.js";
 import { allowError, recordErrors } from "./page-errors.js";
 import { chromium } from "./paths.js";
 
@@ -46,14 +47,54 @@ export const DEVICES = {
  * @property {import("./api.js").ApiUser} [as] whose session the browser has
  */
 
-/** @type {Promise<Browser> | undefined} */
+/** How long a page or the browser may take to close. */
+const CLOSE_WITHIN_MS = 10_000;
+
+/** @typedef {{ browser: Browser, pid: number }} Running */
+
+/** @type {Promise<Running> | undefined} */
 let running;
-after(async () => (await running)?.close());
+after(async () => {
+  if (running) await orKill(running, (await running).browser.close());
+});
 
 /** One Chromium per test file, with a temporary profile. */
-export function browser() {
-  running ??= playwright.launch({ executablePath: chromium(), args: CHROMIUM_FLAGS });
-  return running;
+export async function browser() {
+  running ??= launch();
+  return (await running).browser;
+}
+
+/** @returns {Promise<Running>} */
+async function launch() {
+  const browser = await playwright.launch({ executablePath: chromium(), args: CHROMIUM_FLAGS });
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  await session.detach();
+  const { id: pid } = /** @type {{ id: number }} */ (processInfo.find(({ type }) => type === "browser"));
+  return { browser, pid };
+}
+
+/** Closes a page with its context, and all that the browser has stored for it. @param {Page} page */
+export async function close(page) {
+  if (running) await orKill(running, page.context().close());
+}
+
+/**
+ * Chromium may never end a context whose page navigates at that moment. Then it is killed, and the next page starts
+ * another one.
+ * @param {Promise<Running>} closing
+ * @param {Promise<void>} closed
+ */
+async function orKill(closing, closed) {
+  try {
+    await within(CLOSE_WITHIN_MS, "closing", closed);
+  } catch (error) {
+    if (!(error instanceof PollTimeout)) throw error;
+    console.info(`Chromium is killed: ${error.message}`);
+    if (running === closing) running = undefined;
+    closed.catch(() => undefined);
+    process.kill((await closing).pid, "SIGKILL");
+  }
 }
 
 /**

@@ -8,6 +8,28 @@ export class PollTimeout extends Error {
 }
 
 /**
+ * What `work` resolves to; fails after the time limit.
+ * @template T
+ * @param {number} limit in milliseconds
+ * @param {string} what for the error message
+ * @param {Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function within(limit, what, work) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  /** @type {Promise<never>} */
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new PollTimeout(`${what} took more than ${limit} ms`)), limit);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
  * Polls until the result is truthy, and returns it.
  * @template T
  * @param {string} condition for the error message

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-import { open } from "./browser.js";
+import { close, open } from "./browser.js";
 import { assertNoErrors, expectError } from "./page-errors.js";
 import { screenshotFailure, waitUntilStable } from "./screenshot.js";
 
@@ -28,6 +28,6 @@ export async function withPage(entry, data, options, check) {
     await screenshotFailure(page, `failed--${entry.name}--${options.device}-${options.scheme ?? "light"}`);
     throw error;
   } finally {
-    await page.context().close();
+    await close(page);
   }
 }
