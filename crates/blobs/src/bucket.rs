@@ -15,18 +15,21 @@ mod s3_error;
 mod url;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::future::ready;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use model::{Clock, PhotoId, Size, master_sides};
+use model::{PhotoId, Size, master_sides};
 use object_store::aws::AmazonS3;
 use object_store::path::Path;
-use object_store::{Attributes, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions};
+use object_store::{
+    Attributes, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions,
+};
 
 pub use config::{S3Config, install_crypto_provider};
 pub use s3_error::S3Error;
@@ -93,12 +96,10 @@ impl Bucket {
         photo: PhotoId,
         file: PhotoFile,
     ) -> Result<Option<Object>, Error> {
-        let key = self.key(photo, file);
-        let response = self.get(&self.interactive, &key).await?;
-        Ok(response.map(|response| Object::new(self.clone(), key, response)))
+        self.object(&self.interactive, self.key(photo, file)).await
     }
 
-    pub(crate) async fn files(&self, photo: PhotoId) -> Result<PhotoFiles, Error> {
+    pub(crate) async fn files(self: &Arc<Self>, photo: PhotoId) -> Result<PhotoFiles, Error> {
         let folder = self.photo_folder(photo);
         let listed = self.list(&folder).try_collect::<Vec<_>>().await?;
         let names = listed.iter().filter_map(|(name, _)| name.parse().ok());
@@ -106,10 +107,9 @@ impl Bucket {
         names.sort();
         let mut files = PhotoFiles::default();
         for file in names {
-            let key = self.key(photo, file);
             // A missing object means that the photo is being deleted.
-            let Some(response) = self.get(&self.bulk, &key).await? else { continue };
-            match self.receive(&key, response).await {
+            let Some(mut object) = self.object(&self.bulk, self.key(photo, file)).await? else { continue };
+            match object.read().await {
                 Err(Error::Damaged { .. }) => files.damaged.push(file),
                 bytes => files.intact.push((file, bytes?)),
             }
@@ -161,7 +161,7 @@ impl Bucket {
     }
 
     /// Puts, gets, lists and deletes a probe.
-    pub(crate) async fn ping(&self) -> Result<(), Error> {
+    pub(crate) async fn ping(self: &Arc<Self>) -> Result<(), Error> {
         // A random name, so that concurrent pings do not read each other's probe.
         let name = format!("{:016x}", RandomState::new().build_hasher().finish());
         let folder = self.url.path("probes").join(name);
@@ -169,8 +169,8 @@ impl Bucket {
         let bytes = Bytes::from_static(b"pinhole");
         let probe = async {
             self.put_object(&self.interactive, key.clone(), bytes.clone()).await?;
-            let response = self.get(&self.interactive, &key).await?.ok_or(Error::ReadBackMismatch)?;
-            let read = self.receive(&key, response).await?;
+            let object = self.object(&self.interactive, key.clone()).await?;
+            let read = object.ok_or(Error::ReadBackMismatch)?.read().await?;
             self.delete_all(&folder, vec![key.path().clone()]).await?;
             if read == bytes { Ok(()) } else { Err(Error::ReadBackMismatch) }
         };
@@ -184,7 +184,7 @@ impl Bucket {
 
     async fn put_object(&self, store: &AmazonS3, key: ObjectKey, bytes: Bytes) -> Result<(), Error> {
         let mut attributes = Attributes::new();
-        attributes.insert(CHECKSUM, key.checksum(&bytes).into());
+        attributes.insert(CHECKSUM, ObjectKey::hex(key.checksum(&bytes)).into());
         let options = PutOptions { attributes, ..PutOptions::default() };
         match store.put_opts(key.path(), bytes.into(), options).await {
             Ok(_) => Ok(()),
@@ -192,24 +192,23 @@ impl Bucket {
         }
     }
 
+    /// `None` if the object is missing.
+    async fn object(self: &Arc<Self>, store: &AmazonS3, key: ObjectKey) -> Result<Option<Object>, Error> {
+        let response = self.get(store, &key, GetOptions::default()).await?;
+        Ok(response.map(|response| Object::new(self.clone(), key, response)))
+    }
+
     /// `None` if the object is missing; a missing bucket is an error.
-    async fn get(&self, store: &AmazonS3, key: &ObjectKey) -> Result<Option<GetResult>, Error> {
-        match store.get(key.path()).await {
+    async fn get(
+        &self,
+        store: &AmazonS3,
+        key: &ObjectKey,
+        options: GetOptions,
+    ) -> Result<Option<GetResult>, Error> {
+        match store.get_opts(key.path(), options).await {
             Ok(response) => Ok(Some(response)),
             Err(error) if s3_error::is_missing_object(&error) => Ok(None),
             Err(error) => Err(self.unavailable("get", key.path(), &error)),
-        }
-    }
-
-    /// Reads the body of a response and verifies its checksum.
-    async fn receive(&self, key: &ObjectKey, response: GetResult) -> Result<Bytes, Error> {
-        let expected = response.attributes.get(&CHECKSUM).cloned();
-        let body = response.bytes().await;
-        let bytes = body.map_err(|error| self.unavailable("get", key.path(), &error))?;
-        if expected.is_some_and(|expected| *expected == *key.checksum(&bytes)) {
-            Ok(bytes)
-        } else {
-            Err(self.damaged(key))
         }
     }
 
@@ -253,53 +252,118 @@ impl Bucket {
         self.url.path(PHOTOS).join(shard(photo)).join(photo.to_string())
     }
 
-    fn damaged(&self, key: &ObjectKey) -> Error {
-        Error::Damaged { file: self.url.describe(key.path()) }
-    }
-
     fn unavailable(&self, operation: &str, path: &Path, error: &object_store::Error) -> Error {
         Error::Unavailable(S3Error::new(operation, &self.url.describe(path), error))
     }
 }
 
-/// A GET response whose body is not read yet.
-#[derive(Debug)]
+/// An object whose body is not read yet, or in part.
 pub(crate) struct Object {
     bucket: Arc<Bucket>,
     key: ObjectKey,
-    response: GetResult,
-    received_at: Instant,
+    length: u64,
+    /// From its metadata.
+    checksum: Option<String>,
+    body: Option<BoxStream<'static, object_store::Result<Bytes>>>,
+    /// What has arrived and was not read.
+    received: Bytes,
+    /// Where `received` begins in the object.
+    position: u64,
+    can_resume: bool,
 }
-
-/// A response older than this is requested again: the store may have closed it while the reader waited for a
-/// memory reservation.
-const RESPONSE_TTL: Duration = Duration::from_secs(2);
 
 impl Object {
     fn new(bucket: Arc<Bucket>, key: ObjectKey, response: GetResult) -> Self {
-        Self { bucket, key, response, received_at: Clock::monotonic() }
+        Self {
+            bucket,
+            key,
+            length: response.meta.size,
+            checksum: response.attributes.get(&CHECKSUM).map(|checksum| checksum.to_string()),
+            body: Some(response.into_stream()),
+            received: Bytes::new(),
+            position: 0,
+            can_resume: true,
+        }
     }
 
     pub(crate) fn length(&self) -> u64 {
-        self.response.meta.size
+        self.length
     }
 
-    pub(crate) async fn read(self) -> Result<Bytes, Error> {
-        let Self { bucket, key, response, received_at } = self;
-        if received_at.elapsed() < RESPONSE_TTL {
-            match bucket.receive(&key, response).await {
-                // The network or one of several replicas may have altered it: a second read decides.
-                Err(Error::Damaged { file }) => {
-                    tracing::warn!(object = file, "object checksum mismatch; reading it again");
-                }
-                outcome => return outcome,
+    /// Reads the object and verifies its checksum.
+    async fn read(&mut self) -> Result<Bytes, Error> {
+        let bytes = self.read_at(0, usize::try_from(self.length).unwrap_or(usize::MAX)).await?;
+        self.verify(self.key.checksum(&bytes))?;
+        Ok(bytes)
+    }
+
+    /// Exactly `count` bytes. Reading on from where the last call ended continues its response.
+    pub(crate) async fn read_at(&mut self, at: u64, count: usize) -> Result<Bytes, Error> {
+        if at != self.position {
+            (self.body, self.received, self.position) = (None, Bytes::new(), at);
+        }
+        let mut bytes = BytesMut::with_capacity(count);
+        while bytes.len() < count {
+            if self.received.is_empty() {
+                self.received = self.receive().await?;
             }
-        } else {
-            drop(response);
+            let next = self.received.split_to(self.received.len().min(count - bytes.len()));
+            self.position += next.len() as u64;
+            bytes.extend_from_slice(&next);
         }
-        match bucket.get(&bucket.interactive, &key).await? {
-            Some(response) => bucket.receive(&key, response).await,
-            None => Err(bucket.damaged(&key)),
+        Ok(bytes.freeze())
+    }
+
+    /// The next bytes of the body. One that ends early is requested again from there: while its reader waits,
+    /// for memory or for a slow client, the store closes it or its time limit passes.
+    async fn receive(&mut self) -> Result<Bytes, Error> {
+        loop {
+            let Some(body) = &mut self.body else {
+                let range = (self.position > 0).then_some(GetRange::Offset(self.position));
+                let options = GetOptions { range, ..GetOptions::default() };
+                let response = self.bucket.get(&self.bucket.bulk, &self.key, options).await?;
+                self.body = Some(response.ok_or_else(|| self.damaged())?.into_stream());
+                continue;
+            };
+            match body.next().await {
+                Some(Ok(bytes)) => {
+                    self.can_resume = true;
+                    return Ok(bytes);
+                }
+                _ if self.can_resume => (self.body, self.can_resume) = (None, false),
+                Some(Err(error)) => return Err(self.bucket.unavailable("get", self.key.path(), &error)),
+                None => return Err(self.damaged()),
+            }
         }
+    }
+
+    /// The object as it is now, from its start.
+    pub(crate) async fn reopen(&mut self) -> Result<(), Error> {
+        let object = self.bucket.object(&self.bucket.interactive, self.key.clone()).await?;
+        *self = object.ok_or_else(|| self.damaged())?;
+        Ok(())
+    }
+
+    /// For the checksum of the object, before its first byte.
+    pub(crate) fn hasher(&self) -> crc32fast::Hasher {
+        self.key.hasher()
+    }
+
+    pub(crate) fn verify(&self, checksum: u32) -> Result<(), Error> {
+        let is_intact = self.checksum.as_deref() == Some(ObjectKey::hex(checksum).as_str());
+        if is_intact { Ok(()) } else { Err(self.damaged()) }
+    }
+
+    fn damaged(&self) -> Error {
+        Error::Damaged { file: self.bucket.url.describe(self.key.path()) }
+    }
+}
+
+impl fmt::Debug for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object")
+            .field("key", &self.key)
+            .field("position", &self.position)
+            .finish_non_exhaustive()
     }
 }

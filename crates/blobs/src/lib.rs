@@ -25,7 +25,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use model::PhotoId;
 
-pub use blob_reader::BlobReader;
+pub use blob_reader::{BlobReader, CHUNK};
 pub use bucket::{BucketUrl, S3Config, S3Error, install_crypto_provider};
 pub use cache::{Cache, CacheKey, PendingInsert};
 pub use disk_space::{CacheMinFree, DiskSpace};

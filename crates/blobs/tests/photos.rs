@@ -5,11 +5,14 @@
 #![allow(clippy::disallowed_methods, reason = "files have real times")]
 #![allow(clippy::unwrap_used, reason = "a failed expectation must end the test")]
 
+use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use blobs::{Blobs, BucketUrl, Error, Location, PhotoFile, PhotoFiles, S3Config};
+use blobs::{Blobs, BucketUrl, CHUNK, Error, Location, PhotoFile, PhotoFiles, S3Config};
 use bytes::Bytes;
 use model::{PhotoId, Timestamp};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -19,13 +22,39 @@ use tempfile::TempDir;
 
 struct Case {
     blobs: Blobs,
-    _data: TempDir,
+    data: TempDir,
+    /// `None` for a folder.
+    bucket: Option<TestBucket>,
 }
 
 impl Case {
     fn open(location: &Location) -> Self {
         let data = tempfile::tempdir().unwrap();
-        Self { blobs: Blobs::open(data.path(), location).unwrap(), _data: data }
+        Self { blobs: Blobs::open(data.path(), location).unwrap(), data, bucket: None }
+    }
+
+    /// Changes its last byte, or adds one to an empty file.
+    async fn damage_original(&self, photo: PhotoId, length: usize) {
+        let damaged = |mut bytes: Vec<u8>| {
+            assert_eq!(bytes.len(), length);
+            match bytes.last_mut() {
+                Some(last) => *last ^= 4,
+                None => bytes.push(4),
+            }
+            bytes
+        };
+        if let Some(bucket) = &self.bucket {
+            let (store, key) = (bucket.store(), bucket.key(photo, "original"));
+            let object = store.get(&key).await.unwrap();
+            let options = PutOptions { attributes: object.attributes.clone(), ..PutOptions::default() };
+            let bytes = damaged(object.bytes().await.unwrap().to_vec());
+            store.put_opts(&key, bytes.into(), options).await.unwrap();
+        } else {
+            let shard = format!("{:02x}", photo.as_bytes()[15]);
+            let folder = self.data.path().join("photos").join(shard).join(photo.to_string());
+            let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+            std::fs::write(&file, damaged(std::fs::read(&file).unwrap())).unwrap();
+        }
     }
 
     async fn read(&self, photo: PhotoId, side: u32) -> Option<Bytes> {
@@ -39,7 +68,9 @@ impl Case {
 
 /// One of each backend.
 fn cases() -> Vec<Case> {
-    [Location::DataFolder, TestBucket::from_env().location()].iter().map(Case::open).collect()
+    let bucket = TestBucket::from_env();
+    let in_bucket = Case::open(&bucket.location());
+    vec![Case::open(&Location::DataFolder), Case { bucket: Some(bucket), ..in_bucket }]
 }
 
 /// The test bucket, with a prefix of its own for each test.
@@ -180,6 +211,107 @@ async fn concurrent_puts_of_large_files_store_every_byte() {
 }
 
 #[tokio::test]
+async fn a_blob_is_read_in_chunks_of_which_the_last_one_says_that_it_is_intact() {
+    for case in cases() {
+        for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK + 7].map(|length| length as usize) {
+            let sent: Bytes = (0..length).map(|at| (at % 251) as u8).collect();
+            case.blobs.put(photo(1), vec![(PhotoFile::Original, sent.clone())]).await.unwrap();
+            let mut reader = case.blobs.file(photo(1), PhotoFile::Original).await.unwrap().unwrap();
+            let first = sent.slice(..length.min(CHUNK as usize));
+            assert_eq!(reader.verify().await.unwrap(), first, "{length} bytes");
+            assert_eq!(reader.length(), length as u64);
+            for expected in sent.chunks(CHUNK as usize) {
+                assert_eq!(reader.next().await.unwrap().unwrap(), expected, "{length} bytes");
+            }
+            assert_eq!(reader.next().await.unwrap(), None, "{length} bytes");
+
+            case.damage_original(photo(1), length).await;
+            let mut reader = case.blobs.file(photo(1), PhotoFile::Original).await.unwrap().unwrap();
+            for expected in sent.chunks(CHUNK as usize).rev().skip(1).rev() {
+                assert_eq!(reader.next().await.unwrap().unwrap(), expected, "{length} bytes");
+            }
+            for _ in 0..2 {
+                let outcome = reader.next().await;
+                assert!(matches!(outcome, Err(Error::Damaged { .. })), "{length} bytes: {outcome:?}");
+            }
+            let mut reader = case.blobs.file(photo(1), PhotoFile::Original).await.unwrap().unwrap();
+            let outcome = reader.verify().await;
+            assert!(matches!(outcome, Err(Error::Damaged { .. })), "{length} bytes: {outcome:?}");
+            case.blobs.delete(photo(1)).await.unwrap();
+        }
+    }
+}
+
+/// A store with one object, which it never sends to its end: each response ends after 100 kB.
+struct InterruptingStore {
+    listener: TcpListener,
+    object: Mutex<(String, Vec<u8>)>,
+}
+
+impl InterruptingStore {
+    fn start() -> (Location, Arc<Self>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let location = store_at(&listener);
+        let store = Arc::new(Self { listener, object: Mutex::default() });
+        let serving = store.clone();
+        std::thread::spawn(move || serving.serve());
+        (location, store)
+    }
+
+    fn serve(&self) {
+        for connection in self.listener.incoming() {
+            let mut connection = BufReader::new(connection.unwrap());
+            let (mut method, mut header) = (String::new(), HashMap::new());
+            connection.read_line(&mut method).unwrap();
+            loop {
+                let mut line = String::new();
+                connection.read_line(&mut line).unwrap();
+                let Some((name, value)) = line.trim().split_once(": ") else { break };
+                header.insert(name.to_ascii_lowercase(), value.to_owned());
+            }
+            let mut object = self.object.lock().unwrap();
+            let response = if method.starts_with("PUT") {
+                object.0.clone_from(&header["x-amz-meta-pinhole-crc32"]);
+                object.1 = vec![0; header["content-length"].parse().unwrap()];
+                connection.read_exact(&mut object.1).unwrap();
+                b"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 0\r\n\r\n".to_vec()
+            } else {
+                let range = header.get("range").map(|range| range["bytes=".len()..].trim_end_matches('-'));
+                let (checksum, length) = (&object.0, object.1.len());
+                let start: usize = range.map_or(0, |start| start.parse().unwrap());
+                let status = if start > 0 { "206 Partial Content" } else { "200 OK" };
+                let head = format!(
+                    "HTTP/1.1 {status}\r\nLast-Modified: Sat, 14 Nov 2026 09:30:00 GMT\r\nContent-Length: {}\r\n\
+                     Content-Range: bytes {start}-{}/{length}\r\nx-amz-meta-pinhole-crc32: {checksum}\r\n\r\n",
+                    length - start,
+                    length - 1,
+                );
+                [head.as_bytes(), &object.1[start..length.min(start + 100_000)]].concat()
+            };
+            // Fails if the client has what it wanted.
+            drop(connection.into_inner().write_all(&response));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_the_store_ends_early_is_continued() {
+    let (location, _store) = InterruptingStore::start();
+    let case = Case::open(&location);
+    let sent: Bytes = (0..1_000_000).map(|at| (at % 251) as u8).collect();
+    case.blobs.replace(photo(1), PhotoFile::Original, sent.clone()).await.unwrap();
+    let mut reader = case.blobs.file(photo(1), PhotoFile::Original).await.unwrap().unwrap();
+    reader.verify().await.unwrap();
+    let mut received = Vec::new();
+    while let Some(chunk) = reader.next().await.unwrap() {
+        received.extend_from_slice(&chunk);
+    }
+    assert!(received == sent);
+    let reader = case.blobs.file(photo(1), PhotoFile::Original).await.unwrap().unwrap();
+    assert!(reader.read().await.unwrap() == sent);
+}
+
+#[tokio::test]
 async fn a_bucket_uses_the_names_of_a_folder_and_is_empty_after_a_delete() {
     let bucket = TestBucket::from_env();
     let (case, store) = (Case::open(&bucket.location()), bucket.store());
@@ -252,7 +384,11 @@ async fn a_rejected_request_names_the_setting_to_correct() {
 
 /// A store at an address where no process listens.
 fn unreachable_store() -> Location {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    store_at(&TcpListener::bind("127.0.0.1:0").unwrap())
+}
+
+fn store_at(listener: &TcpListener) -> Location {
+    let address = listener.local_addr().unwrap();
     let variables = [
         ("AWS_ENDPOINT_URL".into(), format!("http://{address}").into()),
         ("AWS_ALLOW_HTTP".into(), "true".into()),

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use crc32fast::Hasher;
 use object_store::Attribute;
 use object_store::path::Path;
 
-use crate::checksum::checksum;
+use crate::checksum::hasher;
 
 /// The metadata that contains the checksum: `x-amz-meta-pinhole-crc32`.
 pub(super) const CHECKSUM: Attribute = Attribute::Metadata(Cow::Borrowed("pinhole-crc32"));
@@ -30,7 +31,19 @@ impl ObjectKey {
         &self.path
     }
 
-    pub(super) fn checksum(&self, bytes: &[u8]) -> String {
-        format!("{:08x}", checksum([self.name.as_bytes(), self.folder.as_bytes()], bytes))
+    /// For the checksum of the object, before its first byte.
+    pub(super) fn hasher(&self) -> Hasher {
+        hasher([self.name.as_bytes(), self.folder.as_bytes()])
+    }
+
+    pub(super) fn checksum(&self, bytes: &[u8]) -> u32 {
+        let mut checksum = self.hasher();
+        checksum.update(bytes);
+        checksum.finalize()
+    }
+
+    /// A checksum as it is in the metadata.
+    pub(super) fn hex(checksum: u32) -> String {
+        format!("{checksum:08x}")
     }
 }

@@ -2,13 +2,15 @@
 //! bucket.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use crc32fast::Hasher;
 use model::PhotoId;
 
-use crate::checksum::checksum;
+use crate::checksum::hasher;
 use crate::{Error, PhotoFile};
 
 #[derive(Debug)]
@@ -22,7 +24,9 @@ pub(super) struct StoredFile {
 impl StoredFile {
     /// The name of a new file, such as `2048-1a2b3c4d`.
     pub(super) fn name(photo: PhotoId, file: PhotoFile, bytes: &[u8]) -> String {
-        format!("{file}-{:08x}", checksum_of(photo, file, bytes))
+        let mut checksum = hasher_of(photo, file);
+        checksum.update(bytes);
+        format!("{file}-{:08x}", checksum.finalize())
     }
 
     /// `None` for the name of a foreign file.
@@ -40,7 +44,7 @@ impl StoredFile {
         let opened = File::open(&self.path).and_then(|file| Ok((file.metadata()?.len(), file)));
         match opened {
             Ok((length, handle)) => Ok(Some(OpenFile { handle, length, photo, stored: self })),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::at(&self.path)(error)),
         }
     }
@@ -61,19 +65,43 @@ impl OpenFile {
     }
 
     /// Reads the file and verifies its checksum.
-    pub(crate) fn read(self) -> Result<Bytes, Error> {
-        let Self { mut handle, length, photo, stored: StoredFile { file, checksum, path } } = self;
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-        let is_intact = match handle.read_to_end(&mut bytes) {
-            Ok(_) => checksum.is_none_or(|checksum| checksum == checksum_of(photo, file, &bytes)),
+    pub(crate) fn read(&self) -> Result<Bytes, Error> {
+        let bytes = self.read_at(0, usize::try_from(self.length).unwrap_or(usize::MAX))?;
+        let mut checksum = self.hasher();
+        checksum.update(&bytes);
+        self.verify(checksum.finalize())?;
+        Ok(bytes)
+    }
+
+    /// Exactly `count` bytes.
+    pub(crate) fn read_at(&self, at: u64, count: usize) -> Result<Bytes, Error> {
+        let mut bytes = vec![0; count];
+        match self.handle.read_exact_at(&mut bytes, at) {
+            Ok(()) => Ok(bytes.into()),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(self.damaged()),
             // The disk cannot read a sector.
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => false,
-            Err(error) => return Err(Error::at(&path)(error)),
-        };
-        if is_intact { Ok(bytes.into()) } else { Err(Error::Damaged { file: path.display().to_string() }) }
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
+                Err(self.damaged())
+            }
+            Err(error) => Err(Error::at(&self.stored.path)(error)),
+        }
+    }
+
+    /// For the checksum of the file, before its first byte.
+    pub(crate) fn hasher(&self) -> Hasher {
+        hasher_of(self.photo, self.stored.file)
+    }
+
+    pub(crate) fn verify(&self, checksum: u32) -> Result<(), Error> {
+        let is_intact = self.stored.checksum.is_none_or(|expected| expected == checksum);
+        if is_intact { Ok(()) } else { Err(self.damaged()) }
+    }
+
+    fn damaged(&self) -> Error {
+        Error::Damaged { file: self.stored.path.display().to_string() }
     }
 }
 
-fn checksum_of(photo: PhotoId, file: PhotoFile, bytes: &[u8]) -> u32 {
-    checksum([file.to_string().as_bytes(), photo.to_string().as_bytes()], bytes)
+fn hasher_of(photo: PhotoId, file: PhotoFile) -> Hasher {
+    hasher([file.to_string().as_bytes(), photo.to_string().as_bytes()])
 }
