@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use blobs::PhotoFile;
-use bytes::Bytes;
-use imaging::InputFormat;
 use model::{PhotoId, PostId, Timestamp, UserId, master_sides};
 use store::{ExportedLike, ExportedPost, PhotoRow};
 
-use crate::rebuild::{ORIGINAL_LIMITS, orientation};
+use crate::photo_stream::{PhotoStream, StoredPhoto};
+use crate::rebuild::orientation;
 use crate::{App, Caller, Client, Error, FairPermit};
 
 /// How long an export can be downloaded after its start.
@@ -32,8 +31,7 @@ pub struct AccountExport {
 /// The file of a photo, as it leaves the service.
 #[derive(Debug)]
 pub struct ExportedPhoto {
-    pub bytes: Bytes,
-    pub format: InputFormat,
+    pub file: PhotoStream,
     /// Whether it is the upload without its metadata; else the largest square.
     pub is_original: bool,
 }
@@ -82,14 +80,10 @@ impl App {
     pub async fn exported_photo(&self, id: PhotoId) -> Result<Option<ExportedPhoto>, Error> {
         let Some(row) = self.0.store.photo_row(id).await? else { return Ok(None) };
         if row.original.is_some()
-            && let Some(original) = self.read_intact(id, PhotoFile::Original).await?
+            && let StoredPhoto::Intact(file) =
+                self.open_photo_file(id, PhotoFile::Original, orientation(&row)).await?
         {
-            let format = imaging::sniff(&original);
-            let oriented = imaging::with_orientation(&original, orientation(&row), &ORIGINAL_LIMITS);
-            if let (Ok(format), Ok(oriented)) = (format, oriented) {
-                let bytes = oriented.map_or(original, Bytes::from);
-                return Ok(Some(ExportedPhoto { bytes, format, is_original: true }));
-            }
+            return Ok(Some(ExportedPhoto { file, is_original: true }));
         }
         self.exported_square(&row).await
     }
@@ -104,23 +98,13 @@ impl App {
 
     async fn exported_square(&self, row: &PhotoRow) -> Result<Option<ExportedPhoto>, Error> {
         for side in master_sides(row.width.min(row.height)) {
-            if let Some(bytes) = self.read_intact(row.id, PhotoFile::Master(side)).await?
-                && let Ok(probe) = imaging::probe(&bytes, &self.0.settings.image_limits())
-            {
-                return Ok(Some(ExportedPhoto { bytes, format: probe.format, is_original: false }));
+            // A square is upright.
+            let square = self.open_photo_file(row.id, PhotoFile::Master(side), 1).await?;
+            if let StoredPhoto::Intact(file) = square {
+                return Ok(Some(ExportedPhoto { file, is_original: false }));
             }
         }
         tracing::error!(photo = %row.id, "photo missing in an export");
         Ok(None)
-    }
-
-    /// A file of a photo; `None` if it is missing or damaged.
-    async fn read_intact(&self, photo: PhotoId, file: PhotoFile) -> Result<Option<Bytes>, Error> {
-        let Some(reader) = self.0.blobs.file(photo, file).await? else { return Ok(None) };
-        match reader.read().await {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(blobs::Error::Damaged { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
     }
 }

@@ -59,6 +59,9 @@ pub enum Error {
     /// An error of the database reports damage of its file, which only the operator can repair.
     #[error("the database is damaged, or its disk fails: {0}")]
     Damaged(Arc<str>),
+    /// The original of a photo fails its checksum. The images of the photo do not need it.
+    #[error("the original of this photo is damaged")]
+    OriginalDamaged,
     /// The cause is for the log, never for the client.
     #[error("internal error: {0}")]
     Internal(Arc<dyn std::error::Error + Send + Sync>),

@@ -1,13 +1,13 @@
 //! Originals: what is made of them after the upload, and their download.
 
-use blobs::{PhotoFile, SpooledFile};
+use blobs::{CHUNK, PhotoFile, SpooledFile};
 use bytes::Bytes;
-use imaging::{InputFormat, OutputFormat};
+use imaging::OutputFormat;
 use model::{PhotoId, Refusal};
 use store::PhotoRow;
 
+use crate::photo_stream::{PhotoStream, StoredPhoto};
 use crate::rebuild::{ORIGINAL_LIMITS, masters_of_original, orientation};
-use crate::scheduler::MemoryReservation;
 use crate::{App, Caller, Client, Error};
 
 /// Memory of a decode that is reserved before the original is read, which is enough for most photos.
@@ -22,13 +22,6 @@ const NOT_KEPT: Error = Error::NotFound("the original of this photo is not kept"
 /// The right to read the original of a photo.
 #[derive(Debug, Clone, Copy)]
 pub struct OriginalAccess(PhotoId);
-
-/// The original of a photo.
-#[derive(Debug)]
-pub struct OriginalFile {
-    pub bytes: Bytes,
-    pub format: InputFormat,
-}
 
 impl App {
     /// Fails unless the caller may read the original of a photo: its owner may, and all if the owner shares
@@ -53,54 +46,39 @@ impl App {
         &self,
         client: Client,
         OriginalAccess(id): OriginalAccess,
-    ) -> Result<OriginalFile, Error> {
+    ) -> Result<PhotoStream, Error> {
         let row = self.0.store.photo_row(id).await?.ok_or(Error::NO_SUCH_PHOTO)?;
-        if row.original.is_none() {
-            return Err(NOT_KEPT);
-        }
-        let (_, file) = self.read_original(client, row).await?.ok_or(NOT_KEPT)?;
-        Ok(file)
+        self.open_original(client, row).await?.ok_or(NOT_KEPT)
     }
 
-    /// Copies an original, with its orientation in it again, to the staging folder. `None` if it is missing
-    /// or damaged.
+    /// Copies an original, with its orientation in it again, to the staging folder. `None` without an
+    /// original.
     pub(crate) async fn copy_original(
         &self,
         client: Client,
         id: PhotoId,
     ) -> Result<Option<SpooledFile>, Error> {
-        let row = self.0.store.photo_row(id).await?.filter(|row| row.original.is_some());
-        let Some(row) = row else { return Ok(None) };
-        // Reserved until it is written.
-        let Some((_memory, file)) = self.read_original(client, row).await? else { return Ok(None) };
+        let Some(row) = self.0.store.photo_row(id).await? else { return Ok(None) };
+        let Some(mut original) = self.open_original(client, row).await? else { return Ok(None) };
         let mut spool = self.spool().await?;
-        spool.write(&file.bytes).await?;
+        while let Some(bytes) = original.next().await? {
+            spool.write(&bytes).await?;
+        }
         Ok(Some(spool.finish().await?))
     }
 
-    /// Reads an original into memory that is reserved before. `None` if it is missing or damaged.
-    async fn read_original(
-        &self,
-        client: Client,
-        row: PhotoRow,
-    ) -> Result<Option<(MemoryReservation, OriginalFile)>, Error> {
-        let Some(reader) = self.0.blobs.file(row.id, PhotoFile::Original).await? else { return Ok(None) };
-        let permit = self.0.ingest.acquire(client, 2 * reader.length()).await?;
-        let bytes = match reader.read().await {
-            Ok(bytes) => bytes,
-            Err(blobs::Error::Damaged { .. }) => {
-                tracing::error!(photo = %row.id, "original damaged");
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let work = move || {
-            let format = imaging::sniff(&bytes)?;
-            let oriented = imaging::with_orientation(&bytes, orientation(&row), &ORIGINAL_LIMITS)?;
-            Ok(OriginalFile { bytes: oriented.map_or(bytes, Bytes::from), format })
-        };
-        let (memory, file) = self.0.ingest.run_admitted(permit, work).await?;
-        Ok(Some((memory, file.map_err(|error: imaging::Error| Error::internal(error))?)))
+    /// `None` without an original.
+    async fn open_original(&self, client: Client, row: PhotoRow) -> Result<Option<PhotoStream>, Error> {
+        if row.original.is_none() {
+            return Ok(None);
+        }
+        // It is read to verify it: that takes its turn among those of other clients.
+        let _permit = self.0.ingest.acquire(client, CHUNK).await?;
+        match self.open_photo_file(row.id, PhotoFile::Original, orientation(&row)).await? {
+            StoredPhoto::Intact(original) => Ok(Some(original)),
+            StoredPhoto::Damaged => Err(Error::OriginalDamaged),
+            StoredPhoto::Missing => Ok(None),
+        }
     }
 
     /// Makes the masters of the whole photo from its original, stores them, and returns one of them. `None`

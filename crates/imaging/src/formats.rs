@@ -13,12 +13,14 @@ mod webp;
 pub use self::heif::fuzzing::check_isobmff;
 pub(crate) use self::jpeg::strip::add_profile as add_jpeg_profile;
 use crate::decoded_image::{DecodedImage, Header};
+use crate::edit::Edit;
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
 use crate::metadata::{RemovedMetadata, exif};
 
-type AddExif = fn(&[u8], &Header, &[u8]) -> Option<Vec<u8>>;
+/// Of the start of a file, its length, and an EXIF block.
+type AddExif = fn(&[u8], u64, &[u8]) -> Option<Vec<Edit>>;
 
 struct Codec {
     /// Whether the file starts with the signature of this format.
@@ -27,8 +29,8 @@ struct Codec {
     /// The last argument is the side below which the image must not be scaled down while decoding.
     decode: fn(&[u8], &Header, u32) -> Result<DecodedImage, Error>,
     strip: fn(&[u8], &mut RemovedMetadata) -> Result<Vec<u8>, Error>,
-    /// Adds an EXIF block to a stripped file; `None` if the format stores its orientation elsewhere, where
-    /// stripping keeps it.
+    /// The edits that add an EXIF block to a stripped file, in order; `None` if the format stores its
+    /// orientation elsewhere, where stripping keeps it.
     add_exif: Option<AddExif>,
 }
 
@@ -39,21 +41,21 @@ fn codec(format: InputFormat) -> Codec {
             header: jpeg::header,
             decode: jpeg::decode,
             strip: jpeg::strip::strip,
-            add_exif: Some(|file, _, exif| jpeg::strip::add_exif(file, exif)),
+            add_exif: Some(|head, _, exif| jpeg::strip::add_exif(head, exif)),
         },
         InputFormat::Png => Codec {
             sniff: |file| file.starts_with(b"\x89PNG\r\n\x1A\n"),
             header: png::header,
             decode: |file, header, _| png::decode(file, header),
             strip: png::strip::strip,
-            add_exif: Some(|file, _, exif| png::strip::add_exif(file, exif)),
+            add_exif: Some(|head, _, exif| png::strip::add_exif(head, exif)),
         },
         InputFormat::WebP => Codec {
             sniff: |file| matches!(file, [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..]),
             header: webp::header,
             decode: |file, header, _| webp::decode(file, header),
             strip: webp::strip::strip,
-            add_exif: Some(webp::strip::add_exif),
+            add_exif: Some(webp::add_exif),
         },
         InputFormat::Gif => Codec {
             sniff: |file| file.starts_with(b"GIF87a") || file.starts_with(b"GIF89a"),
@@ -125,13 +127,13 @@ pub fn strip(file: &[u8], format: InputFormat) -> Result<(Vec<u8>, RemovedMetada
     Ok((stripped, removed))
 }
 
-/// Adds the orientation to an original that was stored without it, so that viewers show it upright. `None` if
-/// it needs none, or its format cannot have one.
-pub fn with_orientation(original: &[u8], orientation: u8, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
-    let add_exif = codec(sniff(original)?).add_exif.filter(|_| (2..=8).contains(&orientation));
-    let Some(add_exif) = add_exif else { return Ok(None) };
-    let header = header(original, limits)?;
-    Ok(add_exif(original, &header, &exif::orientation_block(orientation)))
+/// The edits that add the orientation to an original that was stored without it, so that viewers show it
+/// upright. Empty if it needs none, or its format cannot have one. They are in order, and each is within the
+/// first 64 bytes of the file, which `head` has, or at its end.
+pub fn orientation_edits(format: InputFormat, head: &[u8], length: u64, orientation: u8) -> Vec<Edit> {
+    let add_exif = codec(format).add_exif.filter(|_| (2..=8).contains(&orientation));
+    let edits = add_exif.and_then(|add| add(head, length, &exif::orientation_block(orientation)));
+    edits.unwrap_or_default()
 }
 
 #[cfg(all(test, not(feature = "heic")))]
@@ -150,6 +152,6 @@ mod tests {
     #[test]
     fn a_build_without_heic_returns_originals_in_heic() {
         assert_eq!(sniff(HEIC), Ok(InputFormat::Heic));
-        assert_eq!(with_orientation(HEIC, 6, &Limits { max_pixels: 64_000_000 }), Ok(None));
+        assert_eq!(orientation_edits(InputFormat::Heic, HEIC, HEIC.len() as u64, 6), []);
     }
 }

@@ -9,6 +9,7 @@
 
 mod colour;
 mod decoded_image;
+mod edit;
 mod encode;
 mod error;
 mod formats;
@@ -31,12 +32,13 @@ mod tone_map;
 mod upright_image;
 mod ycbcr;
 
+pub use edit::Edit;
 pub use encode::OutputFormat;
 pub use error::Error;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub use formats::check_isobmff;
-pub use formats::{sniff, strip, with_orientation};
+pub use formats::{orientation_edits, sniff, strip};
 pub use ingest::{FitMasters, Ingested, Master, Masters, Original, icon, ingest, thumbnail};
 pub use input_format::InputFormat;
 pub use limits::Limits;

@@ -43,6 +43,7 @@ words! {
         ImageTooSlow = "image_too_slow",
         PhotoNotAllowed = "photo_not_allowed",
         OriginalNotKept = "original_not_kept",
+        OriginalDamaged = "original_damaged",
         EditedMeanwhile = "edited_meanwhile",
         PostDeleted = "post_deleted",
         UploadComplete = "upload_complete",

@@ -1,9 +1,11 @@
 //! Whole photos: images that keep the aspect, originals, and the focus of squares.
 
+use std::io::Cursor;
+
 use e2e::picture::{self, BLUE, GREEN, RED, YELLOW, assert_colour};
 use e2e::shape::assert_post;
 use e2e::{Client, Encoding, FormData, Service};
-use image::ImageFormat;
+use image::{ImageDecoder, ImageFormat};
 use serde_json::{Value, json};
 
 /// The pixels of these files are more than those of the photos: a clean aperture crops them.
@@ -121,6 +123,26 @@ fn images_of_whole_photos_are_cached_like_squares() {
     for gone in [fit(&post, 150), fit(&post, 10), original(&post)] {
         ada.get(&gone).expect_error_for(404, None);
         service.anonymous().get(&gone).expect_error_for(404, None);
+    }
+}
+
+#[test]
+fn an_original_that_was_stored_turned_is_downloaded_turned() {
+    let ada = Service::shared().new_user("ada");
+    for format in [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP] {
+        // Several chunks.
+        let exif = Some(picture::exif(6, "turned"));
+        let upload = picture::with_metadata(&picture::noise(300, 240), format, exif, None);
+        let response = ada.get(&original(&ada.share(&upload, ""))).expect(200);
+        let length = response.bytes.len();
+        assert!(length > 128 << 10, "{format:?}: {length} bytes");
+        assert_eq!(response.header("content-length"), Some(&*length.to_string()), "{format:?}");
+        let reader = image::ImageReader::new(Cursor::new(&response.bytes)).with_guessed_format().unwrap();
+        assert_eq!(reader.into_decoder().unwrap().orientation().unwrap().to_exif(), 6, "{format:?}");
+        let [sent, received] = [&upload, &response.bytes].map(|file| image::load_from_memory(file).unwrap());
+        assert!(sent == received, "{format:?}");
+        let again = ada.share(&response.bytes, "");
+        assert_eq!((&again["photo"]["width"], &again["photo"]["height"]), (&json!(240), &json!(300)));
     }
 }
 

@@ -14,6 +14,7 @@ mod pictures;
 mod probe;
 mod slow_clients;
 mod spoofing;
+mod streams;
 
 use std::sync::LazyLock;
 

@@ -1,9 +1,11 @@
 //! Damaged and lost files of photos: checksums find them, and masters are rebuilt from what is left.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use e2e::{Client, Service, picture};
+use e2e::{Client, FormData, RawConnection, Service, picture};
+use serde_json::Value;
 
 use crate::backup::{pinhole, stop};
 use crate::doctor::{finding, run_doctor};
@@ -97,6 +99,59 @@ fn masters_of_the_whole_photo_are_made_again_from_the_original() {
     let square = image::load_from_memory(&get(700)).unwrap();
     assert_eq!((square.width(), square.height()), (700, 700));
     service.anonymous().get(&format!("/photos/{photo}/original")).expect_error(401);
+}
+
+#[test]
+fn a_damaged_original_is_an_error_that_says_so() {
+    let service = Service::single_node(&[]);
+    let ada = service.new_user("ada");
+    for (number, damage) in DAMAGES[..2].iter().enumerate() {
+        let photo = post_photo(&ada);
+        damage(&photo_file(service.data_dir(), &photo, "original"));
+        let path = format!("/photos/{photo}/original");
+        let response = ada.get(&path);
+        assert_eq!(response.header("x-error-reason"), Some("original_damaged"), "{response}");
+        let error = response.expect_error(500).json();
+        assert!(error["error"]["message"].as_str().unwrap().contains("damaged"), "{error}");
+        assert_eq!(ada.request("HEAD", &path).send().status, 500);
+        service.assert_logged(&["photo file damaged", &photo]);
+        // Nothing else needs the original but a move of the focus.
+        assert_same_picture(&service, &photo, [2000, 500]);
+        let post = &ada.get(&format!("/users/{}/posts", ada.username())).expect(200).json()["data"][0];
+        let moved = ada.put(&format!("/posts/{}", post["id"]), FormData::new().text("focus", "0.5,0.1"));
+        assert_eq!(moved.header("x-error-reason"), Some("original_damaged"), "{moved}");
+        let archive = e2e::unzip(&ada.export_account());
+        let posts: Value = serde_json::from_slice(&archive["posts.json"]).unwrap();
+        assert_eq!(posts.as_array().unwrap().len(), number + 1);
+        assert_eq!(posts[number]["photo"]["is_original"], false, "{posts}");
+        let square = image::load_from_memory(&archive[posts[number]["photo"]["file"].as_str().unwrap()]);
+        assert_eq!(square.unwrap().width(), 2048);
+    }
+    let photo = post_photo(&ada);
+    DAMAGES[2](&photo_file(service.data_dir(), &photo, "original"));
+    ada.get(&format!("/photos/{photo}/original")).expect_error(404);
+}
+
+#[test]
+fn a_download_of_an_original_that_is_damaged_meanwhile_ends_before_its_length() {
+    let service = Service::single_node(&["--write-timeout", "60s"]);
+    let ada = service.new_user("ada");
+    // More than the sockets hold.
+    let post = ada.share(&picture::png(&picture::noise(3_000, 2_000)), "");
+    let photo = post["photo"]["id"].as_str().unwrap();
+    let mut connection = RawConnection::connect(&service);
+    let token = ada.token();
+    let head = format!("GET /photos/{photo}/original HTTP/1.1\r\nHost: e2e\r\nAuthorization: Bearer {token}");
+    connection.send(format!("{head}\r\n\r\n")).unwrap();
+    let response = connection.receive(true).expect("a response");
+    let length: u64 = response.header("content-length").unwrap().parse().unwrap();
+    let file =
+        fs::File::options().write(true).open(photo_file(service.data_dir(), photo, "original")).unwrap();
+    file.write_all_at(b"wrong", length - 5).unwrap();
+    let received = connection.read_to_end().len() as u64;
+    assert!((length - (64 << 10)..length).contains(&received), "{received} of {length} bytes");
+    service.assert_logged(&["photo file not sent to its end", photo]);
+    ada.get(&format!("/photos/{photo}/original")).expect_error(500);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::io::Cursor;
 use image_webp::WebPDecoder;
 
 use crate::decoded_image::{ColourSpace, DecodedImage, Header, bytes_at, header_mismatch};
+use crate::edit::Edit;
 use crate::error::Error;
 use crate::input_format::InputFormat;
 use crate::limits::Limits;
@@ -46,14 +47,24 @@ pub(super) fn decode(file: &[u8], header: &Header) -> Result<DecodedImage, Error
     Ok(header.decoded_image(bytes, ColourSpace::from_icc(profile)))
 }
 
-fn read_header(file: &[u8]) -> Option<Header> {
+/// Adds an EXIF block to a stripped file.
+pub(super) fn add_exif(head: &[u8], length: u64, exif: &[u8]) -> Option<Vec<Edit>> {
+    strip::add_exif(head, length, size_and_alpha(head)?, exif)
+}
+
+/// From the first chunk.
+fn size_and_alpha(file: &[u8]) -> Option<(u32, u32, bool)> {
     let (kind, body) = chunks(file.get(12..)?).next()?;
-    let (width, height, alpha) = match kind {
-        b"VP8 " => lossy_size(body).map(|(width, height)| (width, height, false))?,
-        b"VP8L" => lossless_size(body)?,
-        b"VP8X" => canvas_size(body)?,
-        _ => return None,
-    };
+    match kind {
+        b"VP8 " => lossy_size(body).map(|(width, height)| (width, height, false)),
+        b"VP8L" => lossless_size(body),
+        b"VP8X" => canvas_size(body),
+        _ => None,
+    }
+}
+
+fn read_header(file: &[u8]) -> Option<Header> {
+    let (width, height, alpha) = size_and_alpha(file)?;
     // The decoder allocates a lossy frame before it checks its size against the canvas.
     let frames = || chunks(file.get(12..).unwrap_or_default()).chain(first_frame(file));
     let has = |name: &[u8; 4]| frames().any(|(kind, _)| kind == name);

@@ -1,11 +1,11 @@
-//! Writes an archive as a stream: photo by photo from the blob store, rows in pages. No file is made on the
-//! way, so every node can answer, and the memory is that of a few photos.
+//! Writes an archive as a stream: photo by photo from the blob store, each in chunks, rows in pages. No file
+//! is made on the way, so every node can answer, and the memory is that of a few chunks.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use app::{App, ExportedLike, ExportedPhoto, ExportedPost, FairPermit, Holder, InputFormat};
+use app::{App, ExportedLike, ExportedPost, FairPermit, Holder, InputFormat, PhotoStream};
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use zip::write::{PreparedZipFile, SimpleFileOptions, StreamWriter};
+use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::records::{
@@ -258,15 +258,15 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     ) -> Result<Option<WrittenPhoto>, WriteError> {
         let app = self.source.app.clone();
         let Some(photo) = app.exported_photo(id).await? else { return Ok(None) };
-        let (format, is_original) = (photo.format, photo.is_original);
-        self.add_photo(file_name(name, format), at, photo).await?;
+        let (format, is_original) = (photo.file.format, photo.is_original);
+        self.add_photo(&file_name(name, format), at, photo.file).await?;
         let mut preview = None;
         // Most browsers do not decode HEIC.
         if format == InputFormat::Heic
             && let Some(square) = app.exported_preview(id).await?
         {
-            preview = Some(square.format);
-            self.add_photo(preview_name(name, square.format), at, square).await?;
+            preview = Some(square.file.format);
+            self.add_photo(&preview_name(name, square.file.format), at, square.file).await?;
         }
         Ok(Some(WrittenPhoto { format, is_original, preview }))
     }
@@ -274,16 +274,17 @@ impl<P: OfflinePage> ArchiveWriter<P> {
     /// Photos are compressed already, so they are stored.
     async fn add_photo(
         &mut self,
-        path: String,
+        path: &str,
         at: Timestamp,
-        photo: ExportedPhoto,
+        mut photo: PhotoStream,
     ) -> Result<(), WriteError> {
         let options = options(at).compression_method(CompressionMethod::Stored);
-        // Its checksum takes a while.
-        let prepare = move || PreparedZipFile::from_data(path, options, &photo.bytes);
-        let prepared = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)?;
-        self.zip.add_prepared_file(prepared?)?;
-        self.client.send(&self.buffer).await
+        self.zip.start_file(path, options)?;
+        while let Some(bytes) = photo.next().await? {
+            self.zip.write_all(&bytes)?;
+            self.client.send(&self.buffer).await?;
+        }
+        Ok(())
     }
 
     async fn write_likes(&mut self) -> Result<u64, WriteError> {

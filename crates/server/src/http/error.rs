@@ -389,6 +389,13 @@ impl From<app::Error> for ApiError {
                 tracing::error!(cause = %error, "request failed");
                 Self::internal()
             }
+            app::Error::OriginalDamaged => Self {
+                message:
+                    "the original of this photo is damaged, its images are not; the operator can copy the \
+                    file from a backup, the author can post the photo again"
+                        .into(),
+                ..Self::internal().because(Refusal::OriginalDamaged)
+            },
             app::Error::Internal(cause) => {
                 tracing::error!(%cause, "request failed");
                 Self::internal()

@@ -1,6 +1,7 @@
 //! Strips JPEG files. Copies tables, frames, scans, and the JFIF and Adobe segments, and rewrites the
 //! ICC profile.
 
+use crate::edit::Edit;
 use crate::error::Error;
 use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, exif, photoshop, xmp};
@@ -135,25 +136,26 @@ fn joined_profile(segments: Vec<&[u8]>) -> Option<Vec<u8>> {
 }
 
 /// Adds an EXIF block to a stripped file.
-pub(crate) fn add_exif(file: &[u8], exif: &[u8]) -> Option<Vec<u8>> {
-    add_segment(file, APP1, &[b"Exif\0\0", exif].concat())
+pub(crate) fn add_exif(head: &[u8], exif: &[u8]) -> Option<Vec<Edit>> {
+    let mut bytes = Vec::new();
+    push_segment(&mut bytes, APP1, &[b"Exif\0\0", exif].concat());
+    Some(vec![Edit::insert(jfif_end(head)? as u64, bytes)])
 }
 
 /// Adds an ICC profile of one segment, which is at most 64 kB, to a file without one.
 pub(crate) fn add_profile(file: &[u8], profile: &[u8]) -> Option<Vec<u8>> {
-    // The first segment of one.
-    add_segment(file, APP2, &[PROFILE, &[1, 1], profile].concat())
-}
-
-/// Adds a segment after the JFIF header.
-fn add_segment(file: &[u8], marker: u8, body: &[u8]) -> Option<Vec<u8>> {
-    let jfif = JFIF_BODY.len() + 4;
-    let has_jfif = file.get(2..)?.starts_with(&[0xFF, APP0]);
-    let (before, after) = file.split_at_checked(if has_jfif { 2 + jfif } else { 2 })?;
+    let (before, after) = file.split_at_checked(jfif_end(file)?)?;
     let mut extended = before.to_vec();
-    push_segment(&mut extended, marker, body);
+    // The first segment of one.
+    push_segment(&mut extended, APP2, &[PROFILE, &[1, 1], profile].concat());
     extended.extend_from_slice(after);
     Some(extended)
+}
+
+/// Where the JFIF header ends, which other segments follow.
+fn jfif_end(file: &[u8]) -> Option<usize> {
+    let has_jfif = file.get(2..)?.starts_with(&[0xFF, APP0]);
+    Some(if has_jfif { 2 + 4 + JFIF_BODY.len() } else { 2 })
 }
 
 fn push_segment(stripped: &mut Vec<u8>, marker: u8, body: &[u8]) {

@@ -6,6 +6,7 @@ use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
+use crate::edit::Edit;
 use crate::error::Error;
 use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
@@ -62,12 +63,11 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
 }
 
 /// Adds an EXIF block to a stripped file, after its header.
-pub(crate) fn add_exif(file: &[u8], exif: &[u8]) -> Option<Vec<u8>> {
-    let (_, after) = Chunk::read(file.get(SIGNATURE.len()..)?)?;
-    let mut oriented = file.get(..file.len() - after.len())?.to_vec();
-    push_with_crc(&mut oriented, b"eXIf", &[exif]);
-    oriented.extend_from_slice(after);
-    Some(oriented)
+pub(crate) fn add_exif(head: &[u8], exif: &[u8]) -> Option<Vec<Edit>> {
+    let (_, after) = Chunk::read(head.get(SIGNATURE.len()..)?)?;
+    let mut bytes = Vec::new();
+    push_with_crc(&mut bytes, b"eXIf", &[exif]);
+    Some(vec![Edit::insert((head.len() - after.len()) as u64, bytes)])
 }
 
 struct Chunk<'file> {

@@ -1,6 +1,6 @@
 //! Strips WebP files. Copies the chunks of the image and its animation, and rewrites the ICC profile.
 
-use crate::decoded_image::Header;
+use crate::edit::Edit;
 use crate::error::Error;
 use crate::icc;
 use crate::metadata::{Metadata, RemovedMetadata, exif, has_data, xmp};
@@ -55,28 +55,27 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
     Ok(stripped)
 }
 
-/// Adds an EXIF block to a stripped file, which needs the extended file format.
-pub(crate) fn add_exif(file: &[u8], header: &Header, exif: &[u8]) -> Option<Vec<u8>> {
-    let (first, rest) = Chunk::read(file.get(12..)?)?;
-    let (canvas, image) = match first {
-        Chunk { name: b"VP8X", body } => (*body.first_chunk::<10>()?, rest),
-        image => {
-            let has_alpha = image.name == b"VP8L" && image.body.get(4)? & 0x10 != 0;
-            let [w0, w1, w2, _] = header.width.checked_sub(1)?.to_le_bytes();
-            let [h0, h1, h2, _] = header.height.checked_sub(1)?.to_le_bytes();
-            let flags = if has_alpha { ALPHA_FLAG } else { 0 };
-            ([flags, 0, 0, 0, w0, w1, w2, h0, h1, h2], file.get(12..)?)
-        }
+/// Adds an EXIF block to a stripped file, which needs the extended file format. `canvas` are width, height
+/// and whether it has alpha.
+pub(crate) fn add_exif(head: &[u8], length: u64, canvas: (u32, u32, bool), exif: &[u8]) -> Option<Vec<Edit>> {
+    let mut exif_chunk = Vec::new();
+    Chunk { name: b"EXIF", body: exif }.push(&mut exif_chunk);
+    let mut riff_length = u32::try_from(length.checked_sub(8)?).ok()?.checked_add(exif_chunk.len() as u32)?;
+    let (first, _) = Chunk::read(head.get(12..)?)?;
+    let canvas = if first.name == b"VP8X" {
+        Edit { range: 20..21, bytes: vec![first.body.first()? | EXIF_FLAG] }
+    } else {
+        let (width, height, has_alpha) = canvas;
+        let [w0, w1, w2, _] = width.checked_sub(1)?.to_le_bytes();
+        let [h0, h1, h2, _] = height.checked_sub(1)?.to_le_bytes();
+        let flags = EXIF_FLAG | if has_alpha { ALPHA_FLAG } else { 0 };
+        let mut chunk = Vec::new();
+        Chunk { name: b"VP8X", body: &[flags, 0, 0, 0, w0, w1, w2, h0, h1, h2] }.push(&mut chunk);
+        riff_length = riff_length.checked_add(chunk.len() as u32)?;
+        Edit::insert(12, chunk)
     };
-    let [flags, size @ ..] = canvas;
-    let mut oriented = file.get(..12)?.to_vec();
-    let canvas = [&[flags | EXIF_FLAG][..], &size].concat();
-    Chunk { name: b"VP8X", body: &canvas }.push(&mut oriented);
-    oriented.extend_from_slice(image);
-    Chunk { name: b"EXIF", body: exif }.push(&mut oriented);
-    let length = u32::try_from(oriented.len() - 8).ok()?;
-    oriented.get_mut(4..8)?.copy_from_slice(&length.to_le_bytes());
-    Some(oriented)
+    let riff_length = Edit { range: 4..8, bytes: riff_length.to_le_bytes().to_vec() };
+    Some(vec![riff_length, canvas, Edit::insert(length, exif_chunk)])
 }
 
 /// The chunks, and the bytes after the RIFF container.

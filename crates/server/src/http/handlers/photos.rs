@@ -4,9 +4,11 @@
 use std::net::IpAddr;
 
 use app::{App, Avif, Client, Image, OutputFormat, PhotoHandle};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::stream::try_unfold;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
 };
@@ -95,14 +97,17 @@ pub(crate) async fn original(
     if if_none_match_contains(request.headers(), &etag) {
         return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
     }
-    let app::OriginalFile { bytes, format } = http.app.original(client, access).await?;
-    let disposition = format!("inline; filename=\"{id}.{}\"", format.extension());
+    let original = http.app.original(client, access).await?;
+    let disposition = format!("inline; filename=\"{id}.{}\"", original.format.extension());
     let content = [
-        (CONTENT_TYPE, HeaderValue::from_static(format.media_type())),
-        (CONTENT_LENGTH, bytes.len().into()),
+        (CONTENT_TYPE, HeaderValue::from_static(original.format.media_type())),
+        (CONTENT_LENGTH, original.length().into()),
         (CONTENT_DISPOSITION, HeaderValue::try_from(disposition).map_err(|_| ApiError::internal())?),
     ];
-    Ok((caching, content, bytes).into_response())
+    let chunks = try_unfold(original, async |mut original| {
+        Ok::<_, app::Error>(original.next().await?.map(|bytes| (bytes, original)))
+    });
+    Ok((caching, content, Body::from_stream(chunks)).into_response())
 }
 
 /// Looks a photo up. One that is hidden is found for its owner and for moderators.

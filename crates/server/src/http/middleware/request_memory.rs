@@ -23,11 +23,15 @@ pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
 /// The same for forms.
 const SMALL_FORM: usize = 4 * 1024;
 
-/// The limit of all larger responses together, in bytes: four originals of 32 MiB.
+/// The limit of all larger responses together, in bytes.
 const RESPONSES: usize = 128 << 20;
 
 /// The limit of all larger forms together, in bytes. The buffers of their connections come on top.
 const FORMS: usize = 32 << 20;
+
+/// What a body counts whose length is not known before it is read, such as that of a file: its chunks, and
+/// what the client of an S3 store receives ahead of them.
+const STREAMED_RESPONSE: usize = 1 << 20;
 
 /// A unit of the budgets, in bytes.
 const UNIT: usize = 1024;
@@ -65,17 +69,17 @@ impl RequestMemory {
         FormMemory { source, ..FormMemory::uncounted() }
     }
 
-    /// Reserves memory for a large body until it is sent, or replaces the response by a 503.
+    /// Reserves memory for a large or streamed body until it is sent, or replaces the response by a 503.
     pub(crate) async fn reserve(
         &self,
         connection: Option<&Connection>,
         client: IpAddr,
         response: Response,
     ) -> Response {
-        let size = response.body().size_hint().exact().unwrap_or(0);
+        let length = response.body().size_hint().exact();
         match connection {
-            Some(connection) if size > SMALL_RESPONSE as u64 => {
-                Box::pin(self.reserve_large(&connection.holder, client, response, size)).await
+            Some(connection) if length.is_none_or(|length| length > SMALL_RESPONSE as u64) => {
+                Box::pin(self.reserve_large(&connection.holder, client, response, length)).await
             }
             _ => response,
         }
@@ -86,13 +90,22 @@ impl RequestMemory {
         holder: &Arc<Holder>,
         client: IpAddr,
         response: Response,
-        size: u64,
+        length: Option<u64>,
     ) -> Response {
-        let units = usize::try_from(size).unwrap_or(usize::MAX).div_ceil(UNIT);
+        let size = length.map_or(STREAMED_RESPONSE, |length| usize::try_from(length).unwrap_or(usize::MAX));
+        let units = size.div_ceil(UNIT);
         let Some(permit) = self.responses.try_acquire_for(holder, Client::anonymous(client), units) else {
             tracing::warn!(size, "memory of requests exhausted; request rejected");
             return ApiError::busy().into_response();
         };
+        if length.is_none() {
+            return response.map(|body| {
+                Body::new(body.map_frame(move |frame| {
+                    let _held = &permit;
+                    frame
+                }))
+            });
+        }
         let (head, body) = response.into_parts();
         match body.collect().await {
             Ok(collected) => {
@@ -198,6 +211,26 @@ mod tests {
         drop(sent);
         assert_eq!(reserve(large()).await.status(), 200);
         drop(second);
+    }
+
+    #[tokio::test]
+    async fn a_streamed_body_counts_what_it_holds_at_a_time() {
+        let (memory, client) = (RequestMemory::new(), IpAddr::from([10, 0, 0, 1]));
+        let permit = FairSemaphore::new(SMALL).try_acquire(Client::anonymous(client)).unwrap();
+        let connection = connection(&permit);
+        let stream = || {
+            let chunks = futures_util::stream::iter([Ok::<_, std::io::Error>("a "), Ok("chunk")]);
+            Response::new(Body::from_stream(chunks))
+        };
+        let mut held = Vec::new();
+        for _ in 0..RESPONSES / STREAMED_RESPONSE {
+            held.push(memory.reserve(Some(&connection), client, stream()).await);
+        }
+        assert!(held.iter().all(|response| response.status() == 200));
+        assert_eq!(memory.reserve(Some(&connection), client, stream()).await.status(), 503);
+        let sent = held.pop().unwrap().into_body().collect().await.unwrap().to_bytes();
+        assert_eq!(sent, "a chunk");
+        assert_eq!(memory.reserve(Some(&connection), client, stream()).await.status(), 200);
     }
 
     #[tokio::test]

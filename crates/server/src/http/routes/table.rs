@@ -428,6 +428,11 @@ fn operations() -> Vec<Route> {
             .empty(304, "The original that the client has cached is current")
             .error(401, "The author does not share the original, and the caller is not logged in")
             .error(403, "The author does not share the original")
+            .error(
+                500,
+                "The stored original is damaged (`original_damaged`), or an internal error; the log has its cause \
+                 under the request id",
+            )
             .header("Cache-Control", "`private, no-cache`: the author may stop sharing it")
             .header("ETag", "Identifies the original"),
         api(Method::GET, "/me/blocks", blocks::list)
