@@ -116,16 +116,24 @@ impl FairSemaphore {
         state.next_id += 1;
         let id = state.next_id;
         holder.record_progress(Instant::now());
-        state.permits.insert(id, HeldPermit { holder: holder.clone(), client, units, is_exempt });
-        state.take(client, units);
+        state.hold(id, HeldPermit { holder: holder.clone(), client, units, is_exempt });
         Some(FairPermit { semaphore: self.clone(), id, holder })
     }
 
-    /// Revokes permits until there are so many units, unless none can be revoked.
+    /// Revokes permits until there are so many units. If that is impossible, no holder loses its permit.
     fn make_room(&self, state: &mut State, client: Client, units: usize) -> Option<()> {
+        let mut released = Vec::new();
         while state.units + units > self.limits.max {
-            let id = self.next_to_revoke(state, client, units)?;
-            state.revoke(id);
+            let Some(id) = self.next_to_revoke(state, client, units) else {
+                for (id, permit) in released {
+                    state.hold(id, permit);
+                }
+                return None;
+            };
+            released.extend(state.release(id).map(|permit| (id, permit)));
+        }
+        for (_, permit) in released {
+            permit.holder.revoke();
         }
         Some(())
     }
@@ -163,19 +171,17 @@ impl State {
         self.shares.update(client, |share| share.held += units);
     }
 
-    fn revoke(&mut self, id: u64) {
-        if let Some(holder) = self.release(id) {
-            holder.is_revoked.store(true, Ordering::Release);
-            holder.revoked.notify_waiters();
-        }
+    fn hold(&mut self, id: u64, permit: HeldPermit) {
+        self.take(permit.client, permit.units);
+        self.permits.insert(id, permit);
     }
 
     /// `None` if it was revoked before.
-    fn release(&mut self, id: u64) -> Option<Arc<Holder>> {
-        let HeldPermit { holder, client, units, .. } = self.permits.remove(&id)?;
-        self.units -= units;
-        self.shares.update(client, |share| share.held -= units);
-        Some(holder)
+    fn release(&mut self, id: u64) -> Option<HeldPermit> {
+        let permit = self.permits.remove(&id)?;
+        self.units -= permit.units;
+        self.shares.update(permit.client, |share| share.held -= permit.units);
+        Some(permit)
     }
 }
 
@@ -197,6 +203,11 @@ impl Holder {
 
     pub fn record_progress(&self, now: Instant) {
         self.last_progress.store(millis_between(self.epoch, now), Ordering::Relaxed);
+    }
+
+    fn revoke(&self) {
+        self.is_revoked.store(true, Ordering::Release);
+        self.revoked.notify_waiters();
     }
 
     /// Completes when the permit is revoked.
@@ -315,5 +326,31 @@ mod tests {
         assert!(!held.try_grow(1), "a revoked permit does not grow");
         drop((held, small, newcomer));
         assert_eq!(memory.state.lock().units, 0);
+    }
+
+    #[tokio::test]
+    async fn no_permit_is_revoked_if_the_newcomer_does_not_fit_anyway() {
+        let limits = PermitLimits {
+            max: 100,
+            max_per_network: 100,
+            max_per_user: 100,
+            revocation: Revocation::LargerBusyShares,
+        };
+        let semaphore = FairSemaphore::new(limits);
+        let acquire = |host, units| {
+            let holder = Arc::new(Holder::new(semaphore.epoch));
+            semaphore.try_acquire_for(&holder, client(host, host.into()), units)
+        };
+        let held = [(1, 30), (1, 20), (2, 40), (3, 10)].map(|(host, units)| acquire(host, units).unwrap());
+        held[1].holder().record_progress(Instant::now() + Duration::from_secs(1));
+        assert!(acquire(4, 45).is_none(), "without the first permit, there would be 30");
+        for permit in &held {
+            assert!(!is_revoked(permit).await);
+        }
+        assert_eq!(semaphore.state.lock().units, 100);
+        let newcomer = acquire(4, 30).expect("network 1 has more");
+        assert!(is_revoked(&held[0]).await && !is_revoked(&held[1]).await);
+        drop((held, newcomer));
+        assert_eq!(semaphore.state.lock().units, 0);
     }
 }
