@@ -25,11 +25,15 @@ pub(crate) fn brands(file: &[u8]) -> Option<&[[u8; 4]]> {
     Some(content.as_chunks().0)
 }
 
+/// The brands of image sequences of AV1 and HEVC, and of any codec.
+const SEQUENCE_BRANDS: [[u8; 4]; 6] = [*b"avis", *b"hevc", *b"hevx", *b"hevm", *b"hevs", *b"msf1"];
+
 /// The top-level boxes of a file.
 pub(crate) struct Container<'file> {
     pub(crate) boxes: Vec<BmffBox>,
     pub(crate) meta: Option<Meta<'file>>,
-    /// The `moov` box, which describes an image sequence.
+    /// The `moov` box of a file whose brands are those of an image sequence. In another file it is that of a
+    /// video that a phone has appended.
     pub(crate) movie: Option<BmffBox>,
     /// The `mini` box, a compact `meta` without item locations.
     pub(crate) mini: Option<BmffBox>,
@@ -61,7 +65,9 @@ impl<'file> Container<'file> {
             boxes.push(next);
         }
         let meta = find_unique(&boxes, b"meta")?.map(|meta| Meta::read(file, meta)).transpose()?;
-        let movie = find_unique(&boxes, b"moov")?.cloned();
+        let is_sequence =
+            brands(file).unwrap_or_default().iter().any(|brand| SEQUENCE_BRANDS.contains(brand));
+        let movie = if is_sequence { find_unique(&boxes, b"moov")?.cloned() } else { None };
         let mini = find_unique(&boxes, b"mini")?.cloned();
         // Ambiguous: decoders disagree which of the two to read.
         if meta.is_some() && mini.is_some() {

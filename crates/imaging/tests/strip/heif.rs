@@ -137,6 +137,17 @@ fn other_boxes_become_free_boxes_or_are_truncated() {
 }
 
 #[test]
+fn an_appended_video_without_an_ftyp_box_is_removed() {
+    let plain = strip_and_check(&file(&[IMAGE], &[], &[], b"PIXELS"), Avif, "");
+    let (samples, movie) = (bmff_box(b"mdat", b"SECRET"), bmff_box(b"moov", b"SECRET"));
+    let zeros = bmff_box(b"mdat", &[0; 6]);
+    let stripped = strip_and_check(&[&plain[..], &samples, &movie].concat(), Avif, "other");
+    assert_eq!(stripped, [&plain[..], &zeros].concat());
+    let stripped = strip_and_check(&[&plain[..], &movie, &samples].concat(), Avif, "other");
+    assert_eq!(stripped, [&plain[..], &bmff_box(b"free", &[0; 6]), &zeros].concat());
+}
+
+#[test]
 fn user_data_times_and_other_tracks_are_removed_from_a_sequence() {
     let handler = |kind: &[u8]| bmff_box(b"hdlr", &[&[0; 8], kind, &[0; 12], b"SECRET\0"].concat());
     let track =

@@ -60,7 +60,8 @@ pub(crate) fn strip(file: &[u8], removed: &mut RemovedMetadata) -> Result<Vec<u8
     let mut end = 0;
     for top_level in &boxes {
         match &top_level.kind {
-            b"ftyp" | b"meta" | b"moov" | b"moof" | b"mini" => end = top_level.body.end,
+            b"ftyp" | b"meta" | b"mini" => end = top_level.body.end,
+            b"moov" | b"moof" if movie.is_some() => end = top_level.body.end,
             b"mdat" => {
                 // The samples of a sequence belong to no item, so bytes outside all items may be samples.
                 has_other_data |= ranges.zero_unused(&mut stripped, &top_level.body, movie.is_none());
