@@ -250,16 +250,18 @@ impl AppendRequest {
             return Err(Error::Conflict { field: None, refusal: Refusal::UploadInPieces, message });
         }
         let max_bytes = app.post_quota(self.caller.role).await?.bytes;
-        let added = self.buffer.len() as u64;
-        // Also before the file is stored: that of a part which is not added is kept as long as the upload.
-        if let Some(over) = app.0.store.over_bytes(append.user, max_bytes, added).await? {
-            return Err(quota_exceeded(over, app.0.clock.now()));
-        }
         let (bytes, start) = (self.buffer.split().freeze(), self.received);
-        let end = start + added;
+        let end = start + bytes.len() as u64;
         app.0.blobs.put_part(append.id, start, append.epoch, bytes).await?;
         let expires_at = app.upload_expiry(append.id);
-        match app.0.store.add_part(*append, (start, end), expires_at, max_bytes).await? {
+        let outcome = app.0.store.add_part(*append, (start, end), expires_at, max_bytes).await?;
+        // Its file counts to no quota. After an error the part may have been added, so the file stays.
+        if outcome != PartOutcome::Added
+            && let Err(error) = app.0.blobs.delete_part(append.id, start, append.epoch).await
+        {
+            tracing::warn!(upload = %append.id, %error, "a rejected part was not deleted; it is with its upload");
+        }
+        match outcome {
             PartOutcome::Added => {}
             PartOutcome::AppendEnded => return Err(app.offset_mismatch(&self.caller, append.id).await),
             PartOutcome::OverQuota(over) => return Err(quota_exceeded(over, app.0.clock.now())),

@@ -160,6 +160,10 @@ impl Bucket {
         self.delete_all(&folder, known).await
     }
 
+    pub(crate) async fn delete_part(&self, upload: PhotoId, part: PhotoFile) -> Result<(), Error> {
+        self.delete_object(self.key(upload, part).path().clone()).await
+    }
+
     /// Puts, gets, lists and deletes a probe.
     pub(crate) async fn ping(self: &Arc<Self>) -> Result<(), Error> {
         // A random name, so that concurrent pings do not read each other's probe.

@@ -103,7 +103,7 @@ impl Folder {
         let written = staged.write_all(bytes).and_then(|()| staged.as_file().sync_all());
         written.map_err(Error::at(staged.path()))?;
         let path = folder.join(StoredFile::name(photo, file, bytes));
-        remove_others(&folder, file, &path)?;
+        remove_copies(&folder, file, Some(&path))?;
         staged.persist(&path).map_err(|error| Error::at(&path)(error.error))?;
         sync_folder(&folder)
     }
@@ -120,6 +120,11 @@ impl Folder {
         sync_folder(&folder)
     }
 
+    /// Not synced: a file that a power failure brings back is deleted with its upload.
+    pub(crate) fn delete_part(&self, upload: PhotoId, part: PhotoFile) -> Result<(), Error> {
+        remove_copies(&self.photo_folder(upload), part, None)
+    }
+
     /// Adds checksums to the names of files that a version without checksums wrote.
     pub(crate) fn add_checksums(&self, photo: PhotoId, files: &[(PhotoFile, Bytes)]) -> Result<(), Error> {
         let folder = self.photo_folder(photo);
@@ -127,7 +132,7 @@ impl Folder {
             let old = folder.join(file.to_string());
             let new = folder.join(StoredFile::name(photo, *file, bytes));
             fs::rename(&old, &new).map_err(Error::at(&old))?;
-            remove_others(&folder, *file, &new)?;
+            remove_copies(&folder, *file, Some(&new))?;
         }
         sync_folder(&folder)
     }
@@ -193,10 +198,10 @@ fn stored_files(folder: &Path) -> Result<Vec<StoredFile>, Error> {
     Ok(entries.filter_map(|(name, path)| StoredFile::parse(&name, path)).collect())
 }
 
-/// Removes every copy of a photo's file but this one.
-fn remove_others(folder: &Path, file: PhotoFile, path: &Path) -> Result<(), Error> {
+/// Removes every copy of a photo's file but `kept`.
+fn remove_copies(folder: &Path, file: PhotoFile, kept: Option<&Path>) -> Result<(), Error> {
     let copies = stored_files(folder)?.into_iter().filter(|stored| stored.file == file);
-    for other in copies.filter(|stored| stored.path != path) {
+    for other in copies.filter(|stored| Some(&*stored.path) != kept) {
         fs::remove_file(&other.path).map_err(Error::at(&other.path))?;
     }
     Ok(())

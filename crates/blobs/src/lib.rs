@@ -115,6 +115,18 @@ impl Blobs {
         }
     }
 
+    /// Deletes a part of an upload. Succeeds if there is none.
+    pub async fn delete_part(&self, upload: PhotoId, start: u64, epoch: u64) -> Result<(), Error> {
+        let part = PhotoFile::Part { start, epoch };
+        match &self.backend {
+            Backend::Folder(folder) => {
+                let folder = folder.clone();
+                blocking(move || folder.delete_part(upload, part)).await
+            }
+            Backend::Bucket(bucket) => bucket.delete_part(upload, part).await,
+        }
+    }
+
     /// Opens a file of a photo without reading it.
     pub async fn file(&self, photo: PhotoId, file: PhotoFile) -> Result<Option<BlobReader>, Error> {
         match &self.backend {

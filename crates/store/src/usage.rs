@@ -83,16 +83,6 @@ impl Store {
     ) -> Result<Option<OverQuota>, Error> {
         self.read(move |tx| over_quota(tx, user, quota, (1, upload), now).boxed()).await
     }
-
-    /// Whether so many bytes more would exceed the quota of bytes.
-    pub async fn over_bytes(
-        &self,
-        user: UserId,
-        max: Option<u64>,
-        bytes: u64,
-    ) -> Result<Option<OverQuota>, Error> {
-        self.read(move |tx| over_bytes(tx, user, max, (bytes, None)).boxed()).await
-    }
 }
 
 /// The size of what is added, and the photo or the unfinished upload that it replaces.

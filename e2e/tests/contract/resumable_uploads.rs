@@ -1,5 +1,6 @@
 //! Resumable uploads: `POST /posts` in several requests, which may reach different nodes.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use e2e::{
@@ -146,6 +147,36 @@ fn what_arrived_before_a_cut_is_stored_and_the_rest_follows() {
     let post = append(&ada, &upload, end, &form.bytes[end..], true).expect(201).json();
     assert_eq!(post["message"], "cut");
     assert_eq!(posts_of(&ada), 1);
+}
+
+#[test]
+fn a_part_that_is_not_added_leaves_no_file() {
+    let service = Service::start(&[]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    let form = large_form("rejected parts");
+    let upload = start(&ada, &form, b"");
+    let is_part = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("part");
+    let files = || service.files("photos").iter().filter(|path| is_part(path)).count();
+
+    // Of a request that another one has ended.
+    let body = Body::new("application/partial-upload", form.bytes.clone());
+    let head = RawConnection::request_head("PATCH", &upload, ada.token(), &body, form.bytes.len());
+    let mut ended = RawConnection::connect(&service);
+    ended.send(format!("{head}Upload-Offset: 0\r\nUpload-Complete: ?1\r\n\r\n")).unwrap();
+    ended.send(&form.bytes[..PART + 1000]).unwrap();
+    let timeout = Duration::from_secs(60);
+    eventually("a part is stored", timeout, || (probe(&ada, &upload) == PART).then_some(()));
+    ada.request("HEAD", &upload).send().expect(204);
+    ended.send(&form.bytes[PART + 1000..]).unwrap();
+    assert_eq!(ended.receive(false).expect("a response").status, 409);
+    assert_eq!(files(), 1, "only the part that was added");
+
+    let quota = FormData::new().text("member_bytes", (PART + 1000).to_string());
+    owner.request("PATCH", "/admin/instance").body(quota).send().expect(200);
+    append(&ada, &upload, PART, &form.bytes[PART..][..1001], false).expect_error(507);
+    assert_eq!((files(), probe(&ada, &upload)), (1, PART));
+    append(&ada, &upload, PART, &form.bytes[PART..][..1000], false).expect(204);
+    assert_eq!(files(), 2);
 }
 
 #[test]
