@@ -184,7 +184,8 @@ impl App {
         }
     }
 
-    /// Sets what the profile does not have yet.
+    /// Sets what the profile does not have yet. An archive does not tell which photo it has, so none is set
+    /// after a moderator has removed one.
     pub async fn import_profile(
         &self,
         importer: &Importer,
@@ -199,7 +200,9 @@ impl App {
             link: edit.link.filter(|_| profile.link.is_none()),
         };
         self.0.store.edit_profile(user.id, missing).await?;
-        if let Some(photo) = photo.filter(|_| user.photo.is_none()) {
+        if let Some(photo) = photo.filter(|_| user.photo.is_none())
+            && !self.0.store.has_photo_removal(user.username.to_string(), user.created_at).await?
+        {
             let max_bytes = self.importer_quota(importer).await?.bytes;
             self.replace_profile_photo(user.id, photo, max_bytes).await?;
         }

@@ -32,6 +32,8 @@ statements! {
         " FROM audit_log WHERE username = $1 AND created_at >= $2
         AND action IN ('delete_post', 'remove_profile_photo') ORDER BY id DESC LIMIT 20"
     );
+    PHOTO_REMOVAL = "SELECT 1 FROM audit_log WHERE username = $1 AND created_at >= $2
+        AND action = 'remove_profile_photo' LIMIT 1";
 }
 
 /// An entry to append, in the transaction of what it is about.
@@ -75,6 +77,18 @@ impl Store {
         self.read(move |tx| {
             async move { tx.all(REMOVALS, &[username.as_str().into(), since.into()], AuditRow::read).await }
                 .boxed()
+        })
+        .await
+    }
+
+    /// Whether moderators have removed a profile photo of a user since `since`.
+    pub async fn has_photo_removal(&self, username: String, since: Timestamp) -> Result<bool, Error> {
+        self.read(move |tx| {
+            async move {
+                let params = [username.as_str().into(), since.into()];
+                Ok(tx.first(PHOTO_REMOVAL, &params, |_| Ok(())).await?.is_some())
+            }
+            .boxed()
         })
         .await
     }

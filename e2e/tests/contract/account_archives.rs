@@ -182,6 +182,27 @@ fn an_import_does_not_bring_back_what_moderators_removed() {
 }
 
 #[test]
+fn an_import_does_not_bring_back_a_profile_photo_that_moderators_removed() {
+    let service = Service::start(&[]);
+    let (moderator, ada) = (service.new_user_with_role("moderator"), service.new_user("ada"));
+    let photo = || ada.get("/me").expect(200).json()["photo"].clone();
+    ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+    ada.request("PATCH", "/me").body(FormData::new().text("bio", "Engines")).send().expect(200);
+    let archive = ada.export_account();
+    ada.delete("/me/photo").expect(200);
+    ada.import_account(&archive);
+    assert!(photo().is_object(), "what its owner has removed");
+
+    ada.request("PATCH", "/me").body(FormData::new().text("bio", "")).send().expect(200);
+    let removal = moderator.request("DELETE", &format!("/admin/users/{}/photo", ada.username()));
+    removal.body(FormData::new().text("reason", "rude")).send().expect(200);
+    let import = ada.import_account(&archive);
+    assert_eq!((&import["status"], import.get("error")), (&"finished".into(), None), "{import}");
+    assert_eq!((photo(), ada.get("/me").expect(200).json()["bio"].as_str()), (Value::Null, Some("Engines")));
+    ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+}
+
+#[test]
 fn an_import_rejects_what_it_cannot_use_and_says_why() {
     let service = Service::start(&[]);
     let ada = service.new_user("ada");
