@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use model::{
     AuditAction, PhotoId, PostContent, ProfileEdit, Refusal, Role, Status, Timestamp, User, UserId, Username,
+    ValidationError,
 };
 use store::{AccountImport, CreateOutcome, ImportProgress, NewPost, PostQuota, Publication};
 
@@ -14,6 +15,9 @@ use crate::{Actor, App, Caller, Client, Error, FairPermit, Upload};
 
 /// An import that has not been updated for this time was interrupted. A running one is updated every second.
 const STALE_AFTER: Duration = Duration::from_secs(30);
+
+/// What an archive may have beside photos: texts, pages, and the directory of the zip.
+const ARCHIVE_TEXTS: u64 = 4 << 20;
 
 const BUSY: Error = Error::Busy("import");
 
@@ -73,8 +77,17 @@ impl App {
         self.0.imports.try_acquire(client).ok_or(BUSY)
     }
 
-    pub fn max_import(&self) -> u64 {
-        self.0.settings.max_import
+    /// The size of the largest archive that the caller may import, and the error of a larger one if their
+    /// quota of bytes is the reason. The whole quota counts, not what is left of it: after an interruption
+    /// the archive is sent again as a whole.
+    pub async fn max_import(&self, caller: &Caller) -> Result<(u64, Option<Error>), Error> {
+        let max = self.0.settings.max_import;
+        Ok(match self.post_quota(caller.role).await?.bytes {
+            Some(quota) if quota.saturating_add(ARCHIVE_TEXTS) < max => {
+                (quota + ARCHIVE_TEXTS, Some(archive_over_quota(quota)))
+            }
+            _ => (max, None),
+        })
     }
 
     /// The importer of the operator, into the account of a user.
@@ -208,4 +221,12 @@ impl App {
         }
         Ok(())
     }
+}
+
+fn archive_over_quota(quota: u64) -> Error {
+    let message = format!(
+        "the archive is larger than your quota of {quota} bytes; ask an owner for a larger quota, or the \
+        operator to import it"
+    );
+    Error::Quota { rule: ValidationError::refused(Refusal::ArchiveTooLarge, message), retry_after: None }
 }

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::time::Duration;
 
-use e2e::{Body, Client, FormData, Service, eventually, picture, unzip, zip};
+use e2e::{Body, Client, FormData, RawConnection, Service, eventually, picture, unzip, zip};
 use image::{ImageDecoder, ImageFormat};
 use serde_json::{Value, json};
 
@@ -200,6 +200,49 @@ fn an_import_does_not_bring_back_a_profile_photo_that_moderators_removed() {
     assert_eq!((&import["status"], import.get("error")), (&"finished".into(), None), "{import}");
     assert_eq!((photo(), ada.get("/me").expect(200).json()["bio"].as_str()), (Value::Null, Some("Engines")));
     ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+}
+
+#[test]
+fn an_archive_may_be_as_large_as_the_quota_of_bytes() {
+    const TEXTS: usize = 4 << 20;
+    let service = Service::start(&[]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    let photo = picture::photograph(600, 400);
+    let archive = e2e::archive_of(3, &photo);
+    assert_eq!(counts(&ada.import_account(&archive)), [3, 3, 0, 0]);
+    let used = ada.get("/me/account").expect(200).json()["usage"]["bytes"].as_u64().unwrap() as usize;
+    let quota = used + photo.len();
+    let set = FormData::new().text("member_bytes", quota.to_string());
+    owner.request("PATCH", "/admin/instance").body(set).send().expect(200);
+
+    let of_size = |size: usize| {
+        let names = ["account.json", "padding"];
+        let account: &[u8] = &unzip(&archive)["account.json"];
+        let rest = size - zip(&[(names[0], account), (names[1], b"")]).len();
+        zip(&[(names[0], account), (names[1], &vec![0; rest])])
+    };
+    let largest = of_size(quota + TEXTS);
+    assert_eq!(largest.len(), quota + TEXTS);
+    let send =
+        |client: &Client, archive: &[u8]| client.post("/me/import", FormData::new().file("archive", archive));
+    // Its length is known at once, or when it has arrived.
+    let body = FormData::new().file("archive", b"").body();
+    let mut unsent = RawConnection::connect(&service);
+    unsent
+        .send(RawConnection::request_head("POST", "/me/import", ada.token(), &body, 600_000_000) + "\r\n")
+        .unwrap();
+    let refused = unsent.receive(false).expect("a response before the body");
+    assert_eq!((refused.status, refused.header("x-error-reason")), (507, Some("archive_too_large")));
+    let refused = send(&ada, &of_size(quota + TEXTS + 1)).expect_error(507);
+    assert_eq!(refused.header("x-error-reason"), Some("archive_too_large"));
+    let message = refused.json()["error"]["message"].to_string();
+    assert!(message.contains(&format!("your quota of {quota} bytes")), "{message}");
+    assert_eq!(ada.get("/me/import").expect(200).json()["imported"], 3, "neither was begun");
+
+    assert_eq!(ada.import_account(&largest)["total"], 3);
+    // An archive of which all is imported is larger than what is left of the quota.
+    assert_eq!(counts(&ada.import_account(&archive)), [3, 0, 3, 0]);
+    send(&owner, &of_size(quota + TEXTS + 1)).expect(202);
 }
 
 #[test]

@@ -94,9 +94,11 @@ pub(crate) async fn start(
     http.app.check_may_import(&caller).await?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let permit = http.app.import_permit(client)?;
+    let (max, over_quota) = http.app.max_import(&caller).await?;
     let parameter = FileParameter {
         name: "archive",
-        max: http.app.max_import(),
+        max,
+        over_quota,
         about: "the zip that was downloaded from the settings",
     };
     let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;

@@ -27,7 +27,8 @@ pub(crate) async fn read_upload<T: FormSchema>(
     form: FormBody<T>,
 ) -> Result<(Upload, FormData, FairPermit), ApiError> {
     let permit = http.app.begin_upload(client)?;
-    let file = FileParameter { name: "photo", max: http.app.max_upload(), about: "an image file" };
+    let (name, max) = ("photo", http.app.max_upload());
+    let file = FileParameter { name, max, over_quota: None, about: "an image file" };
     let (photo, mut form) = read_file(http, caller, form, &file, &permit).await?;
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
     Ok((Upload { photo, alt, focus: Focus::CENTRE, client }, form, permit))
@@ -37,6 +38,8 @@ pub(crate) async fn read_upload<T: FormSchema>(
 pub(crate) struct FileParameter {
     pub(crate) name: &'static str,
     pub(crate) max: u64,
+    /// The error of a larger file, if `max` comes from a quota.
+    pub(crate) over_quota: Option<app::Error>,
     /// What to send.
     pub(crate) about: &'static str,
 }
@@ -66,8 +69,8 @@ async fn spool_file<T: FormSchema>(
     holder: &Holder,
 ) -> Result<(SpooledFile, FormData), ApiError> {
     let FormBody { headers, body, memory, .. } = form;
-    let FileParameter { name, max, about } = *parameter;
-    let too_large = || too_large(name, max);
+    let FileParameter { name, max, ref over_quota, about } = *parameter;
+    let too_large = || over_quota.clone().map_or_else(|| too_large(name, max), ApiError::from);
     // A body whose Content-Length exceeds the limit is rejected before it is read.
     let content_length =
         headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
