@@ -44,6 +44,39 @@ for (const javaScript of [true, false]) {
   });
 }
 
+/**
+ * Whether the characters stand from left to right, line by line.
+ * @param {import("playwright-core").Locator} element
+ */
+const isInOrder = (element) => element.evaluate((element) => {
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  /** @type {{ top: number, left: number }[]} */
+  const positions = [];
+  while (texts.nextNode()) {
+    for (let at = 0; at < (texts.currentNode.textContent ?? "").length; at++) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, at);
+      range.setEnd(texts.currentNode, at + 1);
+      const { width, top, left } = range.getBoundingClientRect();
+      if (width > 0) positions.push({ top, left });
+    }
+  }
+  return positions.length > 0 && positions.every(({ top, left }, at) => !at || top > positions[at - 1].top || left >= positions[at - 1].left);
+});
+
+browserTest("a control character in a message turns neither its links nor what stands behind it", async ({ open, join }) => {
+  const ada = await join("ada");
+  await ada.post(await photo(0), { message: "below" });
+  await ada.post(await photo(1), { message: "With \u202e @ada #tag https://example.org/abc\nno link: https://example.org/\u202egpj.exe" });
+  const page = await open({ device: "desktop" });
+  await page.goto("/");
+  assert.equal(await isInOrder(message(page, "With")), false, "the text is turned");
+  const links = await message(page, "With").getByRole("link").all();
+  const parts = ["name", "timestamp", "likes"].flatMap((slot) => ["With", "below"].map((text) => post(page, text).locator(`[data-slot="${slot}"]`)));
+  assert.equal(links.length, 3);
+  for (const part of [...links, ...parts, message(page, "below")]) assert.ok(await isInOrder(part), `${await part.textContent()} is turned`);
+});
+
 browserTest("a tag in a message leads to all posts with it", async ({ open, join }) => {
   const ada = await join("ada");
   for (let number = 0; number < 31; number++) await ada.post(await photo(0, { size: [40, 30] }), { message: `number ${number} #Österreich` });
