@@ -1,9 +1,11 @@
 //! Floods of one client network: another network is served meanwhile.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use e2e::{Body, FormData, PASSWORD, RawConnection, Service, picture};
+use rusqlite::Connection;
 
 /// Generous, for a machine that runs other tests at the same time; the benchmark measures the delay.
 const SERVED_WITHIN: Duration = Duration::from_secs(30);
@@ -60,6 +62,53 @@ fn renders_of_one_network_do_not_block_those_of_another() {
             let began = Instant::now();
             reader.get(&format!("/photos/{wanted}/{side}x{side}")).expect(200);
             assert!(began.elapsed() < SERVED_WITHIN, "{side}: after {:?}", began.elapsed());
+        }
+    });
+    assert!(rejected.load(Ordering::Relaxed) > 0, "the queue was never full");
+}
+
+/// Posts of the first two users, one of ten by the second, written into the database of a stopped service.
+fn fill_with_posts(folder: &Path, count: u32) {
+    let posts = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})
+         INSERT INTO photos (id, width, height, placeholder, bytes, created_at)
+             SELECT randomblob(16), 1, 1, x'01', 1, i FROM n;
+         INSERT INTO posts (user_id, photo_id, width, height, placeholder, like_count, created_at)
+             SELECT 1 + (created_at % 10 = 0), id, 1, 1, x'01', 0, created_at FROM photos ORDER BY created_at"
+    );
+    let mut database = Connection::open(folder.join("pinhole.db")).unwrap();
+    let transaction = database.transaction().unwrap();
+    transaction.execute_batch(&posts).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn deep_offsets_of_one_network_do_not_block_the_pages_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start_in(folder.path(), &[]);
+    let (_ada, spammer) = (service.new_user("ada"), service.new_user("spammer"));
+    service.terminate();
+    service.assert_clean_exit();
+    fill_with_posts(folder.path(), 200_000);
+    let service = Service::start_in(folder.path(), &[]);
+    // Lists leave out the posts of a suspended user, so an offset is counted row by row.
+    service.operator(&["user", "suspend", spammer.username(), "--reason", "spam"]);
+
+    let rejected = AtomicUsize::new(0);
+    let attacker = service.anonymous().with_source_ip("127.0.1.1");
+    let flood = |_, _| {
+        let response = attacker.request("GET", "/feed?offset=179000").try_send();
+        rejected
+            .fetch_add(usize::from(response.is_ok_and(|response| response.status == 503)), Ordering::Relaxed);
+    };
+    let reader = service.anonymous().with_source_ip("127.0.2.1");
+    during(60, flood, || {
+        // The last one is a long read itself.
+        for offset in std::iter::repeat_n(20, 50).chain([2_000]) {
+            let began = Instant::now();
+            let page = reader.get(&format!("/feed?offset={offset}")).expect(200).json();
+            assert_eq!(page["data"].as_array().unwrap().len(), 20, "{page}");
+            assert!(began.elapsed() < SERVED_WITHIN, "{offset}: after {:?}", began.elapsed());
         }
     });
     assert!(rejected.load(Ordering::Relaxed) > 0, "the queue was never full");
