@@ -2,11 +2,12 @@
 //! for these.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -23,7 +24,14 @@ use crate::report::{Cell, Section, Table, Target};
 /// Requests of the good client, alone and during each flood.
 const REQUESTS: u32 = 200;
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// Between two looks at a connection that is held.
+const PAUSE: Duration = Duration::from_millis(50);
 const GOOD_CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 2, 1));
+
+/// Users with large exports, one with a small export, and two who have each blocked an author.
+const EXPORTERS: Range<u64> = LIKERS.start + 2_000..LIKERS.start + 2_008;
+const GOOD_EXPORTER: u64 = EXPORTERS.end;
+const BLOCKERS: [u64; 2] = [EXPORTERS.end + 1, EXPORTERS.end + 2];
 
 struct Flood {
     name: &'static str,
@@ -47,7 +55,8 @@ struct Attack {
     networks: u8,
     connections: usize,
     requests: Arc<Requests>,
-    /// Connections that stay open after the request, instead of sending the next one.
+    /// Connections that read nothing and stay open until the service closes them, instead of sending the next
+    /// request after each response.
     is_held: bool,
 }
 
@@ -104,87 +113,144 @@ pub(super) fn section(bench: &Bench) -> Result<Section, Error> {
 
 fn floods(bench: &Bench, pinhole: &Pinhole) -> Result<Vec<Flood>, Error> {
     let address = pinhole.server.address;
-    let photo = bench.photo(NAMES[0]);
-    let (flooded, good_photo) = (pinhole.photo(READER, &photo)?, pinhole.photo(READER, &photo)?);
-    let image = move |photo: &str, side: u64| {
-        let path = format!("/photos/{photo}/{side}x{side}");
-        request("GET", address, &path, &[("connection", "close")], None)
+    let send = move |method: &str, path: &str, user: Option<u64>, body: Option<(&str, &[u8])>| {
+        let bearer = user.map(bearer);
+        let authorization = bearer.as_deref().map(|bearer| ("authorization", bearer));
+        let headers: Vec<_> = authorization.into_iter().chain([("connection", "close")]).collect();
+        request(method, address, path, &headers, body)
+    };
+    let get = move |path: &str, user| send("GET", path, user, None);
+    let image = move |photo: &str, side: u64| get(&format!("/photos/{photo}/{side}x{side}"), None);
+    let fields = move |method: &str, path: &str, user, fields: &str| {
+        send(method, path, user, Some(("application/x-www-form-urlencoded", fields.as_bytes())))
     };
     let login = move |username: &str| {
-        let form = format!("username={username}&password=correct+horse+battery");
-        let body = Some(("application/x-www-form-urlencoded", form.as_bytes()));
-        request("POST", address, "/login/username", &[("connection", "close")], body)
+        fields(
+            "POST",
+            "/login/username",
+            None,
+            &format!("username={username}&password=correct+horse+battery"),
+        )
     };
     let upload = move |user: u64, file: &[u8]| {
         let (kind, form) = form("photo", file);
-        let headers = [("authorization", &*bearer(user)), ("connection", "close")];
-        request("POST", address, "/posts", &headers, Some((&kind, &form)))
+        send("POST", "/posts", Some(user), Some((&kind, &form)))
     };
+    // The path of a post, and its photo.
+    let post = |user, file: &[u8]| {
+        let post = pinhole.server.client()?.ask(&upload(user, file))?.success()?.json()?;
+        let photo = post["photo"]["id"].as_str().ok_or_else(|| Error::measure("a post has no photo"))?;
+        Ok::<_, Error>((format!("/posts/{}", post["id"]), photo.to_owned()))
+    };
+    let ask = |request: Vec<u8>| pinhole.server.client()?.ask(&request)?.success();
+
+    let file = read(&bench.photo(NAMES[0]))?;
+    let (flooded, good_photo) = (post(READER, &file)?.1, post(READER, &file)?.1);
+    let (large_post, large_photo) = post(READER, &read(&bench.photo("64mp"))?)?;
+    let original = move |photo: &str| get(&format!("/photos/{photo}/original"), Some(READER));
+    let small = ask(image(&good_photo, 64))?.body;
     pinhole.login("flooded")?;
-    let file = read(&photo)?;
-    let small = pinhole.server.client()?.ask(&image(&good_photo, 64))?.success()?.body;
+    post(GOOD_EXPORTER, &small)?;
+    for user in EXPORTERS {
+        // More than the buffers of a connection take.
+        (0..4).try_for_each(|_| post(user, &file).map(drop))?;
+    }
+    for user in EXPORTERS.chain([GOOD_EXPORTER]) {
+        ask(send("POST", "/me/export", Some(user), None))?;
+    }
+    for user in BLOCKERS {
+        ask(send("PUT", "/me/blocks/user-000001", Some(user), None))?;
+    }
+    let page = move |offset: u64, user| get(&format!("/feed?offset={offset}"), Some(user));
+    let feed = move |_| get("/feed", None);
     let small_upload = move |turn: u32| upload(LIKERS.start + 1_000 + u64::from(turn), &small);
-    let attack = |networks, connections, requests| Attack { networks, connections, requests, is_held: false };
-    let trickled = {
-        let headers = |user| {
-            [("authorization", bearer(user)), ("content-type", "multipart/form-data; boundary=b".into())]
-        };
-        move |turn: u64| {
-            let headers = headers(LIKERS.start + turn / 16 % 8);
-            let headers: Vec<(&str, &str)> =
-                headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let whole = request("POST", address, "/posts", &headers, None);
-            let text =
-                String::from_utf8_lossy(&whole).replace("content-length: 0", "content-length: 1000000");
-            (text + "--b\r\n").into_bytes()
-        }
-    };
+    let good_image = good_photo.clone();
     Ok(vec![
         Flood {
             name: "80 connections for large images",
-            attack: attack(1, 80, {
-                let photo = flooded;
-                Requests::new(move |turn, out| out.extend(image(&photo, 2048 - turn * 7 % 800)))
-            }),
+            attack: Attack::of(1, 80, move |turn| image(&flooded, 2048 - turn * 7 % 800)),
             // Each size once, in an order that makes the first and the second half alike.
-            good: Box::new(move |turn| image(&good_photo, 100 + u64::from(turn) * 197 % 410)),
+            good: Box::new(move |turn| image(&good_image, 100 + u64::from(turn) * 197 % 410)),
             limit: Limit::P95Ratio(2.0),
         },
         Flood {
             name: "90 connections that guess passwords",
-            attack: attack(
-                2,
-                90,
-                Requests::new(move |turn, out| out.extend(login(&format!("guess-{turn}")))),
-            ),
+            attack: Attack::of(2, 90, move |turn| login(&format!("guess-{turn}"))),
             good: Box::new(move |_| login("flooded")),
             limit: Limit::P95(Duration::from_secs(3)),
         },
         Flood {
             name: "16 uploads of 12 MP",
-            attack: attack(1, 16, Requests::new(move |_, out| out.extend(upload(LIKERS.start, &file)))),
+            attack: Attack::of(1, 16, move |_| upload(LIKERS.start, &file)),
             good: Box::new(small_upload.clone()),
             limit: Limit::MedianRatio(3.0),
         },
         Flood {
             name: "128 trickled uploads",
-            attack: Attack {
-                is_held: true,
-                ..attack(1, 128, Requests::new(move |turn, out| out.extend(trickled(turn))))
-            },
-            good: Box::new(small_upload),
+            attack: Attack::of(1, 128, move |turn| {
+                let form = [&b"--b\r\n"[..], &[0; 1_000_000]].concat();
+                let form = Some(("multipart/form-data; boundary=b", &*form));
+                without_end(send("POST", "/posts", Some(LIKERS.start + turn / 16 % 8), form), 1_000_000)
+            })
+            .held(),
+            good: Box::new(small_upload.clone()),
             limit: Limit::MedianRatio(3.0),
         },
         Flood {
             name: "4,096 idle connections",
-            attack: Attack {
-                is_held: true,
-                ..attack(4, 4_096, Requests::same(request("GET", address, "/livez", &[], None)))
-            },
-            good: Box::new(move |_| request("GET", address, "/feed", &[("connection", "close")], None)),
+            attack: Attack::of(4, 4_096, move |_| request("GET", address, "/livez", &[], None)).held(),
+            good: Box::new(feed),
             limit: Limit::P95(Duration::from_millis(100)),
         },
+        Flood {
+            name: "1,000 unfinished forms",
+            attack: Attack::of(1, 1_000, move |_| {
+                without_end(fields("POST", "/login/username", None, &"x".repeat(255 << 10)), 1_000)
+            })
+            .held(),
+            // Larger than what is not counted.
+            good: Box::new(move |_| login(&format!("flooded&unused={}", "x".repeat(60_000)))),
+            limit: Limit::MedianRatio(3.0),
+        },
+        Flood {
+            name: "60 connections that do not read originals of 64 MP",
+            attack: Attack::of(1, 60, move |_| original(&large_photo)).held(),
+            good: Box::new(move |_| original(&good_photo)),
+            limit: Limit::MedianRatio(3.0),
+        },
+        Flood {
+            name: "8 exports that are not read",
+            attack: Attack::of(2, 8, move |turn| get("/me/export", Some(EXPORTERS.start + turn % 8))).held(),
+            good: Box::new(move |_| get("/me/export", Some(GOOD_EXPORTER))),
+            limit: Limit::MedianRatio(3.0),
+        },
+        Flood {
+            name: "64 connections for /readyz",
+            attack: Attack::of(1, 64, move |_| get("/readyz", None)),
+            good: Box::new(feed),
+            limit: Limit::P95(Duration::from_millis(100)),
+        },
+        Flood {
+            name: "60 connections for large offsets",
+            attack: Attack::of(1, 60, move |_| page(SMALL - 1_000, BLOCKERS[0])),
+            good: Box::new(move |_| page(20, BLOCKERS[1])),
+            limit: Limit::P95(Duration::from_millis(100)),
+        },
+        Flood {
+            name: "40 connections that move the focus of 64 MP",
+            attack: Attack::of(1, 40, move |turn| {
+                fields("PUT", &large_post, Some(READER), &format!("focus=0.{:02},0.5", 10 + turn % 80))
+            }),
+            good: Box::new(small_upload),
+            limit: Limit::MedianRatio(3.0),
+        },
     ])
+}
+
+/// A request whose last bytes never arrive.
+fn without_end(mut request: Vec<u8>, missing: usize) -> Vec<u8> {
+    request.truncate(request.len() - missing);
+    request
 }
 
 impl Flood {
@@ -216,7 +282,7 @@ impl Flood {
         Ok((alone, during))
     }
 
-    fn serve(&self, runtime: &Runtime, address: SocketAddr, turns: std::ops::Range<u32>) -> Goodput {
+    fn serve(&self, runtime: &Runtime, address: SocketAddr, turns: Range<u32>) -> Goodput {
         let asked = turns.len() as f64;
         let mut times: Vec<Duration> = turns
             .filter_map(|turn| {
@@ -232,6 +298,19 @@ impl Flood {
 }
 
 impl Attack {
+    fn of(
+        networks: u8,
+        connections: usize,
+        request: impl Fn(u64) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
+        let requests = Requests::new(move |turn, out| out.extend(request(turn)));
+        Self { networks, connections, requests, is_held: false }
+    }
+
+    fn held(self) -> Self {
+        Self { is_held: true, ..self }
+    }
+
     /// Ends soon after `is_over`; `sent` counts requests.
     async fn run(&self, address: SocketAddr, is_over: &AtomicBool, sent: &AtomicUsize) {
         let mut connections = JoinSet::new();
@@ -249,8 +328,11 @@ impl Attack {
                     count.fetch_add(1, Ordering::Relaxed);
                     if is_held {
                         let connection = open(source, address, &request).await;
-                        while connection.is_some() && !over.load(Ordering::Relaxed) {
-                            tokio::time::sleep(Duration::from_millis(50)).await;
+                        while let Some(connection) = &connection
+                            && !over.load(Ordering::Relaxed)
+                            && is_open(connection).await
+                        {
+                            tokio::time::sleep(PAUSE).await;
                         }
                     } else {
                         exchange(source, address, &request).await;
@@ -284,4 +366,12 @@ async fn open(source: IpAddr, address: SocketAddr, request: &[u8]) -> Option<Tcp
     let mut stream = socket.connect(address).await.ok()?;
     stream.write_all(request).await.ok()?;
     Some(stream)
+}
+
+/// Whether the server has not closed the connection, whose responses are not read.
+async fn is_open(stream: &TcpStream) -> bool {
+    match tokio::time::timeout(PAUSE, stream.ready(Interest::READABLE)).await {
+        Ok(ready) => ready.is_ok_and(|ready| !ready.is_read_closed()),
+        Err(_) => true,
+    }
 }
