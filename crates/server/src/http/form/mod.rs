@@ -78,10 +78,14 @@ impl FormData {
         known: &[&'static str],
         file: &mut impl FileSink,
     ) -> Result<(), FormError> {
-        // At once: what a growing buffer leaves behind would double the memory of many forms.
-        let mut body = Vec::with_capacity(reader.announced_bytes());
+        // Counted, then allocated at once: growing buffers and rejected forms leave memory behind.
+        let mut counted = reader.announced_bytes();
+        self.reserve(counted)?;
+        let mut body = Vec::with_capacity(counted);
         while let Some(chunk) = reader.next_chunk().await? {
-            self.reserve(chunk.len())?;
+            let length = body.len() + chunk.len();
+            self.reserve(length.saturating_sub(counted))?;
+            counted = counted.max(length);
             body.extend_from_slice(&chunk);
         }
         for pair in body.split(|b| *b == b'&') {
