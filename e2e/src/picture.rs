@@ -1,7 +1,9 @@
 //! Test images for uploads, and assertions about served images.
 
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
@@ -103,6 +105,25 @@ pub fn animation(frames: &[DynamicImage]) -> Vec<u8> {
         .encode_frames(frames.iter().map(|frame| Frame::new(frame.to_rgba8())))
         .unwrap();
     bytes
+}
+
+/// A black, interlaced PNG with four channels of 16 bits: the format that expands the most.
+pub fn interlaced_png(width: u32, height: u32) -> Vec<u8> {
+    /// Where the seven images of Adam7 begin, and the distances of their pixels.
+    const PASSES: [[u32; 4]; 7] =
+        [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
+    let rows = PASSES.map(|[left, top, right, down]| {
+        let columns = u64::from(width.saturating_sub(left).div_ceil(right));
+        let rows = u64::from(height.saturating_sub(top).div_ceil(down));
+        // Each row begins with its filter.
+        if columns > 0 { rows * (1 + 8 * columns) } else { 0 }
+    });
+    let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
+    std::io::copy(&mut std::io::repeat(0).take(rows.iter().sum()), &mut pixels).unwrap();
+    let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[16, 6, 0, 0, 1]].concat();
+    let pixels = pixels.finish().unwrap();
+    let chunks = [png_chunk(b"IHDR", &header), png_chunk(b"IDAT", &pixels), png_chunk(b"IEND", b"")];
+    [b"\x89PNG\r\n\x1a\n", &chunks.concat()[..]].concat()
 }
 
 /// Encodes with an EXIF block and a colour profile, where given.

@@ -7,14 +7,30 @@ use crate::memory::MAX_MEMORY;
 use crate::probe::with_probe;
 
 /// Many connections of one network, with a request on each whose response is not awaited.
-fn hold(service: &Service, count: usize, request: &[u8]) -> Vec<RawConnection> {
+pub(crate) fn hold(
+    service: &Service,
+    source: &str,
+    count: usize,
+    request: impl AsRef<[u8]>,
+) -> Vec<RawConnection> {
     let open = |_| {
-        let mut connection = RawConnection::connect_from(service, "127.0.1.1").unwrap();
+        let mut connection = RawConnection::connect_from(service, source).unwrap();
         // Fails once the service has closed the connection.
-        connection.send(request).ok();
+        connection.send(&request).ok();
         connection
     };
     (0..count).map(open).collect()
+}
+
+/// A login of which 7 KB are missing.
+pub(crate) fn unfinished_form() -> Vec<u8> {
+    let body = Body::new("application/x-www-form-urlencoded", "");
+    let head = RawConnection::request_head("POST", "/login/username", "", &body, 262_000);
+    [format!("{head}\r\n\r\nusername=").into_bytes(), vec![b'x'; 255 * 1024]].concat()
+}
+
+pub(crate) fn download(path: &str, client: &Client) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: e2e\r\nAuthorization: Bearer {}\r\n\r\n", client.token())
 }
 
 #[test]
@@ -22,10 +38,7 @@ fn unfinished_forms_of_one_network_leave_memory_to_others() {
     let service = Service::start(&["--body-timeout", "60s"]);
     let ada = service.new_user("ada");
     let before = service.peak_memory();
-    let body = Body::new("application/x-www-form-urlencoded", "");
-    let head = RawConnection::request_head("POST", "/login/username", "", &body, 262_000);
-    let form = [format!("{head}\r\n\r\nusername=").into_bytes(), vec![b'x'; 255 * 1024]].concat();
-    let held = hold(&service, 1_000, &form);
+    let held = hold(&service, "127.0.1.1", 1_000, unfinished_form());
     let other = service.anonymous().with_source_ip("127.0.2.1");
     // Larger than what is not counted.
     let login = FormData::account(ada.username(), PASSWORD).text("unused", "x".repeat(60_000));
@@ -45,10 +58,8 @@ fn responses_that_one_network_does_not_read_leave_memory_to_others() {
     let post = ada.share(&picture::png(&picture::noise(2_200, 2_200)), "");
     let original = format!("/photos/{}/original", post["photo"]["id"].as_str().unwrap());
     let size = ada.get(&original).expect(200).bytes.len();
-    let request =
-        format!("GET {original} HTTP/1.1\r\nHost: e2e\r\nAuthorization: Bearer {}\r\n\r\n", ada.token());
     // 300 MB.
-    let held = hold(&service, 300_000_000usize.div_ceil(size), request.as_bytes());
+    let held = hold(&service, "127.0.1.1", 300_000_000usize.div_ceil(size), download(&original, &ada));
     let other = service.anonymous().with_source_ip("127.0.2.1");
     let image = format!("/photos/{}/2048x2048", post["photo"]["id"].as_str().unwrap());
     for _ in 0..3 {
@@ -63,16 +74,11 @@ fn exports_that_two_networks_do_not_read_leave_a_slot_to_others() {
     let service = Service::start(&["--join-burst", "200"]);
     let large = picture::png(&picture::noise(2_200, 2_200));
     let held: Vec<RawConnection> = (0..8)
-        .map(|number| {
+        .flat_map(|number| {
             let eve = service.new_user("eve");
             eve.share(&large, "");
             eve.post("/me/export", Body::none()).expect(201);
-            let mut connection =
-                RawConnection::connect_from(&service, &format!("127.0.1.{}", 1 + number / 4)).unwrap();
-            let head =
-                format!("GET /me/export HTTP/1.1\r\nHost: e2e\r\nAuthorization: Bearer {}", eve.token());
-            connection.send(format!("{head}\r\n\r\n")).unwrap();
-            connection
+            hold(&service, &format!("127.0.1.{}", 1 + number / 4), 1, download("/me/export", &eve))
         })
         .collect();
     let ada = service.new_user("ada").with_source_ip("127.0.2.1");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed expectation must stop the test at once")]
 
+mod attacks_at_once;
 mod bodies;
 mod bombs;
 mod budgets;

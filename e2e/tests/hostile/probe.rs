@@ -13,26 +13,34 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 #[track_caller]
 pub(crate) fn with_probe<T>(service: &Service, attack: impl FnOnce() -> T) -> T {
     let reader = service.anonymous().with_source_ip("127.0.0.2");
-    let outcome = std::thread::scope(|scope| {
+    let mut slowest = Duration::ZERO;
+    let probe = |_| {
+        let began = Instant::now();
+        reader.get("/feed").expect(200);
+        slowest = slowest.max(began.elapsed());
+    };
+    let outcome = beside(probe, attack);
+    assert!(slowest < MAX_LATENCY, "the probe waited {slowest:?}");
+    let ready = reader.get("/readyz");
+    assert_eq!(ready.status, 200, "{ready}");
+    outcome
+}
+
+/// Runs `attack`, and `request` beside it until it ends, again and again with a number.
+pub(crate) fn beside<T>(mut request: impl FnMut(usize) + Send, attack: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
         let (stop, stopped) = mpsc::channel::<()>();
         let probe = scope.spawn(move || {
-            let mut slowest = Duration::ZERO;
-            loop {
-                let began = Instant::now();
-                reader.get("/feed").expect(200);
-                slowest = slowest.max(began.elapsed());
+            for number in 0.. {
+                request(number);
                 if stopped.recv_timeout(Duration::from_millis(10)) != Err(RecvTimeoutError::Timeout) {
-                    return slowest;
+                    return;
                 }
             }
         });
         let outcome = attack();
         drop(stop);
-        let slowest = probe.join().expect("the probe was always served");
-        assert!(slowest < MAX_LATENCY, "the probe waited {slowest:?}");
+        probe.join().expect("the probe was always served");
         outcome
-    });
-    let ready = service.anonymous().with_source_ip("127.0.0.2").get("/readyz");
-    assert_eq!(ready.status, 200, "{ready}");
-    outcome
+    })
 }
