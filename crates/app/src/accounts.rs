@@ -1,17 +1,18 @@
 //! Accounts: join, login, logout, passwords, recovery codes, and authentication by token.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::{
     RecoveryCode, Refusal, Registration, Role, Status, Timestamp, Token, TokenHash, User, UserId, Username,
     ValidationError,
 };
-use store::{JoinOutcome, LoginAttempt, NewSession, NewUser};
+use store::{JoinOutcome, Key, LoginAttempt, NewSession, NewUser};
 
 use crate::common_passwords::is_common;
 use crate::rng::random;
 use crate::session_client::SessionClient;
-use crate::{App, Caller, Client, Error, Settings};
+use crate::{App, Caller, Client, Error, Settings, Sources};
 
 /// The user who joined or logged in, and the token of the new session.
 #[derive(Debug)]
@@ -265,8 +266,16 @@ impl App {
     async fn caller(&self, token: TokenHash) -> Result<Option<Caller>, Error> {
         let (inner, now) = (&self.0, self.0.clock.now());
         // `None` is an error of the fill, so that unknown tokens are not cached.
-        let fill = async || inner.store.session(token).await.map_err(Some)?.ok_or(None::<store::Error>);
-        let session = match inner.caches.sessions.get_or_fill(token, fill).await {
+        let sources = self.sources();
+        // `None` is an error of the fill, so that unknown tokens are not cached.
+        let fill = async |sources: Arc<Sources>| {
+            sources.add(Key::session(&token));
+            let session = inner.store.session(token).await?.ok_or(None::<store::Error>)?;
+            sources.add(Key::user(session.user.id));
+            Ok(session)
+        };
+        let session = inner.caches.sessions.get(&sources, token, fill).await;
+        let session = match self.settle(&sources, session).await {
             Ok(session) => session,
             Err(None) => return Ok(None),
             Err(Some(error)) => return Err(error.into()),

@@ -36,7 +36,7 @@ pub(crate) struct AppInner {
     pub(crate) clock: Clock,
     pub(crate) opened_at: Timestamp,
     pub(crate) store: store::Store,
-    pub(crate) caches: Arc<Caches>,
+    pub(crate) caches: Caches,
     pub(crate) blobs: blobs::Blobs,
     /// The disk cache of rendered images, below the memory cache in `variants`.
     pub(crate) cache: blobs::Cache,

@@ -113,7 +113,7 @@ impl App {
         self.0.avif.count_encoded(time);
 
         let insert = self.0.cache.begin_insert(variant.cache_key());
-        // A delete removes the row before it invalidates the images: see `find_or_render`.
+        // A delete removes the row before the images: see `find_or_render`.
         self.check_photo(variant.photo).await?;
         self.0.cache.insert(insert, encoded.clone());
         self.cache_in_memory(variant, encoded).await.map(drop)

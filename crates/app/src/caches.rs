@@ -1,49 +1,36 @@
-//! The object caches, and the invalidations that keep them exact.
+//! The object caches.
 //!
-//! The store publishes every change: on SQLite before its write is acknowledged, on PostgreSQL, where other
-//! nodes write as well, by the read barrier that each request waits for. So no response is older than the
-//! last write that was acknowledged before its request.
+//! The store publishes the keys of what a write has changed: on SQLite before the write is acknowledged, on
+//! PostgreSQL, where other nodes write as well, by the read barrier that each request waits for. So no
+//! response is older than the last write that was acknowledged before its request.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use model::{CacheStats, PhotoId, PostId, Profile, Size, TokenHash, User, UserId};
 use parking_lot::RwLock;
-use store::{Change, HiddenUsers, Relations, Session};
+use store::{HiddenUsers, Relations, Revisions, Session};
 
 use crate::instance_settings::Instance;
-use crate::invalidating_cache::InvalidatingCache;
+use crate::memo::Memo;
 
 #[derive(Debug)]
 pub(crate) struct Caches {
-    pub(crate) sessions: InvalidatingCache<TokenHash, Session>,
+    pub(crate) sessions: Memo<TokenHash, Session>,
     /// The width and height of photos that are shown.
-    pub(crate) photos: InvalidatingCache<PhotoId, (u32, u32)>,
+    pub(crate) photos: Memo<PhotoId, (u32, u32)>,
     /// The authors of posts.
-    pub(crate) users: InvalidatingCache<UserId, Arc<User>>,
-    pub(crate) likes: InvalidatingCache<UserId, Arc<LikedSet>>,
-    pub(crate) hidden_users: InvalidatingCache<(), Arc<HiddenUsers>>,
-    pub(crate) relations: InvalidatingCache<UserId, Arc<Relations>>,
+    pub(crate) users: Memo<UserId, Arc<User>>,
+    pub(crate) likes: Memo<UserId, Arc<LikedSet>>,
+    pub(crate) hidden_users: Memo<(), Arc<HiddenUsers>>,
+    pub(crate) relations: Memo<UserId, Arc<Relations>>,
     /// Filled only while a like has to be checked against hidden users or blocks.
-    pub(crate) post_authors: InvalidatingCache<PostId, UserId>,
-    pub(crate) instance: InvalidatingCache<(), Arc<Instance>>,
+    pub(crate) post_authors: Memo<PostId, UserId>,
+    pub(crate) instance: Memo<(), Arc<Instance>>,
     /// The instance as it was last read.
     pub(crate) last_instance: RwLock<Option<Arc<Instance>>>,
     /// The logo as PNG, by its side and whether it is maskable.
-    pub(crate) icons: InvalidatingCache<(Size, bool), Bytes>,
-    subscribers: RwLock<Vec<Subscriber>>,
-    /// The number of publications that have begun or ended: odd while one is applied.
-    publications: AtomicU64,
-}
-
-struct Subscriber(store::ChangeListener);
-
-impl fmt::Debug for Subscriber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Subscriber")
-    }
+    pub(crate) icons: Memo<(Size, bool), Bytes>,
 }
 
 const SESSIONS_BYTES: u64 = 24 << 20;
@@ -74,100 +61,26 @@ fn user_bytes(user: &User) -> u64 {
 }
 
 impl Caches {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(revisions: &Arc<Revisions>) -> Self {
         Self {
-            sessions: InvalidatingCache::new("sessions", SESSIONS_BYTES, |_, session| {
+            sessions: Memo::new("sessions", revisions, SESSIONS_BYTES, |_, session| {
                 user_bytes(&session.user)
             }),
-            photos: InvalidatingCache::new("photos", PHOTOS_BYTES, |_, _| 0),
-            users: InvalidatingCache::new("users", USERS_BYTES, |_, user| user_bytes(user)),
-            likes: InvalidatingCache::new("likes", LIKES_BYTES, |_, liked| liked.bytes()),
-            hidden_users: InvalidatingCache::with_shards("hidden_users", 1, SINGLE_BYTES, |(), hidden| {
+            photos: Memo::new("photos", revisions, PHOTOS_BYTES, |_, _| 0),
+            users: Memo::new("users", revisions, USERS_BYTES, |_, user| user_bytes(user)),
+            likes: Memo::new("likes", revisions, LIKES_BYTES, |_, liked| liked.bytes()),
+            hidden_users: Memo::with_shards("hidden_users", revisions, 1, SINGLE_BYTES, |(), hidden| {
                 hidden.0.len() as u64 * ID_BYTES
             }),
-            relations: InvalidatingCache::new("relations", RELATIONS_BYTES, |_, relations| {
+            relations: Memo::new("relations", revisions, RELATIONS_BYTES, |_, relations| {
                 let Relations { blocked, blocked_by, hidden_posts } = &**relations;
                 (blocked.len() + blocked_by.len() + hidden_posts.len()) as u64 * ID_BYTES
             }),
-            post_authors: InvalidatingCache::new("post_authors", POST_AUTHORS_BYTES, |_, _| 0),
-            instance: InvalidatingCache::with_shards("instance", 1, SINGLE_BYTES, |(), _| 0),
+            post_authors: Memo::new("post_authors", revisions, POST_AUTHORS_BYTES, |_, _| 0),
+            instance: Memo::with_shards("instance", revisions, 1, SINGLE_BYTES, |(), _| 0),
             last_instance: RwLock::default(),
-            icons: InvalidatingCache::with_shards("icons", 1, ICONS_BYTES, |_, icon| icon.len() as u64),
-            subscribers: RwLock::default(),
-            publications: AtomicU64::new(0),
+            icons: Memo::with_shards("icons", revisions, 1, ICONS_BYTES, |_, icon| icon.len() as u64),
         }
-    }
-
-    pub(crate) fn subscribe(&self, subscriber: impl Fn(&[Change]) + Send + Sync + 'static) {
-        let mut subscribers = self.subscribers.write();
-        subscribers.push(Subscriber(Box::new(subscriber)));
-    }
-
-    /// Invalidates the entries that a commit affects, and notifies the subscribers.
-    pub(crate) fn invalidate(&self, changes: &[Change]) {
-        self.publications.fetch_add(1, Ordering::AcqRel);
-        for change in changes {
-            match change {
-                Change::Everything => self.invalidate_all(),
-                Change::Session(token) => self.sessions.invalidate(token),
-                Change::User(user) => {
-                    self.users.invalidate(user);
-                    // Sessions contain their user and are not indexed by it.
-                    self.sessions.invalidate_all();
-                }
-                Change::Like(user, _) => self.likes.invalidate(user),
-                Change::Photo(photo) => self.photos.invalidate(photo),
-                Change::Visibility(user) => {
-                    self.users.invalidate(user);
-                    self.sessions.invalidate_all();
-                    self.hidden_users.invalidate_all();
-                    // Photos are not indexed by their owner.
-                    self.photos.invalidate_all();
-                }
-                Change::Relations(user) => self.relations.invalidate(user),
-                Change::Instance => {
-                    self.instance.invalidate_all();
-                    self.icons.invalidate_all();
-                }
-                Change::Post(post) => self.post_authors.invalidate(post),
-                Change::Login(_) => {}
-            }
-        }
-        for subscriber in &*self.subscribers.read() {
-            (subscriber.0)(changes);
-        }
-        self.publications.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// See [`crate::App::cache_version`].
-    pub(crate) fn version(&self) -> Option<u64> {
-        Some(self.publications.load(Ordering::Acquire)).filter(|publications| publications % 2 == 0)
-    }
-
-    fn invalidate_all(&self) {
-        let Self {
-            sessions,
-            photos,
-            users,
-            likes,
-            hidden_users,
-            relations,
-            post_authors,
-            instance,
-            last_instance: _,
-            icons,
-            subscribers: _,
-            publications: _,
-        } = self;
-        sessions.invalidate_all();
-        photos.invalidate_all();
-        users.invalidate_all();
-        likes.invalidate_all();
-        hidden_users.invalidate_all();
-        relations.invalidate_all();
-        post_authors.invalidate_all();
-        instance.invalidate_all();
-        icons.invalidate_all();
     }
 
     pub(crate) fn stats(&self) -> Vec<CacheStats> {

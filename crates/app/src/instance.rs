@@ -8,12 +8,13 @@ use blobs::SpooledFile;
 use bytes::Bytes;
 use imaging::OutputFormat;
 use model::{AuditAction, Size};
+use store::Key;
 
 use crate::actor::{Audited, Logged};
 use crate::instance_settings::{Instance, KEYS, check_instance_setting};
 use crate::logo::LOGO_KEY;
 use crate::upload::{too_slow, unreadable};
-use crate::{Actor, App, Client, Error};
+use crate::{Actor, App, Client, Error, Sources};
 
 /// The side of the logo: that of the largest icon of an installed web app.
 const LOGO_SIDE: u16 = 512;
@@ -25,15 +26,21 @@ impl App {
     }
 
     pub async fn instance(&self) -> Result<Arc<Instance>, Error> {
-        let fill = async || {
+        let sources = self.sources();
+        let instance = self.read_instance(&sources).await;
+        self.settle(&sources, instance).await
+    }
+
+    async fn read_instance(&self, sources: &Sources) -> Result<Arc<Instance>, Error> {
+        let fill = async |sources: Arc<Sources>| {
+            sources.add(Key::INSTANCE);
             let rows = self.0.store.instance_settings().await?;
-            self.await_published().await?;
             let values = rows.into_iter().map(|row| (row.key, row.value)).collect();
             let instance = Arc::new(Instance::from_values(&values));
             *self.0.caches.last_instance.write() = Some(instance.clone());
             Ok(instance)
         };
-        self.0.caches.instance.get_or_fill((), fill).await
+        self.0.caches.instance.get(sources, (), fill).await
     }
 
     /// The settings that can be edited, with their values; `None` for one that is not set.
@@ -56,8 +63,8 @@ impl App {
 
     /// The logo as a PNG of this size, up to that of the stored one.
     pub async fn icon(&self, client: Client, size: Size, is_maskable: bool) -> Result<Bytes, Error> {
-        let fill = async || {
-            let instance = self.instance().await?;
+        let fill = async |sources: Arc<Sources>| {
+            let instance = self.read_instance(&sources).await?;
             let logo = instance.logo.as_ref().map(|logo| logo.bytes.clone());
             let logo = logo.filter(|_| size.side() <= u32::from(LOGO_SIDE));
             let logo = logo.ok_or(Error::NotFound("this instance has no logo of this size"))?;
@@ -67,7 +74,9 @@ impl App {
             let (_memory, icon) = self.0.ingest.run(client, memory, render).await?;
             Ok(icon.map_err(Error::internal)?.into())
         };
-        self.0.caches.icons.get_or_fill((size, is_maskable), fill).await
+        let sources = self.sources();
+        let icon = self.0.caches.icons.get(&sources, (size, is_maskable), fill).await;
+        self.settle(&sources, icon).await
     }
 
     /// Sets these settings; an empty value unsets one. Who may join is changed with a password only.

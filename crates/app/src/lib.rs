@@ -1,4 +1,4 @@
-//! The use cases of the service, independent of HTTP and SQL, with the object caches and their invalidation.
+//! The use cases of the service, independent of HTTP and SQL, with memos of what they read.
 
 mod account_exports;
 mod account_imports;
@@ -21,12 +21,12 @@ mod feed;
 mod grants;
 mod instance;
 mod instance_settings;
-mod invalidating_cache;
 mod invitations;
 mod like_counts;
 mod likes;
 mod logo;
 mod maintenance;
+mod memo;
 mod moderation;
 mod new_instance;
 mod open;
@@ -38,6 +38,7 @@ mod posts;
 mod profile;
 mod quotas;
 mod readiness;
+mod reads;
 mod rebuild;
 mod reports;
 mod resumable_uploads;
@@ -73,9 +74,9 @@ pub use error::Error;
 pub use fair_semaphore::{FairPermit, FairSemaphore, Holder, PermitLimits, Revocation};
 pub use imaging::{InputFormat, OutputFormat, RemovedMetadata};
 pub use instance_settings::{Instance, Quota, check_instance_setting};
-pub use invalidating_cache::InvalidatingCache;
 pub use invitations::{Invitation, UsableInvitation};
 pub use logo::Logo;
+pub use memo::{Memo, Sources};
 pub use new_instance::SuspectedMistake;
 pub use open::{OpenError, RESTORE_ADVICE, lock_folder, permission_advice};
 pub use originals::OriginalAccess;
@@ -92,8 +93,8 @@ pub use sessions::SessionInfo;
 pub use settings::Settings;
 pub use stats::{DiskStats, QueueStats, Stats};
 pub use store::{
-    AuditRow, Change, DatabaseUrl, ExportedLike, ExportedPost, ImportProgress, InstanceTotals, LoginAttempt,
-    LoginOutcome, PhotoTotals, Publication, ResumableUpload, UserRecord,
+    AuditRow, DatabaseUrl, ExportedLike, ExportedPost, ImportProgress, InstanceTotals, LoginAttempt,
+    LoginOutcome, Notice, PhotoTotals, Publication, ResumableUpload, UserRecord,
 };
 pub use stored_hash::{InvalidPasswordHash, check_password_hash};
 pub use upload::{UPLOAD_BUSY, Upload};

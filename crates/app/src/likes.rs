@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use model::{FeedStart, LikerPage, Limit, PostId, Refusal, UserId};
-use store::{LikeOutcome, MAX_SHORT_OFFSET};
+use store::{Key, LikeOutcome, MAX_SHORT_OFFSET};
 
-use crate::{App, Caller, Client, Error, LikedSet};
+use crate::{App, Caller, Client, Error, LikedSet, Sources};
 
 /// How many of a user's newest likes are cached: a page of the feed shows a hundred posts at most.
 const CACHED_LIKES: u32 = 512;
@@ -27,14 +27,14 @@ impl App {
     }
 
     /// Whether the caller has liked a post.
-    pub async fn likes(&self, caller: &Caller, post: PostId) -> Result<bool, Error> {
+    pub async fn likes(&self, sources: &Sources, caller: &Caller, post: PostId) -> Result<bool, Error> {
         let user = caller.user.id;
-        let liked = self.newest_liked(user).await?;
+        let liked = self.newest_liked(sources, user).await?;
         if liked.covers(post) {
             return Ok(liked.contains(post));
         }
         let is_liked = self.0.store.likes(user, post).await?;
-        self.await_published().await?;
+        sources.add_read();
         Ok(is_liked)
     }
 
@@ -62,25 +62,30 @@ impl App {
     }
 
     /// The posts that the caller has liked, among `oldest` and all newer ones.
-    pub async fn liked_since(&self, caller: &Caller, oldest: PostId) -> Result<Arc<LikedSet>, Error> {
+    pub async fn liked_since(
+        &self,
+        sources: &Sources,
+        caller: &Caller,
+        oldest: PostId,
+    ) -> Result<Arc<LikedSet>, Error> {
         let user = caller.user.id;
-        let liked = self.newest_liked(user).await?;
+        let liked = self.newest_liked(sources, user).await?;
         if liked.covers(oldest) {
             return Ok(liked);
         }
         let posts = self.0.store.likes_since(user, oldest).await?;
-        self.await_published().await?;
+        sources.add_read();
         Ok(Arc::new(LikedSet::since(oldest, posts)))
     }
 
     /// The newest posts that a user has liked, cached. The caller must check that the set covers its post.
-    async fn newest_liked(&self, user: UserId) -> Result<Arc<LikedSet>, Error> {
-        let fill = async || {
+    async fn newest_liked(&self, sources: &Sources, user: UserId) -> Result<Arc<LikedSet>, Error> {
+        let fill = async |sources: Arc<Sources>| {
+            sources.add(Key::likes_by(user));
             let newest = self.0.store.newest_likes(user, CACHED_LIKES).await?;
-            self.await_published().await?;
             Ok(Arc::new(LikedSet::newest(newest, CACHED_LIKES)))
         };
-        self.0.caches.likes.get_or_fill(user, fill).await
+        self.0.caches.likes.get(sources, user, fill).await
     }
 
     pub async fn unlike(&self, caller: &Caller, post: PostId) -> Result<(), Error> {

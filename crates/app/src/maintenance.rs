@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use model::Timestamp;
-use store::Change;
+use store::Notice;
 use tokio::sync::mpsc;
 
 use crate::detached::detached;
@@ -74,12 +74,10 @@ impl App {
     /// again, but deleted data must not stay on the disk.
     async fn remove_images_of_deleted_photos(&self) {
         let (sender, mut deleted) = mpsc::unbounded_channel();
-        self.subscribe(move |changes| {
-            for change in changes {
-                if let Change::Photo(photo) = change {
-                    // The send fails only when the service stops.
-                    _ = sender.send(*photo);
-                }
+        self.on_notice(move |notice| {
+            if let Notice::PhotoGone(photo) = notice {
+                // The send fails only when the service stops.
+                _ = sender.send(*photo);
             }
         });
         while let Some(photo) = deleted.recv().await {

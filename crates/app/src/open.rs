@@ -113,27 +113,20 @@ impl OpenError {
 }
 
 impl App {
-    /// Calls `subscriber` with every change that the object caches get. It runs on the writer or the read
-    /// barrier, so it must be quick.
-    pub fn subscribe(&self, subscriber: impl Fn(&[store::Change]) + Send + Sync + 'static) {
-        self.0.caches.subscribe(subscriber);
+    /// For memos of what is made from values of the app.
+    pub fn revisions(&self) -> &Arc<store::Revisions> {
+        self.0.store.revisions()
+    }
+
+    /// Calls `listener` with every notice. It runs on the writer or the read barrier, so it must be quick.
+    pub fn on_notice(&self, listener: impl Fn(&store::Notice) + Send + Sync + 'static) {
+        self.0.store.revisions().on_notice(listener);
     }
 
     /// A request waits for this before it reads from a cache: then all caches reflect every write that was
     /// acknowledged before, on any node.
     pub async fn read_barrier(&self) -> Result<(), crate::Error> {
         Ok(self.0.store.read_barrier().await?)
-    }
-
-    /// The version of all caches; `None` while changes are applied to them. Values of several caches are of
-    /// one moment if the version before and after is the same, and no fill read what was not published yet.
-    pub fn cache_version(&self) -> Option<u64> {
-        self.0.caches.version()
-    }
-
-    /// A fill waits for this after its query, so that it caches nothing that is newer than the other caches.
-    pub async fn await_published(&self) -> Result<(), crate::Error> {
-        Ok(self.0.store.await_published().await?)
     }
 
     /// Opens the service on its data folder, which is created if missing. Blocks on file I/O, so it must not
@@ -144,10 +137,7 @@ impl App {
             new_instance::check_folder(&settings.data_dir, &database)?;
         }
         let lock = lock_folder(&settings.data_dir)?;
-        let caches = Arc::new(Caches::new());
-        let published = caches.clone();
-        let listener = Box::new(move |changes: &[store::Change]| published.invalidate(changes));
-        let store = store::Store::open(&database, settings.read_connections, listener).await;
+        let store = store::Store::open(&database, settings.read_connections).await;
         let store = store.map_err(|error| OpenError::from_store(error, &database))?;
         let blobs = open_blobs(&settings).await?;
         new_instance::check_rows(&settings, &store, &blobs).await?;
@@ -213,13 +203,14 @@ impl App {
             upload_hook,
             opened_at: clock.now(),
             clock,
-            store,
-            caches,
+            caches: Caches::new(store.revisions()),
             variants: variants::Variants::new(
+                store.revisions(),
                 settings.image_cache,
                 blobs.staging().to_owned(),
                 settings.cache_min_free,
             ),
+            store,
             blobs,
             cache,
             disk_space,

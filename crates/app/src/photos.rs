@@ -1,12 +1,15 @@
 //! Photos, and their rendered images.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use blobs::PhotoFile;
 use bytes::Bytes;
 use imaging::OutputFormat;
 use model::{ImageSize, PhotoId, Size, fit_dimensions, fit_master_sides, master_sides, smallest_sufficient};
+use store::Key;
 
+use crate::memo::Sources;
 use crate::rebuild::Damage;
 use crate::scheduler::SlotPermit;
 use crate::variants::Variant;
@@ -64,13 +67,19 @@ impl App {
     /// Looks the photo up. Called before every image, so a deleted photo is not found although its images may
     /// still be cached.
     pub async fn photo(&self, id: PhotoId) -> Result<PhotoHandle, Error> {
-        let fill = async || {
+        let sources = self.sources();
+        let fill = async |sources: Arc<Sources>| {
+            sources.add(Key::photo(id));
             let found = self.0.store.photo_with_owner(id).await?;
+            if let Some((_, owner)) = &found {
+                sources.add(Key::photos_of(owner.user));
+            }
             let shown = found.filter(|(_, owner)| owner.is_shown);
             let (photo, _) = shown.ok_or(Error::NO_SUCH_PHOTO)?;
             Ok::<_, Error>((photo.width, photo.height))
         };
-        let (width, height) = self.0.caches.photos.get_or_fill(id, fill).await?;
+        let found = self.0.caches.photos.get(&sources, id, fill).await;
+        let (width, height) = self.settle(&sources, found).await?;
         Ok(PhotoHandle { id, width, height })
     }
 
@@ -124,7 +133,7 @@ impl App {
 
     /// Removes the images of a deleted photo from the caches of this node.
     pub(crate) async fn remove_images(&self, photo: PhotoId) -> Result<(), blobs::Error> {
-        self.0.variants.invalidate(photo);
+        self.0.variants.remove(photo);
         self.0.cache.remove(photo).await
     }
 
@@ -143,8 +152,8 @@ impl App {
                 (bytes, Some(self.0.cache.begin_insert(key)))
             }
         };
-        // A delete removes the row before it invalidates the images. If the row still exists here, the
-        // invalidation comes later: it discards this fill of the memory cache and cancels the insert into the
+        // A delete removes the row before its key is published and the images are removed. If the row still
+        // exists here, that comes later: it makes this fill stale and cancels the insert into the
         // disk cache.
         self.check_photo(variant.photo).await?;
         if let Some(insert) = insert {

@@ -4,14 +4,14 @@ use imaging::RemovedMetadata;
 use model::{
     Alt, Focus, Message, PhotoId, Post, PostContent, PostEdit, PostId, Refusal, RequestDigest, Status, UserId,
 };
-use store::{AccessCheck, CreateOutcome, NewAuditEntry, NewPost, Replay, RequestKey, ResumableUpload};
+use store::{AccessCheck, CreateOutcome, Key, NewAuditEntry, NewPost, Replay, RequestKey, ResumableUpload};
 
 use crate::caller::is_seen;
 use crate::detached::detached;
 use crate::quotas::quota_exceeded;
 use crate::resumable_uploads::UPLOAD_COMPLETE;
 use crate::upload::{CLAIM_LOST, PreparedFiles, PreparedPhoto};
-use crate::{Actor, App, Caller, Client, Error, Settings, Upload};
+use crate::{Actor, App, Caller, Client, Error, Settings, Sources, Upload};
 
 const NOT_YOURS: Error = Error::Forbidden(Refusal::NotYourPost, "this post belongs to another user");
 
@@ -76,8 +76,23 @@ pub enum Posted {
 impl App {
     /// A post that the caller may see: one that is hidden only if they are its author or a moderator.
     pub async fn post(&self, caller: Option<&Caller>, id: PostId) -> Result<Post, Error> {
+        let sources = self.sources();
+        let post = self.read_post(&sources, caller, id).await;
+        self.settle(&sources, post).await
+    }
+
+    /// The same as a part of a response, or of a memoised value.
+    pub async fn read_post(
+        &self,
+        sources: &Sources,
+        caller: Option<&Caller>,
+        id: PostId,
+    ) -> Result<Post, Error> {
         let viewer = caller.map(|caller| caller.user.id);
-        let post = self.with_author(self.0.store.post(id, viewer).await?.ok_or(Error::NO_SUCH_POST)?).await?;
+        sources.add(Key::post(id));
+        sources.add(Key::likes_of(id));
+        let post = self.0.store.post(id, viewer).await?.ok_or(Error::NO_SUCH_POST)?;
+        let post = self.with_author(sources, post).await?;
         let is_author = || viewer == Some(post.user.id);
         let is_shown =
             post.hidden_reason.is_none() || caller.is_some_and(|caller| caller.is_moderator() || is_author());
@@ -123,7 +138,7 @@ impl App {
         if digest.zip(earlier).is_some_and(|(digest, earlier)| digest != earlier) {
             return Err(Error::KeyReused(id));
         }
-        self.with_author(post).await
+        self.with_author(&self.sources(), post).await
     }
 
     /// Fails if the caller may not post now, before the body of the request is read.
@@ -152,7 +167,9 @@ impl App {
             ..NewPost::new(caller.user.id, photo, at)
         };
         match self.store_post(files, new).await? {
-            CreateOutcome::New(post) => Ok(Posted::New { post: self.with_author(post).await?, removed }),
+            CreateOutcome::New(post) => {
+                Ok(Posted::New { post: self.with_author(&self.sources(), post).await?, removed })
+            }
             CreateOutcome::Replayed(replay) => {
                 self.replayed(replay, Some(digest)).await.map(Posted::Replayed)
             }
@@ -186,7 +203,8 @@ impl App {
     }
 
     pub async fn edit_post(&self, caller: &Caller, id: PostId, edit: PostEdit) -> Result<Post, Error> {
-        self.with_author(granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?).await
+        let post = granted(self.0.store.edit_post(id, caller.user.id, edit).await?)?;
+        self.with_author(&self.sources(), post).await
     }
 
     /// Edits a post and moves the focus of its photo. The squares are cut again from the original, and the
@@ -220,7 +238,7 @@ impl App {
             Ok(edited)
         })
         .await?;
-        self.with_author(granted(edited.ok_or(PHOTO_CHANGED)?)?).await
+        self.with_author(&self.sources(), granted(edited.ok_or(PHOTO_CHANGED)?)?).await
     }
 
     /// Deletes a post with its likes, its photo and all rendered images.

@@ -1,12 +1,13 @@
 //! Users, and the authors of posts.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use model::{Post, User, UserId, Username};
+use store::Key;
 
 use crate::caller::is_seen;
-use crate::{App, Caller, Error};
+use crate::{App, Caller, Error, Sources};
 
 impl App {
     /// The user of this name, compared without case, if the caller may see them.
@@ -36,27 +37,22 @@ impl App {
 
     /// Posts with their authors. One query reads all that are not cached. A post whose author has been
     /// deleted meanwhile is omitted.
-    pub(crate) async fn with_authors(&self, posts: Vec<Post<UserId>>) -> Result<Vec<Post>, Error> {
-        let cache = &self.0.caches.users;
-        let mut missing = BTreeMap::new();
-        let mut authors: Vec<Option<Arc<User>>> = Vec::with_capacity(posts.len());
-        for post in &posts {
-            authors.push(match cache.get_or_begin(&post.user) {
-                Ok(user) => Some(user),
-                Err(fill) => {
-                    missing.insert(post.user, fill);
-                    None
-                }
-            });
-        }
+    pub(crate) async fn with_authors(
+        &self,
+        sources: &Sources,
+        posts: Vec<Post<UserId>>,
+    ) -> Result<Vec<Post>, Error> {
+        let memo = &self.0.caches.users;
+        let mut authors: Vec<_> = posts.iter().map(|post| memo.cached(sources, &post.user)).collect();
+        let is_missing = |(post, author): (&Post<UserId>, &Option<_>)| author.is_none().then_some(post.user);
+        let missing: BTreeSet<UserId> = posts.iter().zip(&authors).filter_map(is_missing).collect();
         if !missing.is_empty() {
-            let read = self.0.store.authors(missing.keys().copied().collect()).await?;
+            let revision = memo.revision();
+            let read = self.0.store.authors(missing.into_iter().collect()).await?;
             let read: HashMap<UserId, Arc<User>> =
                 read.into_iter().map(|user| (user.id, Arc::new(user))).collect();
-            for (id, fill) in missing {
-                if let Some(user) = read.get(&id) {
-                    cache.complete(fill, id, user.clone());
-                }
+            for (id, user) in &read {
+                memo.insert(sources, revision, Key::user(*id), *id, user.clone());
             }
             for (post, author) in posts.iter().zip(&mut authors).filter(|(_, author)| author.is_none()) {
                 *author = read.get(&post.user).cloned();
@@ -67,12 +63,13 @@ impl App {
     }
 
     /// A post with its author.
-    pub(crate) async fn with_author(&self, post: Post<UserId>) -> Result<Post, Error> {
+    pub(crate) async fn with_author(&self, sources: &Sources, post: Post<UserId>) -> Result<Post, Error> {
         let inner = &self.0;
-        let fill = async || {
+        let fill = async |sources: Arc<Sources>| {
+            sources.add(Key::user(post.user));
             Ok::<_, Error>(Arc::new(inner.store.author(post.user).await?.ok_or(Error::NO_SUCH_POST)?))
         };
-        let user = inner.caches.users.get_or_fill(post.user, fill).await?;
+        let user = inner.caches.users.get(sources, post.user, fill).await?;
         Ok(post.with_author(user))
     }
 }

@@ -12,10 +12,11 @@ use futures_util::future::{BoxFuture, Shared};
 use imaging::OutputFormat;
 use model::{CacheStats, ImageSize, PhotoId};
 use parking_lot::{Mutex, MutexGuard};
+use store::{Key, Revisions};
 
 use crate::Error;
 use crate::detached::detached;
-use crate::invalidating_cache::InvalidatingCache;
+use crate::memo::{Memo, Sources};
 use crate::sendfile_cache::{CachedImage, ImageFile, SendfileCache};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,7 +55,8 @@ type Flight = Shared<BoxFuture<'static, Result<Arc<CachedImage>, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Variants {
-    cache: Arc<InvalidatingCache<Variant, Arc<CachedImage>>>,
+    memo: Arc<Memo<Variant, Arc<CachedImage>>>,
+    revisions: Arc<Revisions>,
     sendfile: Arc<SendfileCache>,
     in_flight: Arc<Mutex<HashMap<Variant, Flight>>>,
 }
@@ -65,11 +67,17 @@ const MIN_SHARD_BYTES: u64 = 8 << 20;
 impl Variants {
     /// A memory cache of `max_bytes`; `folder` is for the files of the sendfile cache, which leave
     /// `min_free`.
-    pub(crate) fn new(max_bytes: u64, folder: PathBuf, min_free: CacheMinFree) -> Self {
+    pub(crate) fn new(
+        revisions: &Arc<Revisions>,
+        max_bytes: u64,
+        folder: PathBuf,
+        min_free: CacheMinFree,
+    ) -> Self {
         let shards = usize::try_from(max_bytes / MIN_SHARD_BYTES).unwrap_or(usize::MAX);
         let weigh = |_: &Variant, cached: &Arc<CachedImage>| cached.bytes.len() as u64;
         Self {
-            cache: Arc::new(InvalidatingCache::with_shards("image_memory", shards, max_bytes, weigh)),
+            memo: Arc::new(Memo::with_shards("image_memory", revisions, shards, max_bytes, weigh)),
+            revisions: revisions.clone(),
             sendfile: Arc::new(SendfileCache::new(folder, min_free)),
             in_flight: Arc::default(),
         }
@@ -77,7 +85,7 @@ impl Variants {
 
     /// The image, if it is cached in memory.
     pub(crate) fn cached(&self, variant: Variant) -> Option<Image> {
-        self.cache.get(&variant).map(|cached| self.image(&cached))
+        self.memo.peek(&variant).map(|cached| self.image(&cached))
     }
 
     /// The cached image, or else what `render` returns. Concurrent requests for one image are coalesced into
@@ -128,22 +136,27 @@ impl Variants {
         }
     }
 
-    pub(crate) fn invalidate(&self, photo: PhotoId) {
-        self.cache.invalidate_where(|variant, _| variant.photo == photo);
+    /// Frees the memory of a photo's images.
+    pub(crate) fn remove(&self, photo: PhotoId) {
+        self.memo.remove_where(|variant| variant.photo == photo);
     }
 
     pub(crate) fn stats(&self) -> [CacheStats; 2] {
-        [self.sendfile.stats(), self.cache.stats()]
+        [self.sendfile.stats(), self.memo.stats()]
     }
 
     fn start<F>(&self, variant: Variant, render: F) -> Flight
     where
         F: Future<Output = Result<Bytes, Error>> + Send + 'static,
     {
-        let (cache, in_flight) = (self.cache.clone(), self.in_flight.clone());
+        let (memo, in_flight) = (self.memo.clone(), self.in_flight.clone());
+        let sources = Sources::new(&self.revisions);
         let detached = detached(async move {
-            let fill = async || Ok(Arc::new(CachedImage::new(render.await?, variant.etag().into())));
-            let filled = cache.get_or_fill(variant, fill).await;
+            let fill = async |sources: Arc<Sources>| {
+                sources.add(Key::photo(variant.photo));
+                Ok(Arc::new(CachedImage::new(render.await?, variant.etag().into())))
+            };
+            let filled = memo.get(&sources, variant, fill).await;
             in_flight.lock().remove(&variant);
             filled
         });

@@ -92,7 +92,7 @@ async fn open_store(location: &StorageLocation<DatabaseUrl>, mode: OpenMode) -> 
     };
     let opened = match mode {
         OpenMode::Read => Store::open_read_only(&database).await,
-        OpenMode::Write => Store::open(&database, 1, Box::new(|_| {})).await,
+        OpenMode::Write => Store::open(&database, 1).await,
     };
     opened.map_err(|error| OpenError::from_store(error, &database))
 }

@@ -147,7 +147,7 @@ fn stats_registry(stats: &Stats) -> Registry {
         for (name, help, count) in [
             ("pinhole_read_barrier_waits", "Requests that waited for a check of the caches", barrier.waits),
             ("pinhole_read_barrier_checks", "Checks of the caches, each for all that waited", barrier.checks),
-            ("pinhole_read_barrier_changes", "Changes that invalidated caches", barrier.changes),
+            ("pinhole_read_barrier_changes", "Changes of all nodes that were published", barrier.changes),
         ] {
             let counter = Counter::<u64>::default();
             counter.inc_by(count);

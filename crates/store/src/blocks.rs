@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use futures_util::FutureExt;
 use model::{PostId, Timestamp, User, UserId};
 
-use crate::changes::Change;
 use crate::error::Error;
 use crate::exclusions::{HiddenUsers, Relations};
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::statements::statements;
 use crate::store::Store;
@@ -120,8 +120,8 @@ impl Store {
                     return Ok(BlockOutcome::TooMany);
                 }
                 if tx.execute(INSERT, &[user.into(), now.into(), blocked.into()]).await? > 0 {
-                    tx.record_change(Change::Relations(user));
-                    tx.record_change(Change::Relations(blocked));
+                    tx.publish(Key::relations(user));
+                    tx.publish(Key::relations(blocked));
                 }
                 Ok(BlockOutcome::Done)
             }
@@ -134,8 +134,8 @@ impl Store {
         self.write_freeing(LockKey::User(user), move |tx| {
             async move {
                 if tx.execute(DELETE, &[user.into(), blocked.into()]).await? > 0 {
-                    tx.record_change(Change::Relations(user));
-                    tx.record_change(Change::Relations(blocked));
+                    tx.publish(Key::relations(user));
+                    tx.publish(Key::relations(blocked));
                 }
                 Ok(())
             }
@@ -153,7 +153,7 @@ impl Store {
                     return Ok(BlockOutcome::TooMany);
                 }
                 if tx.execute(HIDE, &[user.into(), now.into(), post.into()]).await? > 0 {
-                    tx.record_change(Change::Relations(user));
+                    tx.publish(Key::relations(user));
                 }
                 Ok(BlockOutcome::Done)
             }
@@ -166,7 +166,7 @@ impl Store {
         self.write_freeing(LockKey::User(user), move |tx| {
             async move {
                 if tx.execute(UNHIDE, &[user.into(), post.into()]).await? > 0 {
-                    tx.record_change(Change::Relations(user));
+                    tx.publish(Key::relations(user));
                 }
                 Ok(())
             }

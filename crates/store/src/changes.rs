@@ -1,33 +1,33 @@
-//! The changes of a commit, for cache invalidation, and what nodes tell each other besides. On SQLite the
-//! listener is called before any write of the commit is acknowledged; on PostgreSQL by the read barrier, with
-//! the changes of every node.
+//! What a commit publishes: the keys of what it has changed, and notices. On SQLite it is published before
+//! any write of the commit is acknowledged; on PostgreSQL by the read barrier, with that of every node.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use model::{PhotoId, PostId, TokenHash, UserId};
+use model::PhotoId;
+
+use crate::key::Key;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// Any row may have changed.
     Everything,
-    /// The session was ended, or its `last_used_at` changed.
-    Session(TokenHash),
-    /// The user's profile or its photo was edited.
-    User(UserId),
-    /// The post was created, edited, recounted or deleted.
-    Post(PostId),
-    /// The user liked or unliked the post.
-    Like(UserId, PostId),
-    /// The photo was deleted.
-    Photo(PhotoId),
-    /// A login succeeded or failed. No row has changed.
+    Key(Key),
+    Notice(Notice),
+}
+
+impl From<Key> for Change {
+    fn from(key: Key) -> Self {
+        Self::Key(key)
+    }
+}
+
+/// What the nodes tell each other besides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// The photo is not shown any more: its images leave the caches.
+    PhotoGone(PhotoId),
+    /// A login succeeded or failed.
     Login(LoginAttempt),
-    /// The status of the user has changed: their profile and posts may be hidden or shown.
-    Visibility(UserId),
-    /// The user has blocked or unblocked another one, or was; or has hidden a post from their lists.
-    Relations(UserId),
-    /// The settings of the instance were changed.
-    Instance,
 }
 
 /// A login attempt, which all nodes count towards the rate limits that protect accounts.
@@ -51,46 +51,36 @@ pub enum LoginOutcome {
     FailedConfirmation,
 }
 
-/// Called on the writer's thread or a task, which waits for it: it must not block.
-pub type ChangeListener = Box<dyn Fn(&[Change]) + Send + Sync>;
-
-/// The changes as they are stored in `changes`: a tag and the id of each.
+/// The changes as they are stored in `changes`: a tag and the content of each. Earlier versions used the tags
+/// from 1 to 9; they and this one read each other's rows as [`Change::Everything`].
 pub(crate) fn encode(changes: &[Change]) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(17 * changes.len());
+    let mut encoded = Vec::with_capacity(9 * changes.len());
     for change in changes {
         match change {
             Change::Everything => encoded.push(0),
-            Change::Session(token) => put(&mut encoded, 1, &[&token.0]),
-            Change::User(user) => put(&mut encoded, 2, &[&user.0.to_be_bytes()]),
-            Change::Post(post) => put(&mut encoded, 3, &[&post.0.to_be_bytes()]),
-            Change::Like(user, post) => {
-                put(&mut encoded, 4, &[&user.0.to_be_bytes(), &post.0.to_be_bytes()]);
-            }
-            Change::Photo(photo) => put(&mut encoded, 5, &[photo.as_bytes()]),
-            Change::Login(LoginAttempt { node, name, network, outcome }) => {
+            Change::Key(key) => put(&mut encoded, 11, &[&key.0.to_be_bytes()]),
+            Change::Notice(Notice::PhotoGone(photo)) => put(&mut encoded, 12, &[photo.as_bytes()]),
+            Change::Notice(Notice::Login(LoginAttempt { node, name, network, outcome })) => {
                 let network = match network {
                     IpAddr::V4(v4) => v4.to_ipv6_mapped(),
                     IpAddr::V6(v6) => *v6,
                 };
-                put(&mut encoded, 6, &[&node.to_be_bytes(), name, &network.octets(), &[*outcome as u8]]);
+                put(&mut encoded, 13, &[&node.to_be_bytes(), name, &network.octets(), &[*outcome as u8]]);
             }
-            Change::Visibility(user) => put(&mut encoded, 7, &[&user.0.to_be_bytes()]),
-            Change::Relations(user) => put(&mut encoded, 8, &[&user.0.to_be_bytes()]),
-            Change::Instance => encoded.push(9),
         }
     }
     encoded
 }
 
-fn put(encoded: &mut Vec<u8>, tag: u8, ids: &[&[u8]]) {
+fn put(encoded: &mut Vec<u8>, tag: u8, content: &[&[u8]]) {
     encoded.push(tag);
-    for id in ids {
-        encoded.extend_from_slice(id);
+    for part in content {
+        encoded.extend_from_slice(part);
     }
 }
 
-/// Appends the decoded changes. A kind that this version does not know counts as [`Change::Everything`], so
-/// that nodes of a newer version can run beside this one.
+/// Appends the decoded changes. What this version does not know counts as [`Change::Everything`], so that
+/// nodes of another version can run beside this one.
 pub(crate) fn decode(mut encoded: &[u8], changes: &mut Vec<Change>) {
     while let Some(change) = take_change(&mut encoded) {
         changes.push(change);
@@ -105,15 +95,9 @@ fn take_change(encoded: &mut &[u8]) -> Option<Change> {
     let (tag, mut rest) = encoded.split_first()?;
     let change = match tag {
         0 => Change::Everything,
-        1 => Change::Session(TokenHash(take(&mut rest)?)),
-        2 => Change::User(UserId(i64::from_be_bytes(take(&mut rest)?))),
-        3 => Change::Post(PostId(i64::from_be_bytes(take(&mut rest)?))),
-        4 => {
-            let user = UserId(i64::from_be_bytes(take(&mut rest)?));
-            Change::Like(user, PostId(i64::from_be_bytes(take(&mut rest)?)))
-        }
-        5 => Change::Photo(PhotoId::from_bytes(take(&mut rest)?)),
-        6 => Change::Login(LoginAttempt {
+        11 => Change::Key(Key(u64::from_be_bytes(take(&mut rest)?))),
+        12 => Change::Notice(Notice::PhotoGone(PhotoId::from_bytes(take(&mut rest)?))),
+        13 => Change::Notice(Notice::Login(LoginAttempt {
             node: u64::from_be_bytes(take(&mut rest)?),
             name: take(&mut rest)?,
             network: IpAddr::V6(Ipv6Addr::from(take::<16>(&mut rest)?)).to_canonical(),
@@ -124,10 +108,7 @@ fn take_change(encoded: &mut &[u8]) -> Option<Change> {
                 [3] => LoginOutcome::FailedConfirmation,
                 _ => return None,
             },
-        }),
-        7 => Change::Visibility(UserId(i64::from_be_bytes(take(&mut rest)?))),
-        8 => Change::Relations(UserId(i64::from_be_bytes(take(&mut rest)?))),
-        9 => Change::Instance,
+        })),
         _ => return None,
     };
     *encoded = rest;
@@ -142,10 +123,12 @@ fn take<const LENGTH: usize>(encoded: &mut &[u8]) -> Option<[u8; LENGTH]> {
 
 #[cfg(test)]
 mod tests {
+    use model::PostId;
+
     use super::*;
 
     fn login(outcome: LoginOutcome, network: IpAddr) -> Change {
-        Change::Login(LoginAttempt { node: u64::MAX, name: [3; 32], network, outcome })
+        Change::Notice(Notice::Login(LoginAttempt { node: u64::MAX, name: [3; 32], network, outcome }))
     }
 
     fn decoded(encoded: &[u8]) -> Vec<Change> {
@@ -157,26 +140,21 @@ mod tests {
     #[test]
     fn changes_survive_a_round_trip_and_unknown_ones_count_as_everything() {
         let changes = [
-            Change::Session(TokenHash([7; 32])),
-            Change::User(UserId(-1)),
-            Change::Post(PostId(i64::MAX)),
-            Change::Like(UserId(3), PostId(4)),
-            Change::Photo(PhotoId::from_bytes([9; 16])),
+            Key::POSTS.into(),
+            Key::post(PostId(i64::MAX)).into(),
+            Change::Notice(Notice::PhotoGone(PhotoId::from_bytes([9; 16]))),
             login(LoginOutcome::Succeeded, [192, 0, 2, 1].into()),
             login(LoginOutcome::Failed, [0x2001, 0xdb8, 0, 0, 0, 0, 0, 0].into()),
             login(LoginOutcome::FailedFromKnownNetwork, [192, 0, 2, 1].into()),
             login(LoginOutcome::FailedConfirmation, [192, 0, 2, 1].into()),
-            Change::Visibility(UserId(5)),
-            Change::Relations(UserId(6)),
-            Change::Instance,
             Change::Everything,
         ];
         let encoded = encode(&changes);
         assert_eq!(decoded(&encoded), changes);
         assert_eq!(decoded(&[]), []);
-        let of_a_newer_version = [&encoded[..], &[99, 1, 2]].concat();
-        assert_eq!(decoded(&of_a_newer_version), [&changes[..], &[Change::Everything]].concat());
-        let truncated = encode(&[Change::User(UserId(1)), Change::Post(PostId(2))]);
-        assert_eq!(decoded(&truncated[..15]), [Change::User(UserId(1)), Change::Everything]);
+        let of_another_version = [&encoded[..], &[99, 1, 2]].concat();
+        assert_eq!(decoded(&of_another_version), [&changes[..], &[Change::Everything]].concat());
+        let truncated = encode(&[Key::POSTS.into(), Key::INSTANCE.into()]);
+        assert_eq!(decoded(&truncated[..15]), [Key::POSTS.into(), Change::Everything]);
     }
 }

@@ -6,9 +6,9 @@ use futures_util::FutureExt;
 use model::{PhotoId, PostId, Timestamp, UserId};
 
 use crate::audit_log::{self, NewAuditEntry};
-use crate::changes::Change;
 use crate::error::Error;
 use crate::grants::{self, Grants};
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::moderation::is_last_owner;
 use crate::statements::statements;
@@ -77,14 +77,14 @@ impl Store {
                 }
                 passwords::end_access(tx, user, None).await?;
                 for blocker in tx.all(BLOCKED_BY, &[user.into()], |row| row.user_id(0)).await? {
-                    tx.record_change(Change::Relations(blocker));
+                    tx.publish(Key::relations(blocker));
                 }
                 grants::end_beyond(tx, user, Grants::NONE).await?;
                 for statement in [DELETE_BLOCKS, DELETE_BLOCKED] {
                     tx.execute(statement, &[user.into()]).await?;
                 }
-                tx.record_change(Change::Visibility(user));
-                tx.record_change(Change::Relations(user));
+                users::publish_visibility(tx, user);
+                tx.publish(Key::relations(user));
                 if let Some(audit) = &audit {
                     audit_log::append(tx, audit).await?;
                 }
@@ -128,7 +128,7 @@ impl Store {
                 }
                 let deleted = tx.execute(DELETE, &[user.into()]).await? > 0;
                 if deleted {
-                    tx.record_change(Change::Visibility(user));
+                    users::publish_visibility(tx, user);
                 }
                 Ok(deleted)
             }

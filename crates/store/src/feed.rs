@@ -386,7 +386,7 @@ mod tests {
     async fn assert_only_large_offsets_wait(filter: PostFilter) {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::File(folder.path().join("pinhole.db"));
-        let store = Store::open(&database, 1, Box::new(|_| {})).await.unwrap();
+        let store = Store::open(&database, 1).await.unwrap();
         // A long read that ends when `finish` is sent to.
         let (finish, may_finish) = crossbeam_channel::bounded::<()>(1);
         let mut counting = Box::pin(store.read_long(move |_| {

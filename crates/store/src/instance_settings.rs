@@ -3,8 +3,8 @@
 use futures_util::FutureExt;
 
 use crate::audit_log::{self, NewAuditEntry};
-use crate::changes::Change;
 use crate::error::Error;
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::statements::{sql, statements};
 use crate::store::Store;
@@ -45,7 +45,7 @@ impl Store {
                         None => tx.execute(UNSET, &[(*key).into()]).await?,
                     };
                 }
-                tx.record_change(Change::Instance);
+                tx.publish(Key::INSTANCE);
                 audit_log::append(tx, &audit).await
             }
             .boxed()

@@ -5,8 +5,8 @@
 use futures_util::FutureExt;
 use model::{PhotoId, PostId, Timestamp};
 
-use crate::changes::Change;
 use crate::error::Error;
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::photos;
 use crate::statements::statements;
@@ -124,7 +124,7 @@ impl Store {
                 tx.execute(LOCK_COUNT, &[post.into()]).await?;
                 let fixed = tx.execute(RECOUNT, &[post.into()]).await?;
                 if fixed > 0 {
-                    tx.record_change(Change::Post(post));
+                    tx.publish(Key::likes_of(post));
                 }
                 Ok(fixed)
             }

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use futures_util::FutureExt;
 use model::{Cursor, FeedStart, LikerPage, Limit, PostId, Timestamp, UserId};
 
-use crate::changes::Change;
 use crate::error::Error;
+use crate::key::Key;
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::statements::statements;
 use crate::store::{MAX_SHORT_OFFSET, Store};
@@ -125,7 +125,9 @@ async fn set(tx: &mut Tx<'_>, like: LikeWrite) -> Result<LikeOutcome, Error> {
         return Ok(found.map_or(LikeOutcome::NoSuchPost, |()| LikeOutcome::Unchanged));
     }
     tx.execute(ADD_TO_COUNT, &[i64::from(delta).into(), post.into()]).await?;
-    tx.record_change(Change::Like(user, post));
+    for key in [Key::likes_by(user), Key::likes_of(post)] {
+        tx.publish(key);
+    }
     Ok(LikeOutcome::Changed)
 }
 

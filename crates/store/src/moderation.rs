@@ -5,12 +5,13 @@ use futures_util::FutureExt;
 use model::{Network, PhotoId, PostId, Reason, Role, Status, Timestamp, User, UserFilter, UserId, Username};
 
 use crate::audit_log::{self, NewAuditEntry};
-use crate::changes::Change;
 use crate::column::Column;
 use crate::error::Error;
 use crate::grants::{self, Grants};
 use crate::invitations;
+use crate::key::Key;
 use crate::lock_key::LockKey;
+use crate::photos;
 use crate::posts::AccessCheck;
 use crate::row::Row;
 use crate::statements::{sql, statements};
@@ -118,7 +119,7 @@ impl Store {
                     return Ok(RoleOutcome::Missing);
                 }
                 grants::end_beyond(tx, user, grants).await?;
-                tx.record_change(Change::Visibility(user));
+                users::publish_visibility(tx, user);
                 audit_log::append(tx, &audit).await?;
                 Ok(RoleOutcome::Changed)
             }
@@ -147,7 +148,7 @@ impl Store {
                     invitations::delete_for_owner(tx).await?;
                 }
                 grants::end_beyond(tx, user, grants).await?;
-                tx.record_change(Change::User(user));
+                tx.publish(Key::user(user));
                 audit_log::append(tx, &audit).await?;
                 Ok(RoleOutcome::Changed)
             }
@@ -169,8 +170,9 @@ impl Store {
                 let Some(photo) = tx.first(SET_HIDDEN, &params, |row| row.photo_id(0)).await? else {
                     return Ok(AccessCheck::Missing);
                 };
-                tx.record_change(Change::Post(id));
-                tx.record_change(Change::Photo(photo));
+                tx.publish(Key::post(id));
+                tx.publish(Key::POSTS);
+                photos::publish_gone(tx, photo);
                 audit_log::append(tx, &audit).await?;
                 Ok(AccessCheck::Granted(photo))
             }

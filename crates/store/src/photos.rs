@@ -10,9 +10,10 @@
 use futures_util::FutureExt;
 use model::{Alt, Focus, Photo, PhotoId, Placeholder, Timestamp, UserId};
 
-use crate::changes::Change;
+use crate::changes::{Change, Notice};
 use crate::column::Column;
 use crate::error::Error;
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::row::Row;
 use crate::statements::{sql, statements};
@@ -225,8 +226,14 @@ pub(crate) async fn abandon(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Res
 /// Deletes a photo's row and schedules its files for deletion.
 pub(crate) async fn delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {
     tx.execute(DELETE, &[(&id).into()]).await?;
-    tx.record_change(Change::Photo(id));
+    publish_gone(tx, id);
     begin_delete(tx, id, now).await
+}
+
+/// Publishes that a photo was deleted, or that its post was hidden or shown again.
+pub(crate) fn publish_gone(tx: &mut Tx<'_>, id: PhotoId) {
+    tx.publish(Key::photo(id));
+    tx.publish(Change::Notice(Notice::PhotoGone(id)));
 }
 
 pub(crate) async fn begin_delete(tx: &mut Tx<'_>, id: PhotoId, now: Timestamp) -> Result<(), Error> {

@@ -8,10 +8,10 @@ use model::{
 
 use crate::account_imports;
 use crate::audit_log::{self, NewAuditEntry};
-use crate::changes::Change;
 use crate::column::Column;
 use crate::error::Error;
 use crate::idempotency_keys::{self, RequestKey};
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::photos::{self, NewPhoto};
 use crate::row::Row;
@@ -286,7 +286,8 @@ impl Store {
                     return Ok(AccessCheck::Missing);
                 };
                 photos::delete(tx, photo, now).await?;
-                tx.record_change(Change::Post(id));
+                tx.publish(Key::post(id));
+                tx.publish(Key::POSTS);
                 if let Some(audit) = &audit {
                     audit_log::append(tx, audit).await?;
                 }
@@ -312,7 +313,7 @@ async fn edit_post(
     if !is_active(tx, editor).await? {
         return Ok(AccessCheck::Inactive);
     }
-    tx.record_change(Change::Post(id));
+    tx.publish(Key::post(id));
     if let Some(message) = &edit.message {
         let text = message.as_ref().map(Message::as_str);
         tx.execute(EDIT_MESSAGE, &[text.into(), id.into()]).await?;
@@ -390,7 +391,8 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
     row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
     usage::count(tx, user_id, row.id, now).await?;
-    tx.record_change(Change::Post(row.id));
+    tx.publish(Key::post(row.id));
+    tx.publish(Key::POSTS);
     if tags::may_have_tags(row.message.as_ref()) {
         tags::replace(tx, &[(row.id, row.message.as_ref())]).await?;
     }

@@ -4,8 +4,8 @@ use futures_util::FutureExt;
 use model::{Bio, DisplayName, Link, PhotoId, ProfileEdit, Status, Timestamp, User, UserId};
 
 use crate::audit_log::{self, NewAuditEntry};
-use crate::changes::Change;
 use crate::error::Error;
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::photos::{self, NewPhoto};
 use crate::statements::statements;
@@ -62,9 +62,9 @@ impl Store {
                     }
                 }
                 let after = by_id(tx, user).await?;
-                // It invalidates much, so not for nothing.
+                // Much is made from it, so not for nothing.
                 if after != before {
-                    tx.record_change(Change::User(user));
+                    tx.publish(Key::user(user));
                 }
                 Ok(Some(after))
             }
@@ -98,7 +98,7 @@ impl Store {
                     return Ok(ProfilePhotoOutcome::Rejected);
                 }
                 tx.execute(SET, &[(&photo.photo.id).into(), user.into()]).await?;
-                tx.record_change(Change::User(user));
+                tx.publish(Key::user(user));
                 if let Some(old) = replaced {
                     photos::delete(tx, old, now).await?;
                 }
@@ -121,7 +121,7 @@ impl Store {
             async move {
                 let Some(old) = lock_photo(tx, user).await? else { return Ok(None) };
                 tx.execute(CLEAR, &[user.into()]).await?;
-                tx.record_change(Change::User(user));
+                tx.publish(Key::user(user));
                 photos::delete(tx, old, now).await?;
                 if let Some(audit) = &audit {
                     audit_log::append(tx, audit).await?;

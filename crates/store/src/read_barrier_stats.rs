@@ -10,6 +10,6 @@ pub struct ReadBarrierStats {
     pub checks: u64,
     /// The time of all checks together, failed ones included.
     pub check_time: Duration,
-    /// Changes that invalidated caches, of all nodes.
+    /// Keys and notices that were published, of all nodes.
     pub changes: u64,
 }

@@ -7,11 +7,12 @@ use futures_util::FutureExt;
 use model::{SessionId, Timestamp, TokenHash, User, UserId};
 
 use crate::audit_log::{self, NewAuditEntry};
-use crate::changes::{Change, LoginAttempt};
+use crate::changes::{Change, LoginAttempt, Notice};
 use crate::column::Column;
 use crate::error::Error;
 use crate::held_names;
 use crate::invitations;
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::statements::{sql, statements};
 use crate::store::Store;
@@ -144,7 +145,7 @@ impl Store {
             return Ok(());
         }
         self.write(LockKey::Unshared, move |tx| {
-            tx.record_change(Change::Login(attempt));
+            tx.publish(Change::Notice(Notice::Login(attempt)));
             async { Ok(()) }.boxed()
         })
         .await
@@ -171,7 +172,7 @@ impl Store {
     pub async fn touch_session(&self, token: TokenHash, now: Timestamp) -> Result<(), Error> {
         self.write(token.into(), move |tx| {
             async move {
-                tx.record_change(Change::Session(token));
+                tx.publish(Key::session(&token));
                 tx.execute(TOUCH, &[now.into(), (&token).into()]).await.map(drop)
             }
             .boxed()
@@ -183,7 +184,7 @@ impl Store {
     pub async fn end_session(&self, token: TokenHash) -> Result<bool, Error> {
         self.write_freeing(token.into(), move |tx| {
             async move {
-                tx.record_change(Change::Session(token));
+                tx.publish(Key::session(&token));
                 Ok(tx.execute(END, &[(&token).into()]).await? > 0)
             }
             .boxed()
@@ -248,7 +249,7 @@ async fn end(tx: &mut Tx<'_>, mut tokens: Vec<TokenHash>) -> Result<usize, Error
     // The locking order of sessions.
     tokens.sort_by_key(|token| token.0);
     for token in &tokens {
-        tx.record_change(Change::Session(*token));
+        tx.publish(Key::session(token));
     }
     let rows: Vec<Vec<Value<'_>>> = tokens.iter().map(|token| vec![token.into()]).collect();
     tx.execute_each(END, &rows).await

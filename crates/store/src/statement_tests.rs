@@ -102,7 +102,7 @@ fn no_statement_scans_or_sorts() {
 async fn no_statement_scans_or_sorts_on_postgres() {
     let url = test_database::create().await;
     let database = Database::Server { primary: url.clone(), replica: None };
-    drop(Store::open(&database, 1, Box::new(|_| {})).await.unwrap());
+    drop(Store::open(&database, 1).await.unwrap());
     let mut tx = test_database::connect(&url).await;
     let client = tx.client();
     let settings =

@@ -2,13 +2,14 @@
 //! in the files of their tables.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::lock_key::LockKey;
 use crate::postgres::{self, DatabaseUrl, Postgres};
 use crate::read_barrier_stats::ReadBarrierStats;
+use crate::revisions::{Revisions, Ticket};
 use crate::sqlite::{self, Sqlite};
 use crate::work::{RetryableWork, Work, erase_once, erase_retryable};
 
@@ -27,6 +28,7 @@ pub enum Database {
 #[derive(Debug)]
 pub struct Store {
     backend: Backend,
+    revisions: Arc<Revisions>,
 }
 
 #[derive(Debug)]
@@ -39,22 +41,22 @@ enum Backend {
 pub const MAX_SHORT_OFFSET: u64 = 1_000;
 
 impl Store {
-    /// Opens the database, creating or upgrading its schema where needed. `listener` is called with every
-    /// change that is committed, see [`Store::read_barrier`]. Opening a SQLite file blocks the calling
-    /// thread.
-    pub async fn open(
-        database: &Database,
-        read_connections: usize,
-        listener: ChangeListener,
-    ) -> Result<Self, OpenError> {
+    /// Opens the database, creating or upgrading its schema where needed. Opening a SQLite file blocks the
+    /// calling thread.
+    pub async fn open(database: &Database, read_connections: usize) -> Result<Self, OpenError> {
+        let revisions = Arc::new(match database {
+            Database::File(_) => Revisions::of_batches(),
+            Database::Server { .. } => Revisions::of_checks(),
+        });
         let backend = match database {
-            Database::File(path) => Backend::Sqlite(Sqlite::open(path, read_connections, listener)?),
+            Database::File(path) => Backend::Sqlite(Sqlite::open(path, read_connections, revisions.clone())?),
             Database::Server { primary, replica } => {
-                let postgres = Postgres::open(primary, replica.as_ref(), read_connections, listener).await?;
+                let replica = replica.as_ref();
+                let postgres = Postgres::open(primary, replica, read_connections, revisions.clone()).await?;
                 Backend::Postgres(Box::new(postgres))
             }
         };
-        Ok(Self { backend })
+        Ok(Self { backend, revisions })
     }
 
     /// Opens the database for reads only, while a service may be writing to it. The database must exist with
@@ -66,7 +68,12 @@ impl Store {
                 Backend::Postgres(Box::new(Postgres::open_read_only(primary).await?))
             }
         };
-        Ok(Self { backend })
+        Ok(Self { backend, revisions: Arc::new(Revisions::of_batches()) })
+    }
+
+    /// What is published of the writes of all nodes.
+    pub fn revisions(&self) -> &Arc<Revisions> {
+        &self.revisions
     }
 
     /// The schema version of this database; each backend has its own migrations.
@@ -132,22 +139,25 @@ impl Store {
 
     // PostgreSQL's futures are boxed, which keeps SQLite's small.
 
-    /// When this returns, the listener has been called with every change that was committed before the call,
-    /// on any node: what it has not invalidated is up to date.
+    /// When this returns, every change is published that was committed before the call, on any node: cached
+    /// values that are current by then are up to date.
     pub async fn read_barrier(&self) -> Result<(), Error> {
         match &self.backend {
-            // The listener is called before a commit is acknowledged.
+            // A commit is published before it is acknowledged.
             Backend::Sqlite(_) => Ok(()),
             Backend::Postgres(postgres) => Box::pin(postgres.read_barrier()).await,
         }
     }
 
-    /// Waits until the listener has been called with every change that an earlier read may have seen: a read
-    /// sees a commit a moment before its changes are published.
-    pub async fn await_published(&self) -> Result<(), Error> {
+    /// Waits until what was read before the ticket was taken is published: a read sees a commit a moment
+    /// before that.
+    pub async fn await_published(&self, ticket: Ticket) -> Result<(), Error> {
+        if self.revisions.is_published(ticket) {
+            return Ok(());
+        }
         match &self.backend {
-            Backend::Sqlite(sqlite) => {
-                sqlite.await_published().await;
+            Backend::Sqlite(_) => {
+                self.revisions.await_batch(ticket).await;
                 Ok(())
             }
             Backend::Postgres(postgres) => Box::pin(postgres.read_barrier()).await,

@@ -19,11 +19,11 @@ pub(crate) enum Tx<'c> {
 }
 
 impl Tx<'_> {
-    /// Records a change, which the listener gets once the transaction is committed.
-    pub(crate) fn record_change(&mut self, change: Change) {
+    /// Publishes what the transaction changes, once it is committed.
+    pub(crate) fn publish(&mut self, change: impl Into<Change>) {
         match self {
-            Self::Sqlite(tx) => tx.record_change(change),
-            Self::Postgres(tx) => tx.record_change(change),
+            Self::Sqlite(tx) => tx.publish(change.into()),
+            Self::Postgres(tx) => tx.publish(change.into()),
         }
     }
 

@@ -8,6 +8,7 @@ use model::{
 
 use crate::column::Column;
 use crate::error::Error;
+use crate::key::Key;
 use crate::photos::{PROFILE_PHOTO_COLUMNS, read_optional_photo};
 use crate::row::Row;
 use crate::statements::{sql, statements};
@@ -183,6 +184,13 @@ pub(crate) async fn insert(tx: &mut Tx<'_>, new: NewUser) -> Result<Option<User>
 pub(crate) async fn by_id(tx: &mut Tx<'_>, id: UserId) -> Result<User, Error> {
     let user = tx.first(BY_ID, &[id.into()], |row| read_user(row, 0)).await?;
     user.ok_or_else(|| Error::Corrupt(format!("user {id} does not exist")))
+}
+
+/// Publishes that the profile and the posts of a user may be hidden or shown.
+pub(crate) fn publish_visibility(tx: &mut Tx<'_>, id: UserId) {
+    for key in [Key::user(id), Key::photos_of(id), Key::HIDDEN_USERS] {
+        tx.publish(key);
+    }
 }
 
 pub(crate) async fn by_ids(tx: &mut Tx<'_>, ids: &[UserId]) -> Result<Vec<User>, Error> {

@@ -78,7 +78,7 @@ fn metrics_count_requests_renders_cache_lookups_queues_and_bytes() {
         ("image_memory", 2.0, 1.0, 1.0),
         ("image_disk", 0.0, 1.0, 1.0),
         ("photos", 2.0, 1.0, 1.0),
-        ("likes", 2.0, 1.0, 1.0),
+        ("likes", 3.0, 1.0, 1.0),
         ("first_pages", 2.0, 1.0, 1.0),
     ] {
         let counted = (lookups(cache, "hit"), lookups(cache, "miss"));

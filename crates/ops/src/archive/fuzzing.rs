@@ -180,7 +180,7 @@ impl Contents {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
             let folder = tempfile::tempdir().expect("a folder");
             let database = Database::File(folder.path().join("pinhole.db"));
-            let store = runtime.block_on(Store::open(&database, 1, Box::new(|_| {}))).expect("a database");
+            let store = runtime.block_on(Store::open(&database, 1)).expect("a database");
             (runtime, folder, store)
         });
         // The error at the end rolls the import back, so that the next one finds an empty database.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::{App, Caller, Client};
+use app::{App, Caller, Client, Notice};
 use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -72,10 +72,14 @@ impl Http {
             idle_timeout: config.body_timeout,
             total_timeout: config.body_timeout,
         };
-        let responses = ResponseCache::new(&app);
+        let responses = Arc::new(ResponseCache::new(&app));
         let rate_limits = Arc::new(RateLimits::new(config));
         let (subscriber, subscriber_clock) = (rate_limits.clone(), clock.clone());
-        app.subscribe(move |changes| subscriber.apply(changes, &subscriber_clock));
+        app.on_notice(move |notice| {
+            if let Notice::Login(attempt) = notice {
+                subscriber.apply(*attempt, &subscriber_clock);
+            }
+        });
         Self(Arc::new(Shared {
             responses,
             app,

@@ -32,7 +32,7 @@ impl DedicatedConnector {
         let mut tx = self.begin("BEGIN").await?;
         run_on_postgres(&mut tx, work).await?;
         // An import changes more than is worth listing.
-        tx.record_change(Change::Everything);
+        tx.publish(Change::Everything);
         tx.flush_changes().await?;
         tx.commit().await.map_err(|(CommitError::RolledBack(error) | CommitError::Unknown(error))| error)
     }

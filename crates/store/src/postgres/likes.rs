@@ -13,6 +13,7 @@ use tokio_postgres::types::ToSql;
 use super::tx::{AdvisoryLocks, CommitError, PostgresTx};
 use crate::changes::{Change, encode};
 use crate::error::Error;
+use crate::key::Key;
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::work::ResultSlot;
 
@@ -100,7 +101,7 @@ fn put_outcomes(likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)], rows: &[Row]) -
 
 /// Likes as the columns of a statement.
 struct Columns {
-    /// Of every like, though some may change nothing: an invalidated cache is filled again.
+    /// Of every like, though some may change nothing: what was cached is read again.
     changes: Vec<u8>,
     users: Vec<i64>,
     posts: Vec<i64>,
@@ -110,7 +111,8 @@ struct Columns {
 impl Columns {
     fn of(likes: &[(LikeWrite, &ResultSlot<LikeOutcome>)]) -> Self {
         let likes = || likes.iter().map(|(like, _)| like);
-        let changes: Vec<Change> = likes().map(|like| Change::Like(like.user, like.post)).collect();
+        let keys = likes().flat_map(|like| [Key::likes_by(like.user), Key::likes_of(like.post)]);
+        let changes: Vec<Change> = keys.map(Change::Key).collect();
         Self {
             changes: encode(&changes),
             users: likes().map(|like| like.user.0).collect(),

@@ -36,11 +36,11 @@ use std::time::Duration;
 pub use replication_lag::{ReplicationLag, replica_lag};
 pub use url::DatabaseUrl;
 
-use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
 use crate::like_write::{LikeOutcome, LikeWrite};
 use crate::lock_key::LockKey;
 use crate::read_barrier_stats::ReadBarrierStats;
+use crate::revisions::Revisions;
 use crate::work::{ErasedWork, ResultSlot};
 
 use connector::{Connector, RECONNECT_TIMEOUT, STATEMENT_TIMEOUT, ServerRole};
@@ -85,7 +85,7 @@ impl Postgres {
         primary: &DatabaseUrl,
         replica: Option<&DatabaseUrl>,
         read_connections: usize,
-        listener: ChangeListener,
+        revisions: Arc<Revisions>,
     ) -> Result<Self, OpenError> {
         schema::upgrade(primary, Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?).await?;
 
@@ -100,8 +100,8 @@ impl Postgres {
         let connector = Connector::new(primary, ServerRole::Primary, STATEMENT_TIMEOUT)?;
         // Reads use the primary too: a standby may lag.
         let readers = Arc::new(Pool::new(connector.clone(), limits));
-        let barrier = Arc::new(ReadBarrier::start(connector.clone(), readers.clone(), listener));
-        // From now on the listener gets every change.
+        let barrier = Arc::new(ReadBarrier::start(connector.clone(), readers.clone(), revisions));
+        // From now on every change is published.
         let first = barrier.wait().await;
         first
             .map_err(|error| OpenError::Server { database: primary.to_string(), cause: error.to_string() })?;
@@ -158,7 +158,7 @@ impl Postgres {
         Some(self.barrier.as_ref()?.stats())
     }
 
-    /// When this returns, the listener has been called with every change that any node committed before.
+    /// When this returns, every change is published that any node committed before.
     pub(crate) async fn read_barrier(&self) -> Result<(), Error> {
         match &self.barrier {
             Some(barrier) => barrier.wait().await.map(drop),

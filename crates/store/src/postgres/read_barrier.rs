@@ -2,8 +2,8 @@
 //!
 //! Every write transaction inserts its changes into `changes`, together with its transaction id. A node
 //! remembers the snapshot for which its caches are valid. A check selects the current snapshot and all
-//! changes that are visible now and were not in that one; the listener invalidates what they affect, and the
-//! caches are valid for the current snapshot. Transaction ids alone would not do, since they are not in
+//! changes that are visible now and were not in that one; they are published, and the caches are valid for
+//! the current snapshot. Transaction ids alone would not do, since they are not in
 //! commit order.
 //!
 //! A request waits for a check that began after it arrived, so it sees every write acknowledged before, on
@@ -23,9 +23,10 @@ use super::connector::{Connector, RECONNECT_TIMEOUT, Reconnector};
 use super::pool::Pool;
 use super::snapshot::Snapshot;
 use super::tx::PostgresTx;
-use crate::changes::{Change, ChangeListener, decode};
+use crate::changes::{Change, decode};
 use crate::error::Error;
 use crate::read_barrier_stats::ReadBarrierStats;
+use crate::revisions::Revisions;
 use crate::work::erase_retryable;
 
 /// The plan does not depend on statistics, which are wrong for a table whose rows live for a minute.
@@ -79,14 +80,14 @@ pub(super) struct Position {
 
 impl ReadBarrier {
     /// `pool` is for deleting old changes.
-    pub(super) fn start(connector: Arc<Connector>, pool: Arc<Pool>, listener: ChangeListener) -> Self {
+    pub(super) fn start(connector: Arc<Connector>, pool: Arc<Pool>, revisions: Arc<Revisions>) -> Self {
         let (waiters, queue) = mpsc::unbounded_channel();
         let stats = Arc::<Mutex<ReadBarrierStats>>::default();
         let checker = Checker {
             reconnector: Reconnector::new(connector, RECONNECT_TIMEOUT),
             connection: None,
             pool,
-            listener,
+            revisions,
             prune_next: None,
             stats: stats.clone(),
         };
@@ -98,7 +99,7 @@ impl ReadBarrier {
         *self.stats.lock()
     }
 
-    /// When this returns, the listener has been called with every change that was committed before the call.
+    /// When this returns, every change is published that was committed before the call.
     pub(super) async fn wait(&self) -> Result<Position, Error> {
         let (reply, checked) = oneshot::channel();
         self.waiters.send(reply).map_err(|_| Error::Closed)?;
@@ -110,7 +111,7 @@ struct Checker {
     reconnector: Reconnector,
     connection: Option<Connection>,
     pool: Arc<Pool>,
-    listener: ChangeListener,
+    revisions: Arc<Revisions>,
     /// The `xmin` of an earlier snapshot. Once it is old enough, changes below it are deleted.
     prune_next: Option<(Instant, u64)>,
     stats: Arc<Mutex<ReadBarrierStats>>,
@@ -153,7 +154,15 @@ impl Checker {
     }
 
     async fn check(&mut self) -> Result<Position, Error> {
-        let began = Instant::now();
+        let (began, number) = (Instant::now(), self.revisions.begin());
+        let checked = self.try_check(began).await;
+        if checked.is_ok() {
+            self.revisions.end(number);
+        }
+        checked
+    }
+
+    async fn try_check(&mut self, began: Instant) -> Result<Position, Error> {
         if let Some(connection) = self.connection.take().filter(|connection| !connection.tx.is_closed()) {
             match self.check_on(connection).await {
                 // The server may have closed the connection, or may have become a standby.
@@ -172,10 +181,8 @@ impl Checker {
         let checked = Checked::read(&row)?;
         let position = Position { timeline: checked.timeline, flush_lsn: checked.flush_lsn };
         let changes = checked.changes_since(connection.valid_for.as_ref());
-        if !changes.is_empty() {
-            (self.listener)(&changes);
-            self.stats.lock().changes += changes.len() as u64;
-        }
+        self.revisions.publish(&changes);
+        self.stats.lock().changes += changes.len() as u64;
         if checked.timeline != checked.logged_timeline
             && let Err(error) = connection.set_timeline(checked.timeline).await
         {

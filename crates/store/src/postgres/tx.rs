@@ -198,7 +198,7 @@ impl PostgresTx {
 
 /// Queries; each statement is prepared once.
 impl PostgresTx {
-    pub(crate) fn record_change(&mut self, change: Change) {
+    pub(crate) fn publish(&mut self, change: Change) {
         self.changes.push(change);
     }
 

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::changes::ChangeListener;
 use crate::error::{Error, OpenError};
+use crate::revisions::Revisions;
 use crate::work::{RetryableWork, Work};
 
 use damage::Damage;
@@ -52,14 +52,14 @@ impl Sqlite {
     pub(crate) fn open(
         path: &Path,
         read_connections: usize,
-        listener: ChangeListener,
+        revisions: Arc<Revisions>,
     ) -> Result<Self, OpenError> {
         // First: on a full disk, opening the database needs the space that this releases.
         let reserve = Reserve::open(path).map(Arc::new);
         let conn = schema::open(path)?;
         let readers = Arc::new(Pool::open(path, read_connections, READ_CACHE)?);
         let writer =
-            Writer::start(conn, Arc::downgrade(&readers), listener, reserve.clone(), CHECKPOINT_AFTER)?;
+            Writer::start(conn, Arc::downgrade(&readers), revisions, reserve.clone(), CHECKPOINT_AFTER)?;
         let owner = OwnerConnections { readers, writer, reserve };
         let damage = Arc::new(Damage::new(path));
         Ok(Self { read_thread: ReadThread::start(path)?, owner: Some(owner), damage })
@@ -108,13 +108,6 @@ impl Sqlite {
         let damage = self.damage.clone();
         // A check that failed refutes nothing.
         tokio::task::spawn_blocking(move || damage.recheck()).await.unwrap_or(true)
-    }
-
-    /// Waits until the listener has got every change that an earlier read may have seen.
-    pub(crate) async fn await_published(&self) {
-        if let Some(owner) = &self.owner {
-            owner.readers.await_published().await;
-        }
     }
 
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, Error> {
@@ -168,7 +161,7 @@ mod tests {
         const BYTES: usize = 1 << 20;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pinhole.db");
-        let store = Sqlite::open(&path, 2, Box::new(|_| {})).unwrap();
+        let store = Sqlite::open(&path, 2, Arc::new(Revisions::of_batches())).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let run = |sql| {
             let write = store.write(move |tx| async move { tx.execute(sql, &[]).await }.boxed());

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use tokio::sync::watch;
 
 use super::connection;
 use super::tx::SqliteTx;
@@ -26,9 +25,6 @@ pub(super) struct Pool {
     /// The number of commits so far. A snapshot is stale if there were fewer when it began.
     commits: AtomicU64,
     is_writing: AtomicBool,
-    /// The number of batches that the writer has begun, and of those whose changes the listener has got.
-    batches: AtomicU64,
-    published: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
@@ -67,8 +63,7 @@ impl Pool {
         let readers = (0..size).map(open).collect::<Result<Vec<_>, OpenError>>()?;
         let idle = Mutex::new(IdleReaders { readers, waiters: 0 });
         let (commits, is_writing) = (AtomicU64::new(0), AtomicBool::new(false));
-        let (batches, published) = (AtomicU64::new(0), watch::Sender::new(0));
-        Ok(Self { idle, returned: Condvar::new(), commits, is_writing, batches, published })
+        Ok(Self { idle, returned: Condvar::new(), commits, is_writing })
     }
 
     pub(super) fn run<T>(&self, work: impl Work<T>) -> Result<T, Error> {
@@ -117,25 +112,6 @@ impl Pool {
         self.commits.fetch_add(1, Ordering::Release);
         self.is_writing.store(false, Ordering::Release);
         self.release_snapshots();
-    }
-
-    /// Called before a batch of writes.
-    pub(super) fn begin_batch(&self) {
-        self.batches.fetch_add(1, Ordering::Release);
-    }
-
-    /// Called after the listener has got the changes of the batch.
-    pub(super) fn end_batch(&self) {
-        self.published.send_replace(self.batches.load(Ordering::Acquire));
-    }
-
-    /// Waits until the listener has got the changes of every commit that an earlier read may have seen.
-    pub(super) async fn await_published(&self) {
-        let begun = self.batches.load(Ordering::Acquire);
-        if *self.published.borrow() < begun {
-            // The sender is a field, so the channel is open.
-            drop(self.published.subscribe().wait_for(|published| *published >= begun).await);
-        }
     }
 
     fn release_snapshots(&self) {

@@ -19,7 +19,7 @@ const ROWS_RESERVED: usize = 20;
 #[derive(Debug)]
 pub(crate) struct SqliteTx {
     conn: Connection,
-    /// The changes of the open transaction, for the listener.
+    /// What the open transaction publishes.
     changes: Vec<Change>,
 }
 
@@ -70,7 +70,7 @@ impl SqliteTx {
 
 /// Queries; each statement is prepared once.
 impl SqliteTx {
-    pub(crate) fn record_change(&mut self, change: Change) {
+    pub(crate) fn publish(&mut self, change: Change) {
         self.changes.push(change);
     }
 

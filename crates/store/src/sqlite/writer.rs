@@ -13,8 +13,9 @@ use tokio::sync::oneshot;
 use super::pool::Pool;
 use super::reserve::Reserve;
 use super::tx::SqliteTx;
-use crate::changes::{Change, ChangeListener};
+use crate::changes::Change;
 use crate::error::{Error, extended_code};
+use crate::revisions::Revisions;
 use crate::work::{ResultSlot, Work, run_on_sqlite};
 
 /// Writes that may be queued; more are rejected.
@@ -44,18 +45,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `readers` and `listener` are notified of a commit before its writes are acknowledged. The write-ahead
-    /// log is checkpointed after `checkpoint_after` without a write.
+    /// `readers` are notified of a commit, and its changes are published, before its writes are acknowledged.
+    /// The write-ahead log is checkpointed after `checkpoint_after` without a write.
     pub(super) fn start(
         conn: Connection,
         readers: Weak<Pool>,
-        listener: ChangeListener,
+        revisions: Arc<Revisions>,
         reserve: Option<Arc<Reserve>>,
         checkpoint_after: Duration,
     ) -> std::io::Result<Self> {
         let (jobs, queue) = crossbeam_channel::bounded(QUEUE_CAPACITY);
         let thread = std::thread::Builder::new().name("store-write".into()).spawn(move || {
-            run(SqliteTx::new(conn), &queue, &readers, &listener, reserve.as_deref(), checkpoint_after);
+            run(SqliteTx::new(conn), &queue, &readers, &revisions, reserve.as_deref(), checkpoint_after);
         })?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread), rejected: AtomicU64::new(0) })
     }
@@ -114,7 +115,7 @@ fn run(
     mut tx: SqliteTx,
     queue: &Receiver<Job>,
     readers: &Weak<Pool>,
-    listener: &ChangeListener,
+    revisions: &Revisions,
     reserve: Option<&Reserve>,
     checkpoint_after: Duration,
 ) {
@@ -136,22 +137,18 @@ fn run(
         if let Some(readers) = readers.upgrade() {
             readers.begin_write();
         }
+        let batch = first.is_some().then(|| revisions.begin());
         let publish = |changes: &[Change]| {
             if let Some(readers) = readers.upgrade() {
                 readers.end_write();
             }
-            if !changes.is_empty() {
-                listener(changes);
-            }
-            if let Some(readers) = readers.upgrade() {
-                readers.end_batch();
+            revisions.publish(changes);
+            if let Some(batch) = batch {
+                revisions.end(batch);
             }
         };
         match first {
             Some(first) => {
-                if let Some(readers) = readers.upgrade() {
-                    readers.begin_batch();
-                }
                 commit_batch(&mut tx, first, queue, reserve, &publish);
                 needs_checkpoint = true;
             }
@@ -211,7 +208,7 @@ fn commit_batch(
     if frees_space && matches!(committed, Err(Error::Full(_))) {
         make_room(tx, reserve);
     }
-    // Also after a failed commit, which may have reached the disk: a needless invalidation costs one read.
+    // Also after a failed commit, which may have reached the disk: a needless publication costs one read.
     publish(&tx.take_changes());
     for (reply, outcome) in replies {
         // A job that failed may have read what an earlier job of the batch wrote, so its reply waits for the

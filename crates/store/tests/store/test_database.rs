@@ -217,7 +217,7 @@ async fn create_schema() -> String {
 }
 
 async fn open(location: &Location) -> Store {
-    Store::open(&location.database(), 2, Box::new(|_| {})).await.unwrap()
+    Store::open(&location.database(), 2).await.unwrap()
 }
 
 /// Connects, calls `run` with the client, and closes the connection.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use app::Sources;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use crate::http::extract::session::OptionalSession;
 use crate::http::json::json_bytes;
 use crate::http::middleware::addresses::Head;
 use crate::http::post_json::PostJson;
-use crate::http::response_cache::{CACHE_ATTEMPTS, FirstPageKey};
+use crate::http::response_cache::FirstPageKey;
 use crate::http::state::Http;
 
 pub(crate) async fn feed(
@@ -52,7 +53,7 @@ pub(crate) async fn read(
     Box::pin(page(http, head, caller, PostFilter::Any, "/feed", query)).await
 }
 
-/// The newest posts, from the response cache: encoded once for all callers, until a change invalidates them.
+/// The newest posts, from the response cache: encoded once for all callers, until a change of what they show.
 async fn first_page(
     http: &Http,
     head: Head<'_>,
@@ -60,35 +61,32 @@ async fn first_page(
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
     let base_url = http.addresses.base_url(head);
-    for _ in 0..CACHE_ATTEMPTS {
-        let version = http.app.cache_version();
+    let sources = http.app.sources();
+    let compose = || async {
         // Most callers see the same posts; one who has blocked users or hidden posts has an entry of their
         // own.
         let excluding = match caller {
-            Some(caller) if http.app.has_exclusions(caller).await? => Some(caller),
+            Some(caller) if http.app.has_exclusions(&sources, caller).await? => Some(caller),
             _ => None,
         };
         let viewer = excluding.map(|caller| caller.user.id);
         let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone(), viewer };
-        let fill = async || {
-            let (client, start) = (http.client(head, caller), FeedStart::Offset(0));
-            let mut page = http.app.feed(client, excluding, PostFilter::Any, start, query.limit).await?;
+        let fill = async |sources: Arc<Sources>| {
+            let (client, start, filter) = (http.client(head, caller), FeedStart::Offset(0), PostFilter::Any);
+            let page = http.app.read_feed(&sources, client, excluding, filter, start, query.limit);
+            let mut page = page.await?;
             page.posts.iter_mut().for_each(|post| post.is_liked = false);
-            http.app.await_published().await?;
             Ok::<_, ApiError>(Arc::new(query.encode(&page, &base_url, "/feed")))
         };
-        let pages = &http.responses.first_pages;
-        let page = match pages.get(&key) {
-            Some(page) => page,
-            None => pages.get_or_fill(key.clone(), fill).await?,
-        };
+        let page = http.responses.first_pages.get(&sources, key, fill).await?;
         let (Some(caller), Some(oldest)) = (caller, page.oldest()) else { return Ok(page.bytes()) };
-        let liked = http.app.liked_since(caller, oldest).await?;
-        if version.is_some() && version == http.app.cache_version() {
-            return Ok(page.with_likes(|post| liked.contains(post)));
-        }
+        let liked = http.app.liked_since(&sources, caller, oldest).await?;
+        Ok::<_, ApiError>(page.with_likes(|post| liked.contains(post)))
+    };
+    match http.app.of_one_moment(&sources, compose).await? {
+        Some(page) => Ok(page),
+        None => Box::pin(self::page(http, head, caller, PostFilter::Any, "/feed", query)).await,
     }
-    Box::pin(self::page(http, head, caller, PostFilter::Any, "/feed", query)).await
 }
 
 /// A page of posts as JSON; `path` is the path of the next page.

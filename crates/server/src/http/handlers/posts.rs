@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::{Actor, Client};
+use app::{Actor, Client, Sources};
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
@@ -21,7 +21,6 @@ use crate::http::handlers::resumable_uploads::{self, UploadFields};
 use crate::http::handlers::upload::{IdempotencyKey, parse_alt};
 use crate::http::json::{json, json_bytes};
 use crate::http::post_json::PostJson;
-use crate::http::response_cache::CACHE_ATTEMPTS;
 use crate::http::state::Http;
 
 /// What to change of a post.
@@ -94,35 +93,29 @@ impl Uncached {
 
 /// A post as JSON, with the caller's like.
 pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
-    for _ in 0..CACHE_ATTEMPTS {
-        let version = http.app.cache_version();
-        // On a miss, the query that fills the cache also reads the caller's like.
-        let mut filled_is_liked = None;
-        let fill = async || {
-            let post = http.app.post(caller, id).await.map_err(Uncached::of)?;
-            http.app.await_published().await.map_err(Uncached::of)?;
+    let sources = http.app.sources();
+    let compose = || async {
+        let fill = async |sources: Arc<Sources>| {
+            let post = http.app.read_post(&sources, caller, id).await.map_err(Uncached::of)?;
             // Only some callers see it.
             if post.hidden_reason.is_some() || !post.user.status.is_shown() {
                 return Err(Uncached::Hidden(Box::new(post)));
             }
-            filled_is_liked = Some(post.is_liked);
             Ok(Arc::new(PostJson::post(&Post { is_liked: false, ..post })))
         };
-        let json = match http.responses.posts.get_or_fill(id, fill).await {
+        let json = match http.responses.posts.get(&sources, id, fill).await {
             Ok(json) => json,
             Err(Uncached::Hidden(post)) => return Ok(PostJson::post(&post).bytes()),
             Err(Uncached::Error(error)) => return Err(error),
         };
-        let is_liked = match (filled_is_liked, caller) {
-            (None, None) => return Ok(json.bytes()),
-            (Some(is_liked), _) => return Ok(json.with_likes(|_| is_liked)),
-            (None, Some(caller)) => http.app.likes(caller, id).await?,
-        };
-        if version.is_some() && version == http.app.cache_version() {
-            return Ok(json.with_likes(|_| is_liked));
-        }
+        let Some(caller) = caller else { return Ok(json.bytes()) };
+        let is_liked = http.app.likes(&sources, caller, id).await?;
+        Ok::<_, ApiError>(json.with_likes(|_| is_liked))
+    };
+    match http.app.of_one_moment(&sources, compose).await? {
+        Some(post) => Ok(post),
+        None => Ok(PostJson::post(&http.app.post(caller, id).await?).bytes()),
     }
-    Ok(PostJson::post(&http.app.post(caller, id).await?).bytes())
 }
 
 pub(crate) async fn edit(

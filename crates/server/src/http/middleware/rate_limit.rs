@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use app::{Change, LoginAttempt, LoginOutcome, client_network};
+use app::{LoginAttempt, LoginOutcome, client_network};
 use model::Clock;
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
@@ -134,25 +134,20 @@ impl RateLimits {
         LoginAttempt { node: self.node, name: key.name, network: key.network, outcome }
     }
 
-    /// Counts the login attempts on other nodes.
-    pub(crate) fn apply(&self, changes: &[Change], clock: &Clock) {
-        for change in changes {
-            let Change::Login(LoginAttempt { node, name, network, outcome }) = *change else { continue };
-            if node == self.node {
-                continue;
-            }
-            let key = LoginKey { name, network };
-            if outcome == LoginOutcome::Succeeded {
-                self.known_networks.insert(key, ());
-                continue;
-            }
-            // An exceeded limit stays exceeded.
-            if outcome == LoginOutcome::FailedConfirmation {
-                drop(self.confirmations.take(name, clock.now()));
-                continue;
-            }
-            drop(self.logins.take(key, clock.now()));
-            if outcome == LoginOutcome::Failed {
+    /// Counts a login attempt on another node.
+    pub(crate) fn apply(&self, attempt: LoginAttempt, clock: &Clock) {
+        let LoginAttempt { node, name, network, outcome } = attempt;
+        if node == self.node {
+            return;
+        }
+        let key = LoginKey { name, network };
+        // An exceeded limit stays exceeded.
+        match outcome {
+            LoginOutcome::Succeeded => self.known_networks.insert(key, ()),
+            LoginOutcome::FailedConfirmation => drop(self.confirmations.take(name, clock.now())),
+            LoginOutcome::FailedFromKnownNetwork => drop(self.logins.take(key, clock.now())),
+            LoginOutcome::Failed => {
+                drop(self.logins.take(key, clock.now()));
                 drop(self.logins_per_name.take(name, clock.now()));
             }
         }

@@ -1,40 +1,64 @@
-use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{PostId, UserId};
+use model::PostId;
 
 use super::*;
 use crate::changes::encode;
+use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::postgres::test_database;
 use crate::postgres::url::DatabaseUrl;
 use crate::store::{Database, Store};
 
-/// A node of the service: its store, and the changes that its listener got.
+/// A node of the service: its store, and the revision of its last barrier.
 struct Node {
     store: Store,
-    changes: Arc<Mutex<Vec<Change>>>,
+    revision: AtomicU64,
+}
+
+/// What a barrier has published.
+#[derive(Debug, PartialEq, Eq)]
+enum Published {
+    Everything,
+    /// The keys of these posts.
+    Posts(Vec<i64>),
+}
+
+use Published::{Everything, Posts};
+
+const NOTHING: Published = Posts(Vec::new());
+
+fn key(post: i64) -> Change {
+    Key::post(PostId(post)).into()
 }
 
 impl Node {
     async fn open(url: &DatabaseUrl) -> Self {
-        let changes = Arc::<Mutex<Vec<Change>>>::default();
-        let recorded = changes.clone();
-        let listener = Box::new(move |changes: &[Change]| recorded.lock().extend_from_slice(changes));
         let database = Database::Server { primary: url.clone(), replica: None };
-        let store = Store::open(&database, 1, listener).await.unwrap();
-        assert_eq!(std::mem::take(&mut *changes.lock()), [Change::Everything], "nothing is valid at first");
-        Self { store, changes }
+        let node = Self { store: Store::open(&database, 1).await.unwrap(), revision: AtomicU64::new(0) };
+        assert_eq!(node.published(), Everything, "nothing is valid at first");
+        node
     }
 
-    /// What the listener got by this barrier.
-    async fn barrier(&self) -> Vec<Change> {
+    /// What this barrier has published.
+    async fn barrier(&self) -> Published {
         self.store.read_barrier().await.unwrap();
-        std::mem::take(&mut *self.changes.lock())
+        self.published()
     }
 
-    async fn commit(&self, change: Change) {
+    fn published(&self) -> Published {
+        let revisions = self.store.revisions();
+        let since = self.revision.swap(revisions.current(), Ordering::Relaxed);
+        if !revisions.is_unchanged(&[], since) {
+            return Everything;
+        }
+        let is_changed = |id: &i64| !revisions.is_unchanged(&[Key::post(PostId(*id)).slot()], since);
+        Posts((1..10).filter(is_changed).collect())
+    }
+
+    async fn commit(&self, post: i64) {
         let written = self.store.write(LockKey::Unshared, move |tx| {
-            tx.record_change(change);
+            tx.publish(key(post));
             async { Ok(()) }.boxed()
         });
         written.await.unwrap();
@@ -45,13 +69,12 @@ impl Node {
 async fn a_barrier_delivers_the_changes_of_every_node_once() {
     let url = test_database::create().await;
     let (one, other) = (Node::open(&url).await, Node::open(&url).await);
-    let changes = [Change::Post(PostId(1)), Change::Like(UserId(2), PostId(1)), Change::User(UserId(2))];
-    for (node, change) in [&one, &other, &one].into_iter().zip(changes) {
-        node.commit(change).await;
+    for (node, post) in [&one, &other, &one].into_iter().zip(1..) {
+        node.commit(post).await;
     }
     for node in [&one, &other] {
-        assert_eq!(node.barrier().await, changes);
-        assert_eq!(node.barrier().await, []);
+        assert_eq!(node.barrier().await, Posts(vec![1, 2, 3]));
+        assert_eq!(node.barrier().await, NOTHING);
     }
 }
 
@@ -60,19 +83,15 @@ async fn a_transaction_that_commits_after_a_younger_one_is_delivered() {
     let url = test_database::create().await;
     let node = Node::open(&url).await;
     let mut older = test_database::connect(&url).await;
-    let insert = async |client: &tokio_postgres::Client, change| {
-        client.execute("INSERT INTO changes (encoded) VALUES ($1)", &[&encode(&[change])]).await.unwrap();
-    };
+    let insert = "INSERT INTO changes (encoded) VALUES ($1)";
     older.client().batch_execute("BEGIN").await.unwrap();
-    insert(older.client(), Change::Post(PostId(1))).await;
-    node.commit(Change::Post(PostId(2))).await;
-    assert_eq!(node.barrier().await, [Change::Post(PostId(2))]);
-    node.commit(Change::Post(PostId(3))).await;
+    older.client().execute(insert, &[&encode(&[key(1)])]).await.unwrap();
+    node.commit(2).await;
+    assert_eq!(node.barrier().await, Posts(vec![2]));
+    node.commit(3).await;
     older.client().batch_execute("COMMIT").await.unwrap();
-    let mut delivered = node.barrier().await;
-    delivered.sort_by_key(|change| format!("{change:?}"));
-    assert_eq!(delivered, [Change::Post(PostId(1)), Change::Post(PostId(3))]);
-    assert_eq!(node.barrier().await, []);
+    assert_eq!(node.barrier().await, Posts(vec![1, 3]));
+    assert_eq!(node.barrier().await, NOTHING);
 }
 
 #[tokio::test]
@@ -92,10 +111,10 @@ async fn nothing_stays_valid_once_changes_may_be_missing() {
         closed,
     ] {
         other.client().batch_execute(reason).await.unwrap();
-        assert_eq!(node.barrier().await.first(), Some(&Change::Everything), "{reason}");
-        node.commit(Change::Post(PostId(1))).await;
+        assert_eq!(node.barrier().await, Everything, "{reason}");
+        node.commit(1).await;
         // The horizon is in the future until then.
-        while !node.barrier().await.is_empty() {}
+        while node.barrier().await != NOTHING {}
     }
 }
 
@@ -103,7 +122,7 @@ async fn nothing_stays_valid_once_changes_may_be_missing() {
 async fn old_changes_are_deleted() {
     let url = test_database::create().await;
     let node = Node::open(&url).await;
-    node.commit(Change::Post(PostId(1))).await;
+    node.commit(1).await;
     let mut other = test_database::connect(&url).await;
     let count = async |client: &tokio_postgres::Client| {
         client.query_one("SELECT count(*) FROM changes", &[]).await.unwrap().get::<_, i64>(0)
@@ -113,7 +132,7 @@ async fn old_changes_are_deleted() {
     let horizon: String = other.client().query_one(horizon, &[]).await.unwrap().get(0);
     other.client().execute(PRUNE, &[&horizon]).await.unwrap();
     assert_eq!(count(other.client()).await, 0);
-    assert_eq!(node.barrier().await, [Change::Everything]);
+    assert_eq!(node.barrier().await, Everything);
     other.client().execute(PRUNE, &[&"1"]).await.unwrap();
     let kept: String =
         other.client().query_one("SELECT CAST(horizon AS TEXT) FROM change_log", &[]).await.unwrap().get(0);
@@ -121,7 +140,7 @@ async fn old_changes_are_deleted() {
 }
 
 #[test]
-fn another_history_invalidates_everything() {
+fn with_another_history_everything_has_changed() {
     let snapshot = |xmax| Snapshot { xmin: 10, xmax, in_progress: vec![] };
     let valid_for = ValidFor { snapshot: snapshot(20), timeline: 1 };
     let checked = |timeline, xmax| {
@@ -131,11 +150,11 @@ fn another_history_invalidates_everything() {
             flush_lsn: 0,
             horizon: 10,
             logged_timeline: timeline,
-            encoded_changes: vec![encode(&[Change::Post(PostId(7))])],
+            encoded_changes: vec![encode(&[key(7)])],
         };
         changes.changes_since(Some(&valid_for))
     };
-    assert_eq!(checked(1, 25), [Change::Post(PostId(7))]);
+    assert_eq!(checked(1, 25), [key(7)]);
     assert_eq!(checked(2, 25)[0], Change::Everything, "after a promotion");
     assert_eq!(checked(1, 19)[0], Change::Everything, "fewer transactions than before");
 }

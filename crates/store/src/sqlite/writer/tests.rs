@@ -1,20 +1,23 @@
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use futures_util::poll;
-use model::PostId;
 
 use super::*;
+use crate::key::Key;
 use crate::sqlite::schema;
+
+fn revisions() -> Arc<Revisions> {
+    Arc::new(Revisions::of_batches())
+}
 
 fn open() -> (tempfile::TempDir, Writer) {
     let folder = tempfile::tempdir().unwrap();
     let conn = schema::open(&folder.path().join("pinhole.db")).unwrap();
     conn.execute_batch("CREATE TABLE notes (n INTEGER PRIMARY KEY)").unwrap();
     let checkpoint_after = Duration::from_millis(1);
-    (folder, Writer::start(conn, Weak::new(), Box::new(|_| {}), None, checkpoint_after).unwrap())
+    (folder, Writer::start(conn, Weak::new(), revisions(), None, checkpoint_after).unwrap())
 }
 
 async fn execute(writer: &Writer, sql: &'static str) -> Result<usize, Error> {
@@ -42,7 +45,7 @@ async fn occupy(writer: &Writer) -> (Sender<()>, Write<'_, ()>) {
         async move {
             start.send(()).unwrap();
             released.recv().unwrap();
-            tx.record_change(Change::Post(PostId(1)));
+            tx.publish(Key::POSTS);
             Ok(())
         }
         .boxed()
@@ -62,24 +65,22 @@ async fn queue<'w, T: 'w>(write: impl Future<Output = Result<T, Error>> + 'w) ->
 async fn writes_that_arrive_during_a_commit_share_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     let conn = schema::open(&folder.path().join("pinhole.db")).unwrap();
-    let batches = Arc::new(Mutex::new(Vec::new()));
-    let recorded = batches.clone();
-    let listener: ChangeListener = Box::new(move |changes| recorded.lock().unwrap().push(changes.len()));
-    let writer = Writer::start(conn, Weak::new(), listener, None, Duration::from_secs(60)).unwrap();
+    let revisions = revisions();
+    let writer = Writer::start(conn, Weak::new(), revisions.clone(), None, Duration::from_secs(60)).unwrap();
 
     let (release, first) = occupy(&writer).await;
-    let later = |id| {
+    let later = || {
         writer.run(move |tx| {
-            tx.record_change(Change::Post(PostId(id)));
+            tx.publish(Key::POSTS);
             async { Ok(()) }.boxed()
         })
     };
-    let (second, third) = (queue(later(2)).await, queue(later(3)).await);
+    let (second, third) = (queue(later()).await, queue(later()).await);
     release.send(()).unwrap();
     first.await.unwrap();
     second.await.unwrap();
     third.await.unwrap();
-    assert_eq!(*batches.lock().unwrap(), [1, 2]);
+    assert_eq!(revisions.current(), 2);
 }
 
 #[tokio::test]
