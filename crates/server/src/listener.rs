@@ -26,6 +26,9 @@ use crate::metrics::Metrics;
 use crate::response_body::{BodyOverride, ResponseBody};
 use crate::stream::{ConnectionState, Stream, Timeouts};
 
+/// The largest head of a request, and so the largest buffer of a connection, in bytes.
+const MAX_HEAD: usize = 32 << 10;
+
 /// Connection limits and timeouts of a listener.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionLimits {
@@ -196,7 +199,7 @@ fn connection<H: RequestHandler>(
         .header_read_timeout(None)
         // Without this, hyper reads ahead to detect a disconnect, which allocates a buffer for every request.
         .half_close(true)
-        .max_buf_size(64 * 1024)
+        .max_buf_size(MAX_HEAD)
         .serve_connection(TokioIo::new(stream), service))
 }
 
