@@ -18,6 +18,9 @@ pub const YELLOW: [u8; 3] = [230, 210, 40];
 /// [`stripes`] of 96 × 32 in formats that the test encoders cannot write.
 pub const STRIPES_AVIF: &[u8] = include_bytes!("../fixtures/stripes.avif");
 pub const STRIPES_HEIC: &[u8] = include_bytes!("../fixtures/stripes.heic");
+/// Grids of 7 × 8 tiles of 1024 × 1024 pixels, with 12 and 10 bits.
+pub const GRID_AVIF: &[u8] = include_bytes!("../fixtures/grid.avif");
+pub const GRID_HEIC: &[u8] = include_bytes!("../fixtures/grid.heic");
 /// The Display P3 colour profile, which phone cameras use.
 pub const DISPLAY_P3: &[u8] = include_bytes!("../fixtures/display-p3.icc");
 
