@@ -7,7 +7,11 @@ use model::{PhotoId, PostId, TokenHash, UserId};
 pub struct Key(pub(crate) u64);
 
 /// The place of a key in the table of revisions.
-pub type Slot = u16;
+pub type Slot = u32;
+
+/// Each like changes two slots: with 65,536 of them, 20,000 likes a second make every cached value miss within
+/// a second or two.
+pub(crate) const SLOTS: u32 = 1 << 18;
 
 impl Key {
     /// Which posts there are.
@@ -56,7 +60,7 @@ impl Key {
     }
 
     pub fn slot(self) -> Slot {
-        self.0 as Slot
+        self.0 as Slot % SLOTS
     }
 
     /// FNV-1a with the finalizer of MurmurHash3, without which neighbours would differ in a few bits only. It

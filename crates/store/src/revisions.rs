@@ -11,10 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::changes::{Change, Notice};
-use crate::key::Slot;
-
-/// One for each value of a [`Slot`].
-const SLOTS: usize = 1 << 16;
+use crate::key::{SLOTS, Slot};
 
 pub struct Revisions {
     /// The number of publications that are complete.
@@ -81,7 +78,7 @@ impl Revisions {
     /// Whether none of the keys has changed since this revision.
     pub fn is_unchanged(&self, slots: &[Slot], since: u64) -> bool {
         let is_older = |changed: &AtomicU64| changed.load(Ordering::Relaxed) <= since;
-        is_older(&self.all_changed) && slots.iter().all(|slot| is_older(&self.changed[usize::from(*slot)]))
+        is_older(&self.all_changed) && slots.iter().all(|slot| is_older(&self.changed[*slot as usize]))
     }
 
     /// Publishes changes: what was made from their keys before is stale when this returns.
@@ -95,7 +92,7 @@ impl Revisions {
             match change {
                 Change::Everything => self.all_changed.store(revision, Ordering::Relaxed),
                 Change::Key(key) => {
-                    self.changed[usize::from(key.slot())].store(revision, Ordering::Relaxed);
+                    self.changed[key.slot() as usize].store(revision, Ordering::Relaxed);
                 }
                 Change::Notice(notice) => {
                     for listener in &*self.listeners.read() {
