@@ -86,8 +86,7 @@ fn cached(bench: &Bench) -> Result<Section, Error> {
     }));
     let mut section = Section::new("A cached 512² image").note(
         "nginx serves the same bytes from a file by `sendfile`: one process, no access log, once with default settings and \
-         once with `open_file_cache`. Pinhole serves from memory, and by `sendfile` for images requested often. ipx has \
-         no cache and is in the next table only.",
+         once with `open_file_cache`. Pinhole serves from memory. ipx has no cache and is in the next table only.",
     );
     if bench.has_pictrs {
         section = section.note(

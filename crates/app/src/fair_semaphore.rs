@@ -30,8 +30,9 @@ pub struct PermitLimits {
 /// Which permits a newcomer may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Revocation {
-    /// Those of every idle holder: it loses nothing.
-    Idle,
+    /// Those of idle holders, which lose nothing, whatever their share; then those of busy ones that have a
+    /// larger share than the newcomer would have.
+    IdleFirst,
     /// Those of holders that are not busy and have a larger share than the newcomer would have.
     LargerShares,
     /// The same, whether a holder is busy or not: it loses its connection.
@@ -80,7 +81,12 @@ impl FairSemaphore {
 
     /// A permit, unless a limit of the client is reached, or all permits are taken and none can be revoked.
     pub fn try_acquire(self: &Arc<Self>, client: Client) -> Option<FairPermit> {
-        self.acquire(Arc::new(Holder::new(self.epoch)), client, 1, false)
+        self.try_acquire_units(client, 1)
+    }
+
+    /// The same of several units.
+    pub fn try_acquire_units(self: &Arc<Self>, client: Client, units: usize) -> Option<FairPermit> {
+        self.acquire(Arc::new(Holder::new(self.epoch)), client, units, false)
     }
 
     /// A permit for a client that acts for many others: without limits of its own, and never revoked.
@@ -149,17 +155,20 @@ impl FairSemaphore {
                 true => user > own_user + units,
                 false => network > own_network + units,
             };
-            let is_busy = permit.is_exempt || permit.holder.is_busy.load(Ordering::Acquire);
-            match self.limits.revocation {
-                Revocation::Idle => !is_busy,
-                Revocation::LargerShares => !is_busy && has_more,
-                Revocation::LargerBusyShares => has_more,
-            }
+            let is_idle = !permit.holder.is_busy();
+            !permit.is_exempt
+                && match self.limits.revocation {
+                    Revocation::IdleFirst => is_idle || has_more,
+                    Revocation::LargerShares => is_idle && has_more,
+                    Revocation::LargerBusyShares => has_more,
+                }
         };
+        let is_preferred =
+            |permit: &HeldPermit| self.limits.revocation == Revocation::IdleFirst && !permit.holder.is_busy();
         let permits = state.permits.iter().filter(|(_, permit)| is_revocable(permit));
         let largest = permits.max_by_key(|(_, permit)| {
             let idle_since = permit.holder.last_progress.load(Ordering::Relaxed);
-            (share(permit.client), std::cmp::Reverse(idle_since))
+            (is_preferred(permit), share(permit.client), std::cmp::Reverse(idle_since))
         });
         largest.map(|(id, _)| *id)
     }
@@ -196,7 +205,11 @@ impl Holder {
         }
     }
 
-    /// A busy holder does not lose its permit.
+    fn is_busy(&self) -> bool {
+        self.is_busy.load(Ordering::Acquire)
+    }
+
+    /// A busy holder does not lose its permit, or only to one with a smaller share.
     pub fn set_busy(&self, is_busy: bool) {
         self.is_busy.store(is_busy, Ordering::Release);
     }
@@ -291,14 +304,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn idle_holders_are_revoked_whatever_their_share() {
-        let semaphore = FairSemaphore::new(PermitLimits { revocation: Revocation::Idle, max: 2, ..LIMITS });
+    async fn idle_holders_are_revoked_whatever_their_share_and_busy_ones_of_larger_shares() {
+        let limits = PermitLimits { revocation: Revocation::IdleFirst, max: 2, ..LIMITS };
+        let semaphore = FairSemaphore::new(limits);
         let proxy = semaphore.try_acquire_exempt(client(9, 9)).unwrap();
         let first = semaphore.try_acquire(client(1, 1)).unwrap();
         let second = semaphore.try_acquire(client(2, 2)).unwrap();
         assert!(is_revoked(&first).await && !is_revoked(&proxy).await);
         second.holder().set_busy(true);
-        assert!(semaphore.try_acquire(client(3, 3)).is_none(), "no holder is idle");
+        assert!(semaphore.try_acquire(client(3, 3)).is_none(), "no holder is idle or has more");
+        drop((proxy, second));
+
+        let semaphore = FairSemaphore::new(PermitLimits { max: 4, ..limits });
+        let held = [1, 1, 1, 2].map(|host| semaphore.try_acquire(client(host, host.into())).unwrap());
+        for (permit, progress) in held.iter().zip([2, 1, 3, 0]) {
+            permit.holder().set_busy(true);
+            permit.holder().record_progress(Instant::now() + Duration::from_secs(progress));
+        }
+        let newcomer = semaphore.try_acquire(client(3, 3)).expect("network 1 has three");
+        assert!(is_revoked(&held[1]).await && !is_revoked(&held[0]).await && !is_revoked(&held[3]).await);
+        held[3].holder().set_busy(false);
+        let _another = semaphore.try_acquire(client(4, 4)).expect("network 2 is idle");
+        assert!(is_revoked(&held[3]).await && !is_revoked(&held[0]).await);
+        drop(newcomer);
     }
 
     #[tokio::test]

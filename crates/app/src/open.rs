@@ -204,12 +204,7 @@ impl App {
             opened_at: clock.now(),
             clock,
             caches: Caches::new(store.revisions()),
-            variants: variants::Variants::new(
-                store.revisions(),
-                settings.image_cache,
-                blobs.staging().to_owned(),
-                settings.cache_min_free,
-            ),
+            variants: variants::Variants::new(store.revisions(), settings.image_cache),
             store,
             blobs,
             cache,

@@ -80,8 +80,7 @@ impl App {
             timed_out: 0,
         });
         let mut caches = inner.caches.stats();
-        caches.extend(inner.variants.stats());
-        caches.push(inner.cache.stats());
+        caches.extend([inner.variants.stats(), inner.cache.stats()]);
         let photos = match self.totals().await {
             Ok(totals) => Some(totals),
             Err(error) => {

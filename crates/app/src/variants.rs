@@ -2,10 +2,8 @@
 //! (single-flight).
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use blobs::CacheMinFree;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -17,7 +15,6 @@ use store::{Key, Revisions};
 use crate::Error;
 use crate::detached::detached;
 use crate::memo::{Memo, Sources};
-use crate::sendfile_cache::{CachedImage, ImageFile, SendfileCache};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
@@ -46,18 +43,15 @@ pub struct Image {
     pub bytes: Bytes,
     /// The strong ETag, with its quotes.
     pub etag: Bytes,
-    /// The same bytes as a file for `sendfile`, which only frequently requested images have.
-    pub file: Option<Arc<ImageFile>>,
 }
 
 /// A render in flight, shared by all requests for its image.
-type Flight = Shared<BoxFuture<'static, Result<Arc<CachedImage>, Error>>>;
+type Flight = Shared<BoxFuture<'static, Result<Image, Error>>>;
 
 #[derive(Debug)]
 pub(crate) struct Variants {
-    memo: Arc<Memo<Variant, Arc<CachedImage>>>,
+    memo: Arc<Memo<Variant, Image>>,
     revisions: Arc<Revisions>,
-    sendfile: Arc<SendfileCache>,
     in_flight: Arc<Mutex<HashMap<Variant, Flight>>>,
 }
 
@@ -65,27 +59,20 @@ pub(crate) struct Variants {
 const MIN_SHARD_BYTES: u64 = 8 << 20;
 
 impl Variants {
-    /// A memory cache of `max_bytes`; `folder` is for the files of the sendfile cache, which leave
-    /// `min_free`.
-    pub(crate) fn new(
-        revisions: &Arc<Revisions>,
-        max_bytes: u64,
-        folder: PathBuf,
-        min_free: CacheMinFree,
-    ) -> Self {
+    /// A memory cache of `max_bytes`.
+    pub(crate) fn new(revisions: &Arc<Revisions>, max_bytes: u64) -> Self {
         let shards = usize::try_from(max_bytes / MIN_SHARD_BYTES).unwrap_or(usize::MAX);
-        let weigh = |_: &Variant, cached: &Arc<CachedImage>| cached.bytes.len() as u64;
+        let weigh = |_: &Variant, image: &Image| image.bytes.len() as u64;
         Self {
             memo: Arc::new(Memo::with_shards("image_memory", revisions, shards, max_bytes, weigh)),
             revisions: revisions.clone(),
-            sendfile: Arc::new(SendfileCache::new(folder, min_free)),
             in_flight: Arc::default(),
         }
     }
 
     /// The image, if it is cached in memory.
     pub(crate) fn cached(&self, variant: Variant) -> Option<Image> {
-        self.memo.peek(&variant).map(|cached| self.image(&cached))
+        self.memo.peek(&variant)
     }
 
     /// The cached image, or else what `render` returns. Concurrent requests for one image are coalesced into
@@ -119,20 +106,8 @@ impl Variants {
             match flight.await {
                 // The queue shed the job of another client, which has used up its share; this client has not.
                 Err(Error::Busy(_)) if !is_own => {}
-                Err(error) => return Err(error),
-                Ok(cached) => {
-                    let CachedImage { bytes, etag, .. } = &*cached;
-                    return Ok(Image { bytes: bytes.clone(), etag: etag.clone(), file: None });
-                }
+                result => return result,
             }
-        }
-    }
-
-    fn image(&self, cached: &Arc<CachedImage>) -> Image {
-        Image {
-            bytes: cached.bytes.clone(),
-            etag: cached.etag.clone(),
-            file: cached.record_hit(&self.sendfile),
         }
     }
 
@@ -141,8 +116,8 @@ impl Variants {
         self.memo.remove_where(|variant| variant.photo == photo);
     }
 
-    pub(crate) fn stats(&self) -> [CacheStats; 2] {
-        [self.sendfile.stats(), self.memo.stats()]
+    pub(crate) fn stats(&self) -> CacheStats {
+        self.memo.stats()
     }
 
     fn start<F>(&self, variant: Variant, render: F) -> Flight
@@ -154,7 +129,7 @@ impl Variants {
         let detached = detached(async move {
             let fill = async |sources: Arc<Sources>| {
                 sources.add(Key::photo(variant.photo));
-                Ok(Arc::new(CachedImage::new(render.await?, variant.etag().into())))
+                Ok(Image { bytes: render.await?, etag: variant.etag().into() })
             };
             let filled = memo.get(&sources, variant, fill).await;
             in_flight.lock().remove(&variant);

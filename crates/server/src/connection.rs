@@ -11,8 +11,6 @@ use axum::response::Response;
 use http::request::Parts;
 use tower::Service;
 
-use crate::response_body::BodyOverride;
-
 /// The connection of a request.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -31,18 +29,13 @@ pub(crate) trait RequestHandler: Clone + Send + Sync + 'static {
         head: Parts,
         body: Body,
         connection: Arc<Connection>,
-    ) -> impl Future<Output = HandledResponse> + Send;
+    ) -> impl Future<Output = Response> + Send;
 }
 
-pub(crate) struct HandledResponse {
-    pub(crate) response: Response,
-    pub(crate) body: BodyOverride,
-}
-
+/// The router of the metrics.
 impl RequestHandler for Router {
-    async fn handle(mut self, mut head: Parts, body: Body, connection: Arc<Connection>) -> HandledResponse {
-        head.extensions.insert(connection);
+    async fn handle(mut self, head: Parts, body: Body, _: Arc<Connection>) -> Response {
         let Ok(response) = self.call(Request::from_parts(head, body)).await;
-        HandledResponse { response, body: BodyOverride::default() }
+        response
     }
 }

@@ -17,7 +17,6 @@ mod metrics;
 mod operator;
 mod process;
 mod progress;
-mod response_body;
 mod service;
 mod settings;
 mod stream;

@@ -20,10 +20,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::config::Config;
-use crate::connection::{Connection, HandledResponse, RequestHandler};
+use crate::connection::{Connection, RequestHandler};
 use crate::linger::LingeringBody;
 use crate::metrics::Metrics;
-use crate::response_body::{BodyOverride, ResponseBody};
 use crate::stream::{ConnectionState, Stream, Timeouts};
 
 /// The largest head of a request, and so the largest buffer of a connection, in bytes.
@@ -110,8 +109,9 @@ pub(crate) async fn serve(
     }
 }
 
-/// Admits connections up to the limits. Beyond them, an idle connection is closed in favour of a new one; if
-/// none is idle, a small reserve accepts connections for health probes, which an overload must not fail.
+/// Admits connections up to the limits. Beyond them, an idle connection is closed in favour of a new one, or
+/// else the one without progress for the longest time of the network that holds most. If that is the newcomer's
+/// own, a small reserve accepts connections for health probes, which an overload must not fail.
 struct Admission {
     connections: Arc<FairSemaphore>,
     reserve: Arc<FairSemaphore>,
@@ -124,7 +124,7 @@ struct AdmittedConnection {
 }
 
 const RESERVE: PermitLimits =
-    PermitLimits { max: 64, max_per_network: 8, max_per_user: 8, revocation: Revocation::Idle };
+    PermitLimits { max: 64, max_per_network: 8, max_per_user: 8, revocation: Revocation::IdleFirst };
 
 /// Of a connection of the reserve: a probe sends its request at once.
 const RESERVE_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
@@ -135,7 +135,7 @@ impl Admission {
             max: limits.max,
             max_per_network: limits.max_per_address,
             max_per_user: limits.max_per_address,
-            revocation: Revocation::Idle,
+            revocation: Revocation::IdleFirst,
         });
         Self { connections, reserve: FairSemaphore::new(RESERVE), exempt: limits.exempt.clone() }
     }
@@ -186,12 +186,9 @@ fn connection<H: RequestHandler>(
         state.begin_response();
         async move {
             // Called in here, because a future that is moved into the block would be copied.
-            let HandledResponse { response, body: BodyOverride { full, sendfile } } =
-                handler.handle(parts, body, connection).await;
-            state.end_response(sendfile);
-            Ok::<_, Infallible>(
-                response.map(|stream| full.map_or(ResponseBody::Stream(stream), ResponseBody::Full)),
-            )
+            let response = handler.handle(parts, body, connection).await;
+            state.end_response();
+            Ok::<_, Infallible>(response)
         }
     });
     Ok(http1::Builder::new()

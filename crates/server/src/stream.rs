@@ -1,5 +1,4 @@
-//! The TCP stream of a connection, with timeouts for request heads and writes, a minimum drain rate, and
-//! sendfile(2).
+//! The TCP stream of a connection, with timeouts for request heads and writes, and a minimum drain rate.
 //!
 //! The head timeout uses one timer for each connection that is reset only when it expires, which is cheaper
 //! than to set and clear a timer for each request.
@@ -8,13 +7,11 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use app::{Holder, ImageFile};
-use bytes::Bytes;
-use parking_lot::Mutex;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use app::Holder;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -32,27 +29,17 @@ pub(crate) struct Timeouts {
 /// connection and the memory of a response for as long as they like.
 const MIN_DRAIN_RATE: u32 = 2048;
 
-/// A response body that is both in memory and in a file.
-#[derive(Debug, Clone)]
-pub(crate) struct SendfileSource {
-    /// Identifies the body by its address, so the memory must not be reused before the file is sent.
-    pub(crate) bytes: Bytes,
-    pub(crate) file: Arc<ImageFile>,
-}
-
 /// The state of a connection that the request handler shares with the stream.
 #[derive(Debug)]
 pub(crate) struct ConnectionState {
     /// The holder of the connection's permit, which may be revoked while the connection is idle.
     holder: Arc<Holder>,
     is_handling: AtomicBool,
-    /// The body of the response that the stream writes next.
-    next_sendfile: Mutex<Option<SendfileSource>>,
 }
 
 impl ConnectionState {
     pub(crate) fn new(holder: Arc<Holder>) -> Self {
-        Self { holder, is_handling: AtomicBool::new(false), next_sendfile: Mutex::default() }
+        Self { holder, is_handling: AtomicBool::new(false) }
     }
 
     pub(crate) fn begin_response(&self) {
@@ -60,10 +47,7 @@ impl ConnectionState {
         self.holder.set_busy(true);
     }
 
-    pub(crate) fn end_response(&self, body: Option<SendfileSource>) {
-        if body.is_some() {
-            *self.next_sendfile.lock() = body;
-        }
+    pub(crate) fn end_response(&self) {
         self.is_handling.store(false, Ordering::Release);
     }
 }
@@ -79,7 +63,6 @@ pub(crate) struct Stream {
     is_write_blocked: bool,
     /// Set when a write of this response was blocked: when the client has been too slow, unless it reads.
     write_timer: Option<Pin<Box<Sleep>>>,
-    sendfile: Option<SendfileSource>,
 }
 
 impl Stream {
@@ -93,7 +76,6 @@ impl Stream {
             head_timer: None,
             is_write_blocked: false,
             write_timer: None,
-            sendfile: None,
         }
     }
 
@@ -141,103 +123,6 @@ impl Stream {
         }
         Poll::Ready(written)
     }
-
-    /// Writes a body with sendfile(2), together with the response head before it. `None` if `bufs` hold no
-    /// body that is in a file, or sendfile fails.
-    fn poll_sendfile(
-        &mut self,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Option<Poll<io::Result<usize>>> {
-        if let Some(next) = self.state.next_sendfile.lock().take() {
-            self.sendfile = Some(next);
-        }
-        let SendfileSource { bytes, file } = self.sendfile.as_ref()?;
-        let offset_in_body = |buf: &IoSlice<'_>| {
-            let offset = (buf.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)?;
-            (offset + buf.len() <= bytes.len() && !buf.is_empty()).then_some(offset)
-        };
-        let (index, offset) =
-            bufs.iter().enumerate().find_map(|(at, buf)| Some((at, offset_in_body(buf)?)))?;
-        let body = || os::send_file(&self.tcp, &**file, offset, bufs[index].len());
-        let sent = poll_io(&self.tcp, cx, || match index {
-            0 => body(),
-            1 => {
-                let head = os::send_more(&self.tcp, &bufs[0])?;
-                // An error of the body is ignored here: the next call writes the body alone and returns it.
-                Ok(if head == bufs[0].len() { head + body().unwrap_or(0) } else { head })
-            }
-            _ => os::send_more(&self.tcp, &bufs[0]),
-        });
-        match sent {
-            // Falls back to a copying write, for systems without sendfile; it returns any other error again.
-            Poll::Ready(Err(_)) => {
-                self.sendfile = None;
-                None
-            }
-            Poll::Ready(Ok(count)) => {
-                let before: usize = bufs[..index].iter().map(|buf| buf.len()).sum();
-                if count.checked_sub(before).is_some_and(|sent| offset + sent == bytes.len()) {
-                    self.sendfile = None;
-                }
-                Some(sent)
-            }
-            Poll::Pending => Some(sent),
-        }
-    }
-}
-
-/// Retries `send` until it succeeds, fails, or the socket is not writable.
-fn poll_io(
-    tcp: &TcpStream,
-    cx: &mut Context<'_>,
-    mut send: impl FnMut() -> io::Result<usize>,
-) -> Poll<io::Result<usize>> {
-    loop {
-        ready!(tcp.poll_write_ready(cx))?;
-        match tcp.try_io(Interest::WRITABLE, &mut send) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            done => return Poll::Ready(done),
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod os {
-    use std::io;
-    use std::os::fd::AsFd;
-
-    use rustix::fs::sendfile;
-    use rustix::net::{SendFlags, send};
-
-    pub(super) fn send_file(
-        socket: impl AsFd,
-        file: impl AsFd,
-        offset: usize,
-        length: usize,
-    ) -> io::Result<usize> {
-        Ok(sendfile(socket, file, Some(&mut (offset as u64)), length)?)
-    }
-
-    /// MSG_MORE makes the kernel send these bytes in one segment with those that follow.
-    pub(super) fn send_more(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
-        Ok(send(socket, bytes, SendFlags::MORE | SendFlags::NOSIGNAL)?)
-    }
-}
-
-/// The sendfile cache is Linux-only, so these are never called.
-#[cfg(not(target_os = "linux"))]
-mod os {
-    use std::io::{self, ErrorKind};
-    use std::os::fd::AsFd;
-
-    pub(super) fn send_file(_: impl AsFd, _: impl AsFd, _: usize, _: usize) -> io::Result<usize> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn send_more(_: impl AsFd, _: &[u8]) -> io::Result<usize> {
-        Err(ErrorKind::Unsupported.into())
-    }
 }
 
 impl AsyncRead for Stream {
@@ -261,10 +146,7 @@ impl AsyncWrite for Stream {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
-        let written = match stream.poll_sendfile(cx, bufs) {
-            Some(written) => written,
-            None => Pin::new(&mut stream.tcp).poll_write_vectored(cx, bufs),
-        };
+        let written = Pin::new(&mut stream.tcp).poll_write_vectored(cx, bufs);
         stream.with_write_timeout(cx, written)
     }
 
@@ -306,7 +188,7 @@ mod tests {
         let (accepted, _) = listener.accept().await?;
 
         let limits =
-            PermitLimits { max: 1, max_per_network: 1, max_per_user: 1, revocation: Revocation::Idle };
+            PermitLimits { max: 1, max_per_network: 1, max_per_user: 1, revocation: Revocation::IdleFirst };
         let permit = FairSemaphore::new(limits).try_acquire(Client::LOCAL).unwrap();
         let state = Arc::new(ConnectionState::new(permit.holder().clone()));
         let mut stream = Stream::new(accepted, TIMEOUTS, state);

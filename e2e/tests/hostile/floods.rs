@@ -253,17 +253,36 @@ fn idle_connections_are_closed_in_favour_of_new_ones() {
     assert_eq!(still_open.count(), 28, "one idle connection is closed for each new one");
 }
 
-#[test]
-fn health_probes_are_served_beyond_the_connection_limit() {
-    let service = Service::start(&FEW_CONNECTIONS);
-    let busy = "POST /login/username HTTP/1.1\r\nHost: e2e\r\nContent-Length: 9\r\n\
+/// Connections whose clients do not send the rest of a form.
+fn open_slow_connections(service: &Service) -> Vec<RawConnection> {
+    let form = "POST /login/username HTTP/1.1\r\nHost: e2e\r\nContent-Length: 9\r\n\
         Content-Type: application/x-www-form-urlencoded\r\nExpect: 100-continue\r\n\r\n";
-    let mut held = open_connections(&service, busy);
+    let mut held = open_connections(service, form);
     for connection in &mut held {
         assert_eq!(connection.receive(false).expect("100 Continue").status, 100);
     }
+    held
+}
+
+#[test]
+fn a_network_that_holds_most_connections_loses_one_to_another() {
+    let service = Service::start(&FEW_CONNECTIONS);
+    let held = open_slow_connections(&service);
+    for host in 1..=4 {
+        let mut connection = RawConnection::connect_from(&service, &format!("127.0.2.{host}")).unwrap();
+        connection.send("GET /feed HTTP/1.1\r\nHost: e2e\r\n\r\n").unwrap();
+        assert_eq!(connection.receive(false).expect("a response").status, 200);
+    }
+    drop(held);
+}
+
+#[test]
+fn health_probes_are_served_beyond_the_connection_limit() {
+    let service = Service::start(&FEW_CONNECTIONS);
+    let held = open_slow_connections(&service);
+    // An address that has all connections which it may have.
     let request_once = |path: &str| {
-        let mut connection = RawConnection::connect_from(&service, "127.0.2.1").unwrap();
+        let mut connection = RawConnection::connect_from(&service, "127.0.1.1").unwrap();
         connection.send(format!("GET {path} HTTP/1.1\r\nHost: e2e\r\n\r\n")).unwrap();
         let response = connection.receive(false).unwrap_or_else(|| panic!("{path}: no response"));
         assert_eq!(response.header("connection"), Some("close"), "{path}");

@@ -1,8 +1,9 @@
 //! JSON responses.
 
+use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde::Serialize;
 
@@ -22,16 +23,19 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Response {
     }
 }
 
-/// A response with an encoded body. `Content-Length` is set here so that a HEAD response has it, too.
+/// A response with an encoded body.
 pub(crate) fn json_bytes(status: StatusCode, json: Bytes) -> Response {
-    (status, json_headers(Some(json.len())), json).into_response()
-}
-
-/// The headers of a JSON response, with capacity for those that the middleware adds.
-pub(crate) fn json_headers(length: Option<usize>) -> HeaderMap {
+    // With capacity for the headers that the middleware adds, since growing rehashes.
     let mut headers = HeaderMap::with_capacity(6);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.extend(length.map(|length| (CONTENT_LENGTH, HeaderValue::from(length))));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers
+    respond(status, headers, json)
+}
+
+/// A response with exactly these headers.
+pub(crate) fn respond(status: StatusCode, headers: HeaderMap, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }

@@ -1,10 +1,10 @@
 //! The HTTP interface: the API, the web client, and the middleware around both.
 
+mod dispatcher;
 mod dto;
 mod error;
 mod etag;
 mod extract;
-mod fast_path;
 mod form;
 #[cfg(any(test, fuzzing))]
 mod fuzzing;
@@ -13,6 +13,7 @@ mod json;
 mod middleware;
 mod openapi;
 mod pages;
+mod path_parameters;
 mod post_json;
 mod response_cache;
 mod routes;
@@ -27,7 +28,7 @@ use utoipa::openapi::OpenApi;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
-pub(crate) use fast_path::Dispatcher;
+pub(crate) use dispatcher::Dispatcher;
 #[cfg(any(test, fuzzing))]
 pub use form::fuzzing::check_multipart;
 #[cfg(any(test, fuzzing))]

@@ -17,6 +17,7 @@ use crate::http::form::{BodyLimits, BodyReader, FileSink, FormData, FormError};
 use crate::http::middleware::addresses::{Addresses, Head};
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
+use crate::http::middleware::request_log;
 use crate::http::middleware::request_memory::{FormMemory, RequestMemory};
 use crate::http::pages::assets::Assets;
 use crate::http::response_cache::ResponseCache;
@@ -143,7 +144,9 @@ impl Http {
 
     /// The memory of the form of a request.
     pub(super) fn form_memory(&self, head: Head<'_>) -> FormMemory {
-        self.request_memory.form(head.connection.map(|connection| &**connection), self.client_address(head))
+        let client = self.client(head, None);
+        let client = request_log::user().map_or(client, |user| client.with_user(user));
+        self.request_memory.form(head.connection.map(|connection| &**connection), client)
     }
 
     /// The client of a request, to the fair queues.

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::FromRequestParts;
 use http::request::Parts;
 use model::{FitSize, PhotoId, PostId, ReportId, SessionId, Tag, Username, ValidationError};
 use utoipa::openapi::path::ParameterIn;
@@ -11,6 +11,7 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
 use crate::http::error::ApiError;
 use crate::http::openapi::{Argument, Entry, integer, parameter, string};
+use crate::http::path_parameters::PathParameters;
 use crate::http::state::Http;
 
 pub(crate) struct PathId<T>(pub(crate) T);
@@ -135,10 +136,9 @@ impl PathParameter for PhotoId {
 impl<T: PathParameter> FromRequestParts<Http> for PathId<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
-        let not_found = || ApiError::not_found(T::NOT_FOUND);
-        let Path(raw) = Path::<String>::from_request_parts(parts, http).await.map_err(|_| not_found())?;
-        raw.parse().map(Self).map_err(|_| not_found())
+    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, ApiError> {
+        let id = PathParameters::from(&*parts).decoded(T::NAME).and_then(|id| id.parse().ok());
+        id.map(Self).ok_or_else(|| ApiError::not_found(T::NOT_FOUND))
     }
 }
 
@@ -155,11 +155,10 @@ pub(crate) struct TagPath(pub(crate) Tag);
 impl FromRequestParts<Http> for TagPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
-        let segment = Path::<String>::from_request_parts(parts, http).await;
-        let Path(raw) =
-            segment.map_err(|_| ApiError::invalid(Tag::NAME, "a tag in a path is percent-encoded UTF-8"))?;
-        raw.parse().map(Self).map_err(|rule: ValidationError| ApiError::invalid(Tag::NAME, rule))
+    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, ApiError> {
+        let not_utf8 = || ApiError::invalid(Tag::NAME, "a tag in a path is percent-encoded UTF-8");
+        let tag = PathParameters::from(&*parts).decoded(Tag::NAME).ok_or_else(not_utf8)?;
+        tag.parse().map(Self).map_err(|rule: ValidationError| ApiError::invalid(Tag::NAME, rule))
     }
 }
 
@@ -180,10 +179,9 @@ impl FromRequestParts<Http> for ImagePath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
-        let not_found = || ApiError::not_found(PhotoId::NOT_FOUND);
-        let segments = Path::<(String, String)>::from_request_parts(parts, http).await;
-        let Path((photo, size)) = segments.map_err(|_| not_found())?;
-        Ok(Self { photo: photo.parse().map_err(|_| not_found())?, size })
+        let PathId(photo) = PathId::from_request_parts(parts, http).await?;
+        let size = PathParameters::from(&*parts).decoded("size").unwrap_or_default().into_owned();
+        Ok(Self { photo, size })
     }
 }
 
@@ -210,8 +208,9 @@ impl FromRequestParts<Http> for FitPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
-        let ImagePath { photo, size } = ImagePath::from_request_parts(parts, http).await?;
-        Ok(Self { photo, longest: size })
+        let PathId(photo) = PathId::from_request_parts(parts, http).await?;
+        let longest = PathParameters::from(&*parts).decoded("longest").unwrap_or_default().into_owned();
+        Ok(Self { photo, longest })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::header::{CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, Uri};
 use utoipa_swagger_ui::{Config, serve};
 
 use crate::http::error::ApiError;
@@ -34,8 +34,8 @@ pub(crate) async fn index() -> Result<Response, ApiError> {
     swagger_ui("")
 }
 
-pub(crate) async fn asset(Path(path): Path<String>) -> Result<Response, ApiError> {
-    swagger_ui(&path)
+pub(crate) async fn asset(uri: Uri) -> Result<Response, ApiError> {
+    swagger_ui(uri.path().trim_start_matches("/docs/"))
 }
 
 fn swagger_ui(path: &str) -> Result<Response, ApiError> {

@@ -40,11 +40,7 @@ pub(crate) async fn feed(
 }
 
 /// The requested page of the feed as JSON.
-pub(crate) async fn read(
-    http: &Http,
-    head: Head<'_>,
-    caller: Option<&app::Caller>,
-) -> Result<Bytes, ApiError> {
+async fn read(http: &Http, head: Head<'_>, caller: Option<&app::Caller>) -> Result<Bytes, ApiError> {
     let query = FeedQuery::parse(head.uri.query().unwrap_or_default())?;
     if query.is_first_page() {
         return first_page(http, head, caller, query).await;

@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use bytes::Bytes;
 use http::StatusCode;
 use model::{PostFilter, PostId};
 use serde::Serialize;
@@ -16,12 +15,6 @@ use crate::http::extract::session::{OptionalSession, RequiredSession};
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::json::{EMPTY, json, json_bytes};
 use crate::http::state::Http;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LikeAction {
-    Like,
-    Unlike,
-}
 
 /// A page of users.
 #[derive(Serialize, ToSchema)]
@@ -67,36 +60,18 @@ pub(crate) async fn liked(
 
 pub(crate) async fn like(
     State(http): State<Http>,
-    caller: RequiredSession,
+    RequiredSession(caller): RequiredSession,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, ApiError> {
-    let (status, json) = apply(&http, &caller, id, LikeAction::Like).await?;
-    Ok(json_bytes(status, json))
+    http.app.like(&caller, id).await?;
+    Ok(json_bytes(StatusCode::CREATED, EMPTY))
 }
 
 pub(crate) async fn unlike(
     State(http): State<Http>,
-    caller: RequiredSession,
+    RequiredSession(caller): RequiredSession,
     PathId(id): PathId<PostId>,
 ) -> Result<Response, ApiError> {
-    let (status, json) = apply(&http, &caller, id, LikeAction::Unlike).await?;
-    Ok(json_bytes(status, json))
-}
-
-pub(crate) async fn apply(
-    http: &Http,
-    RequiredSession(caller): &RequiredSession,
-    id: PostId,
-    action: LikeAction,
-) -> Result<(StatusCode, Bytes), ApiError> {
-    match action {
-        LikeAction::Like => {
-            http.app.like(caller, id).await?;
-            Ok((StatusCode::CREATED, EMPTY))
-        }
-        LikeAction::Unlike => {
-            http.app.unlike(caller, id).await?;
-            Ok((StatusCode::OK, EMPTY))
-        }
-    }
+    http.app.unlike(&caller, id).await?;
+    Ok(json_bytes(StatusCode::OK, EMPTY))
 }

@@ -20,6 +20,7 @@ use crate::http::etag::{if_none_match_contains, if_none_match_names};
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::path::{FitPath, ImagePath, PathId};
 use crate::http::extract::session::OptionalSession;
+use crate::http::json::respond;
 use crate::http::state::Http;
 
 /// An image never changes: its URL contains the id of an immutable photo.
@@ -42,7 +43,7 @@ pub(crate) async fn image(
 ) -> Result<Response, ApiError> {
     let photo = find(&http, path.photo, request.headers()).await?;
     let size = path.size.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.message))?;
-    respond(&http, client, &photo, ImageSize::Square(size), request.headers()).await
+    image_response(&http, client, &photo, ImageSize::Square(size), request.headers()).await
 }
 
 /// The whole photo.
@@ -55,23 +56,7 @@ pub(crate) async fn fit(
     let photo = find(&http, path.photo, request.headers()).await?;
     let size =
         path.longest.parse().map_err(|rule: model::ValidationError| ApiError::bad_size(rule.message))?;
-    respond(&http, client, &photo, ImageSize::Fit(size), request.headers()).await
-}
-
-async fn respond(
-    http: &Http,
-    client: IpAddr,
-    photo: &FoundPhoto,
-    size: ImageSize,
-    request_headers: &HeaderMap,
-) -> Result<Response, ApiError> {
-    let response = image_response(http, Client::anonymous(client), photo, size, request_headers).await?;
-    let status = response.status();
-    let ImageResponse { headers, image } = response;
-    Ok(match image {
-        Some(image) => (status, headers, [(CONTENT_LENGTH, image.bytes.len())], image.bytes).into_response(),
-        None => (status, headers).into_response(),
-    })
+    image_response(&http, client, &photo, ImageSize::Fit(size), request.headers()).await
 }
 
 /// The original without its metadata. Whether the caller may read it can change, so every use is revalidated.
@@ -111,7 +96,7 @@ pub(crate) async fn original(
 }
 
 /// Looks a photo up. One that is hidden is found for its owner and for moderators.
-pub(crate) async fn find(http: &Http, id: PhotoId, headers: &HeaderMap) -> Result<FoundPhoto, ApiError> {
+async fn find(http: &Http, id: PhotoId, headers: &HeaderMap) -> Result<FoundPhoto, ApiError> {
     match http.app.photo(id).await {
         Ok(photo) => Ok(FoundPhoto { photo, is_hidden: false }),
         // Boxed, so that it does not enlarge the future of every image.
@@ -134,32 +119,20 @@ async fn find_hidden(
     }
 }
 
-pub(crate) struct FoundPhoto {
+struct FoundPhoto {
     photo: PhotoHandle,
     /// Only some users see it, so no shared cache may store its images.
     is_hidden: bool,
 }
 
-/// The response to a request for an image. Without an image it is a 304: the client has the current bytes.
-pub(crate) struct ImageResponse {
-    pub(crate) headers: HeaderMap,
-    pub(crate) image: Option<Image>,
-}
-
-impl ImageResponse {
-    pub(crate) fn status(&self) -> StatusCode {
-        if self.image.is_some() { StatusCode::OK } else { StatusCode::NOT_MODIFIED }
-    }
-}
-
-pub(crate) async fn image_response(
+async fn image_response(
     http: &Http,
-    client: Client,
+    client: IpAddr,
     found: &FoundPhoto,
     size: ImageSize,
     request_headers: &HeaderMap,
-) -> Result<ImageResponse, ApiError> {
-    let FoundPhoto { photo, is_hidden } = found;
+) -> Result<Response, ApiError> {
+    let (FoundPhoto { photo, is_hidden }, client) = (found, Client::anonymous(client));
     let AcceptedFormats { avif, other: format } = AcceptedFormats::of(request_headers);
     let mut cache_control = if *is_hidden { PRIVATE } else { IMMUTABLE };
     // Few users see a hidden photo, which is not worth an AVIF.
@@ -195,18 +168,14 @@ pub(crate) async fn image_response(
     response
 }
 
-fn image_ok(
-    image: Image,
-    format: OutputFormat,
-    cache_control: HeaderValue,
-) -> Result<ImageResponse, ApiError> {
-    let mut headers = caching_headers(image.etag.clone(), cache_control)?;
+fn image_ok(image: Image, format: OutputFormat, cache_control: HeaderValue) -> Result<Response, ApiError> {
+    let mut headers = caching_headers(image.etag, cache_control)?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-    Ok(ImageResponse { headers, image: Some(image) })
+    Ok(respond(StatusCode::OK, headers, image.bytes))
 }
 
-fn not_modified(etag: Bytes, cache_control: HeaderValue) -> Result<ImageResponse, ApiError> {
-    Ok(ImageResponse { headers: caching_headers(etag, cache_control)?, image: None })
+fn not_modified(etag: Bytes, cache_control: HeaderValue) -> Result<Response, ApiError> {
+    Ok(respond(StatusCode::NOT_MODIFIED, caching_headers(etag, cache_control)?, Body::empty()))
 }
 
 fn caching_headers(etag: Bytes, cache_control: HeaderValue) -> Result<HeaderMap, ApiError> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use app::{Actor, Client, Sources};
 use axum::extract::State;
 use axum::response::Response;
-use bytes::Bytes;
 use http::StatusCode;
 use model::{Post, PostEdit, PostId, Role};
 use utoipa::ToSchema;
@@ -71,14 +70,6 @@ pub(crate) async fn create(
     }
 }
 
-pub(crate) async fn get(
-    State(http): State<Http>,
-    OptionalSession(caller): OptionalSession,
-    PathId(id): PathId<PostId>,
-) -> Result<Response, ApiError> {
-    Ok(json_bytes(StatusCode::OK, read(&http, caller.as_ref(), id).await?))
-}
-
 /// Why a post is not put into the response cache.
 enum Uncached {
     Hidden(Box<Post>),
@@ -91,9 +82,13 @@ impl Uncached {
     }
 }
 
-/// A post as JSON, with the caller's like.
-pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) -> Result<Bytes, ApiError> {
-    let sources = http.app.sources();
+/// A post from the response cache, with the caller's like.
+pub(crate) async fn get(
+    State(http): State<Http>,
+    OptionalSession(caller): OptionalSession,
+    PathId(id): PathId<PostId>,
+) -> Result<Response, ApiError> {
+    let (sources, caller) = (http.app.sources(), caller.as_ref());
     let compose = || async {
         let fill = async |sources: Arc<Sources>| {
             let post = http.app.read_post(&sources, caller, id).await.map_err(Uncached::of)?;
@@ -112,10 +107,11 @@ pub(crate) async fn read(http: &Http, caller: Option<&app::Caller>, id: PostId) 
         let is_liked = http.app.likes(&sources, caller, id).await?;
         Ok::<_, ApiError>(json.with_likes(|_| is_liked))
     };
-    match http.app.of_one_moment(&sources, compose).await? {
-        Some(post) => Ok(post),
-        None => Ok(PostJson::post(&http.app.post(caller, id).await?).bytes()),
-    }
+    let json = match http.app.of_one_moment(&sources, compose).await? {
+        Some(json) => json,
+        None => PostJson::post(&http.app.post(caller, id).await?).bytes(),
+    };
+    Ok(json_bytes(StatusCode::OK, json))
 }
 
 pub(crate) async fn edit(

@@ -9,13 +9,21 @@ use axum::extract::Request;
 use http::header::HOST;
 use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderName, Method, Uri, Version};
+use http::{Extensions, HeaderMap, HeaderName, Method, Uri, Version};
 use ipnet::IpNet;
 
 use crate::config::{Config, PublicUrl};
 use crate::connection::Connection;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// What the dispatcher knows of a request beside its head.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    pub(crate) connection: Arc<Connection>,
+    /// The path of the matched row of the route table.
+    pub(crate) route: &'static str,
+}
 
 /// The head of a request, and its connection.
 #[derive(Clone, Copy)]
@@ -30,7 +38,7 @@ pub(crate) struct Head<'a> {
 impl<'a> From<&'a Parts> for Head<'a> {
     fn from(parts: &'a Parts) -> Self {
         let Parts { method, uri, version, headers, extensions, .. } = parts;
-        Self { method, uri, version: *version, headers, connection: extensions.get() }
+        Self { method, uri, version: *version, headers, connection: connection(extensions) }
     }
 }
 
@@ -41,9 +49,13 @@ impl<'a> From<&'a Request> for Head<'a> {
             uri: request.uri(),
             version: request.version(),
             headers: request.headers(),
-            connection: request.extensions().get(),
+            connection: connection(request.extensions()),
         }
     }
+}
+
+fn connection(extensions: &Extensions) -> Option<&Arc<Connection>> {
+    extensions.get::<Arrival>().map(|arrival| &arrival.connection)
 }
 
 impl Head<'_> {

@@ -2,24 +2,18 @@
 //! requests, error bodies, metrics and the request log.
 
 use std::any::Any;
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::extract::Request;
+use app::Client;
 use axum::response::{IntoResponse, Response};
-use axum::routing::Route;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use http::header::{ALLOW, CONNECTION, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, StatusCode, Uri};
 use model::Clock;
 use prometheus_client::metrics::histogram::Histogram;
-use tower::layer::layer_fn;
-use tower::{Layer, Service};
 use tracing::Instrument;
 
 use crate::connection::Connection;
@@ -28,51 +22,13 @@ use crate::http::middleware::addresses::Head;
 use crate::http::middleware::csrf::is_forged;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::middleware::request_id::{REQUEST_ID, RequestId};
-use crate::http::middleware::request_log::{PathIds, with_user};
+use crate::http::middleware::request_log::{id, with_user};
 use crate::http::pages::error_page::ErrorPage;
+use crate::http::path_parameters::PathParameters;
 use crate::http::state::Http;
 
 /// A year. Without `includeSubDomains`: those are for the operator to decide.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
-
-/// The tower layer that wraps the handlers of an endpoint in the middleware.
-pub(crate) fn middleware(
-    http: &Http,
-    endpoint: Endpoint,
-) -> impl Layer<Route, Service = Middleware> + Clone + Send + Sync + 'static {
-    let http = http.clone();
-    layer_fn(move |inner| Middleware { http: http.clone(), endpoint, inner })
-}
-
-/// A handler with its middleware. It is a single tower service, since each layer costs every request a few
-/// allocations.
-#[derive(Clone)]
-pub(crate) struct Middleware {
-    http: Http,
-    endpoint: Endpoint,
-    inner: Route,
-}
-
-impl Service<Request> for Middleware {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Service::<Request>::poll_ready(&mut self.inner, cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let error_page = self.endpoint.has_error_pages.then(|| ErrorPage::of(&request)).flatten();
-        let context = RequestContext::new(&self.http, (&request).into(), self.endpoint, error_page);
-        let response = match context.admit(&self.http, (&request).into()) {
-            Ok(()) => Ok(self.inner.call(request).map(|Ok(response)| response)),
-            Err(error) => Err(error),
-        };
-        let http = self.http.clone();
-        Box::pin(async move { Ok(context.finish(&http, None, response).await) })
-    }
-}
 
 /// The state of a request that the middleware keeps while the handler runs.
 pub(crate) struct RequestContext {
@@ -127,16 +83,26 @@ impl RequestContext {
     }
 
     /// Runs the handler, completes its response, and records it in metrics and log. `read_latency` is the
-    /// histogram of successful reads, if the caller has looked it up.
+    /// histogram of successful reads, if the row has one.
     pub(crate) async fn finish(
         self,
         http: &Http,
         read_latency: Option<&Histogram>,
         response: Result<impl Future<Output = Response>, ApiError>,
     ) -> Response {
-        let Self { started, id, method, uri, client, is_reserve, connection, endpoint, error_page } = self;
+        let Self {
+            started,
+            id: request_id,
+            method,
+            uri,
+            client,
+            is_reserve,
+            connection,
+            endpoint,
+            error_page,
+        } = self;
         // Of the level of errors, so that their lines have the id whatever `log` is.
-        let span = tracing::error_span!("request", request_id = id.as_str());
+        let span = tracing::error_span!("request", request_id = request_id.as_str());
         let (response, user) = match response {
             Ok(response) => {
                 let response = async {
@@ -153,21 +119,22 @@ impl RequestContext {
             }
             Err(error) => (error.into_response(), None),
         };
-        let mut response = http.request_memory.reserve(connection.as_deref(), client, response).await;
+        let holder = Client::anonymous(client);
+        let holder = user.map_or(holder, |user| holder.with_user(user));
+        let mut response = http.request_memory.reserve(connection.as_deref(), holder, response).await;
         let error = response.extensions_mut().remove::<ApiError>();
         let error = error.or_else(|| is_error(&response).then(|| ApiError::from_status(response.status())));
         if let Some(error) = &error {
             let allow = response.headers_mut().remove(ALLOW);
-            let id = id.as_str();
             response = match error_page {
-                Some(page) => page.render(http, error, id).await,
-                None => error.respond(id),
+                Some(page) => page.render(http, error, request_id.as_str()).await,
+                None => error.respond(request_id.as_str()),
             };
             response.headers_mut().extend(allow.map(|methods| (ALLOW, methods)));
         }
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(REQUEST_ID, id.0);
+        headers.insert(REQUEST_ID, request_id.0);
         if is_reserve {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -184,15 +151,18 @@ impl RequestContext {
         let route = endpoint.label;
         let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
         let code = error.as_ref().map(ApiError::code);
-        let (user_id, ids) = (user.map(|user| user.0), PathIds { route, path: uri.path() });
+        let user_id = user.map(|user| user.0);
+        let parameters = PathParameters { route, path: uri.path() };
+        let text = |name| id(parameters, name);
+        let number = |name| id(parameters, name).and_then(|id| id.parse::<i64>().ok());
         macro_rules! log {
             ($level:ident) => {
                 tracing::$level!(
                     %method, route, status, code, %client, took_ms, user_id,
-                    username = ids.text("username"), post_id = ids.number("post_id"),
-                    photo_id = ids.text("photo_id"), upload_id = ids.text("upload_id"),
-                    report_id = ids.number("report_id"), session_id = ids.text("session_id"),
-                    invitation_id = ids.text("invitation_id"), tag = ids.text("tag"),
+                    username = text("username"), post_id = number("post_id"),
+                    photo_id = text("photo_id"), upload_id = text("upload_id"),
+                    report_id = number("report_id"), session_id = text("session_id"),
+                    invitation_id = text("invitation_id"), tag = text("tag"),
                     "request completed"
                 )
             };

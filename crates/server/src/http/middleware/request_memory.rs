@@ -4,7 +4,6 @@
 //! as it likes. If there is none left, the connection of the largest holder is closed in favour of a client
 //! with less.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use app::{Client, FairPermit, FairSemaphore, Holder, PermitLimits, Revocation};
@@ -18,7 +17,7 @@ use crate::connection::Connection;
 use crate::http::error::ApiError;
 
 /// Bodies up to this size, in bytes, are not counted: the connection limit bounds their sum.
-pub(crate) const SMALL_RESPONSE: usize = 64 * 1024;
+const SMALL_RESPONSE: usize = 64 * 1024;
 
 /// The same for forms.
 const SMALL_FORM: usize = 4 * 1024;
@@ -60,11 +59,11 @@ impl RequestMemory {
     }
 
     /// The memory of a form that is about to be read.
-    pub(crate) fn form(&self, connection: Option<&Connection>, client: IpAddr) -> FormMemory {
+    pub(crate) fn form(&self, connection: Option<&Connection>, client: Client) -> FormMemory {
         let source = connection.map(|connection| FormMemorySource {
             budget: self.forms.clone(),
             holder: connection.holder.clone(),
-            client: Client::anonymous(client),
+            client,
         });
         FormMemory { source, ..FormMemory::uncounted() }
     }
@@ -73,7 +72,7 @@ impl RequestMemory {
     pub(crate) async fn reserve(
         &self,
         connection: Option<&Connection>,
-        client: IpAddr,
+        client: Client,
         response: Response,
     ) -> Response {
         let length = response.body().size_hint().exact();
@@ -88,13 +87,13 @@ impl RequestMemory {
     async fn reserve_large(
         &self,
         holder: &Arc<Holder>,
-        client: IpAddr,
+        client: Client,
         response: Response,
         length: Option<u64>,
     ) -> Response {
         let size = length.map_or(STREAMED_RESPONSE, |length| usize::try_from(length).unwrap_or(usize::MAX));
         let units = size.div_ceil(UNIT);
-        let Some(permit) = self.responses.try_acquire_for(holder, Client::anonymous(client), units) else {
+        let Some(permit) = self.responses.try_acquire_for(holder, client, units) else {
             tracing::warn!(size, "memory of requests exhausted; request rejected");
             return ApiError::busy().into_response();
         };
@@ -175,14 +174,22 @@ impl FormMemory {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
+    use model::UserId;
+
     use super::*;
 
     const SMALL: PermitLimits =
-        PermitLimits { max: 9, max_per_network: 9, max_per_user: 9, revocation: Revocation::Idle };
+        PermitLimits { max: 9, max_per_network: 9, max_per_user: 9, revocation: Revocation::IdleFirst };
 
     fn connection(permit: &FairPermit) -> Connection {
         let address = "127.0.0.1:80".parse().unwrap();
         Connection { peer: address, local: address, is_reserve: false, holder: permit.holder().clone() }
+    }
+
+    fn client(host: u8) -> Client {
+        Client::anonymous(IpAddr::from([10, 0, 0, host]))
     }
 
     fn large() -> Response {
@@ -195,8 +202,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_body_counts_until_it_is_sent() {
-        let (memory, client) = (RequestMemory::new(), IpAddr::from([10, 0, 0, 1]));
-        let permit = FairSemaphore::new(SMALL).try_acquire(Client::anonymous(client)).unwrap();
+        let (memory, client) = (RequestMemory::new(), client(1));
+        let permit = FairSemaphore::new(SMALL).try_acquire(client).unwrap();
         let connection = connection(&permit);
         let reserve = async |response| memory.reserve(Some(&connection), client, response).await;
         let (first, second) = (reserve(large()).await, reserve(large()).await);
@@ -215,8 +222,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_streamed_body_counts_what_it_holds_at_a_time() {
-        let (memory, client) = (RequestMemory::new(), IpAddr::from([10, 0, 0, 1]));
-        let permit = FairSemaphore::new(SMALL).try_acquire(Client::anonymous(client)).unwrap();
+        let (memory, client) = (RequestMemory::new(), client(1));
+        let permit = FairSemaphore::new(SMALL).try_acquire(client).unwrap();
         let connection = connection(&permit);
         let stream = || {
             let chunks = futures_util::stream::iter([Ok::<_, std::io::Error>("a "), Ok("chunk")]);
@@ -236,9 +243,8 @@ mod tests {
     #[tokio::test]
     async fn the_largest_holder_loses_its_connection_to_another_network() {
         let (memory, connections) = (RequestMemory::new(), FairSemaphore::new(SMALL));
-        let [eve, ada] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
-        let [slow, trickling, other] =
-            [eve, eve, ada].map(|client| connections.try_acquire(Client::anonymous(client)).unwrap());
+        let [eve, ada] = [1, 2].map(client);
+        let [slow, trickling, other] = [eve, eve, ada].map(|client| connections.try_acquire(client).unwrap());
         let reserve = async |permit, client, response| {
             memory.reserve(Some(&connection(permit)), client, response).await
         };
@@ -253,5 +259,21 @@ mod tests {
         assert!(memory.form(Some(&connection(&other)), ada).add(2 * SMALL_FORM));
         assert!(is_closed(&trickling).await && !is_closed(&other).await);
         drop((held, form));
+    }
+
+    #[tokio::test]
+    async fn a_user_loses_a_connection_to_another_user_of_the_same_network() {
+        let (memory, connections) = (RequestMemory::new(), FairSemaphore::new(SMALL));
+        let [eve, ada] = [1, 2].map(|user| client(1).with_user(UserId(user)));
+        let [slow, other] = [eve, ada].map(|client| connections.try_acquire(client).unwrap());
+        let connection_of = [&slow, &other].map(connection);
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            held.push(memory.reserve(Some(&connection_of[0]), eve, large()).await);
+        }
+        let response = Response::new(Body::from(vec![7; SMALL_RESPONSE + 1]));
+        assert_eq!(memory.reserve(Some(&connection_of[1]), ada, response).await.status(), 200);
+        assert!(is_closed(&slow).await && !is_closed(&other).await);
+        drop(held);
     }
 }

@@ -1,8 +1,9 @@
 //! HTML error pages, and the page that the service worker shows without a network.
 
-use axum::extract::{Request, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::header::ACCEPT;
+use http::request::Parts;
 use http::{HeaderName, Method, StatusCode};
 
 use super::layout::{Layout, PageRequest};
@@ -23,18 +24,14 @@ pub(crate) struct ErrorPage {
 
 impl ErrorPage {
     /// `None` unless the request is a GET or HEAD that accepts `text/html`: API clients get the JSON error.
-    pub(crate) fn of(request: &Request) -> Option<Self> {
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let accept = request.headers().get_all(ACCEPT).iter();
+    pub(crate) fn of(Parts { method, headers, .. }: &Parts) -> Option<Self> {
+        let is_read = matches!(*method, Method::GET | Method::HEAD);
+        let accept = headers.get_all(ACCEPT).iter();
         let accepts_html =
             accept.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"));
         (is_read && accepts_html).then(|| {
-            let preferences = Preferences::of(request.headers());
-            Self {
-                locale: preferences.locale(request.headers()),
-                preferences,
-                gzip: accepts_gzip(request.headers()),
-            }
+            let preferences = Preferences::of(headers);
+            Self { locale: preferences.locale(headers), preferences, gzip: accepts_gzip(headers) }
         })
     }
 

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use app::Client;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use flate2::Compression;
@@ -131,10 +131,10 @@ pub(crate) async fn favicon(State(http): State<Http>) -> Result<Response, ApiErr
 pub(crate) async fn icon(
     State(http): State<Http>,
     ClientAddress(address): ClientAddress,
-    Path(size): Path<String>,
     uri: Uri,
 ) -> Result<Response, ApiError> {
     let instance = http.app.instance().await?;
+    let size = uri.path().trim_start_matches("/logo/");
     let size = size.parse().map_err(|rule: ValidationError| ApiError::bad_size(rule.message))?;
     let query = uri.query().unwrap_or_default();
     let maskable = query.strip_suffix(MASKABLE);
@@ -148,10 +148,11 @@ pub(crate) async fn icon(
 /// An asset below `/web/{version}/`.
 pub(crate) async fn asset(
     State(http): State<Http>,
-    Path((version, name)): Path<(String, String)>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    http.assets.versioned(&version, &name, accepts_gzip(&headers)).ok_or_else(missing)
+    let (version, name) = uri.path().trim_start_matches("/web/").split_once('/').ok_or_else(missing)?;
+    http.assets.versioned(version, name, accepts_gzip(&headers)).ok_or_else(missing)
 }
 
 fn missing() -> ApiError {

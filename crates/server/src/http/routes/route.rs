@@ -1,7 +1,9 @@
 //! A row of the route table, and its builder.
 
+use axum::extract::Request;
 use axum::handler::Handler;
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
 use http::Method;
 use utoipa::ToSchema;
 use utoipa::openapi::Required;
@@ -11,7 +13,6 @@ use utoipa::openapi::schema::ObjectBuilder;
 use crate::http::middleware::csrf::CsrfCheck;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::openapi::{Arguments, Entry, parameter, string};
-use crate::http::routes::fast_route::ParseFastRoute;
 use crate::http::state::Http;
 
 /// A row of the route table.
@@ -23,38 +24,45 @@ pub(crate) struct Route {
     /// The OpenAPI entry; `None` if the route is no operation of the API.
     pub(crate) entry: Option<Entry>,
     pub(crate) endpoint: Endpoint,
-    /// Set if the fast path handles the route.
-    pub(crate) fast: Option<ParseFastRoute>,
-    pub(crate) handler: MethodRouter<Http>,
+    pub(crate) handler: BoxedHandler,
 }
+
+pub(crate) type BoxedHandler = Box<dyn Fn(Request, Http) -> HandlerFuture + Send + Sync>;
+
+/// What axum makes of a handler function with its extractors.
+type HandlerFuture = BoxFuture<'static, Response>;
 
 /// An operation of the API. Its parameters and errors follow from the arguments of its handler.
 pub(crate) fn api<A, H>(method: Method, path: &'static str, handler: H) -> Route
 where
-    A: Arguments + 'static,
-    H: Handler<A, Http>,
+    A: Arguments,
+    H: Handler<A, Http, Future = HandlerFuture> + Sync,
 {
     let entry = Some(Entry::of::<A>(&method));
     Route { entry, endpoint: Endpoint::api(path), ..file(method, path, handler) }
 }
 
 /// A page of the web client.
-pub(crate) fn page<A: 'static>(method: Method, path: &'static str, handler: impl Handler<A, Http>) -> Route {
+pub(crate) fn page<A, H>(method: Method, path: &'static str, handler: H) -> Route
+where
+    H: Handler<A, Http, Future = HandlerFuture> + Sync,
+{
     let endpoint = Endpoint { has_error_pages: true, ..Endpoint::api(path) };
     Route { endpoint, ..file(method, path, handler) }
 }
 
 /// Any other resource: a static file or the API reference.
-pub(crate) fn file<A: 'static>(method: Method, path: &'static str, handler: impl Handler<A, Http>) -> Route {
-    let filter = MethodFilter::try_from(method.clone()).expect("a method that axum supports");
+pub(crate) fn file<A, H>(method: Method, path: &'static str, handler: H) -> Route
+where
+    H: Handler<A, Http, Future = HandlerFuture> + Sync,
+{
     Route {
         method,
         path,
         documented_path: None,
         entry: None,
         endpoint: Endpoint::file(path),
-        fast: None,
-        handler: on(filter, handler),
+        handler: Box::new(move |request, http| handler.clone().call(request, http)),
     }
 }
 
@@ -114,11 +122,6 @@ impl Route {
 
     pub(crate) fn documented_as(self, path: &'static str) -> Self {
         Self { documented_path: Some(path), ..self }
-    }
-
-    /// Marks the route for the fast path.
-    pub(crate) fn fast(self, parse: ParseFastRoute) -> Self {
-        Self { fast: Some(parse), ..self }
     }
 
     /// Marks a health probe.

@@ -21,7 +21,6 @@ use crate::http::openapi::{byte_count, string, structured_boolean};
 use crate::http::pages;
 use crate::http::pages::site_files;
 use crate::http::post_json::{FeedPageDto, PostDto};
-use crate::http::routes::fast_route::FastRoute;
 use crate::http::routes::moderation_table;
 use crate::http::routes::route::{Route, api, file, page};
 
@@ -279,7 +278,6 @@ fn operations() -> Vec<Route> {
             .json::<FeedPageDto>(200, "A page of posts with the tag")
             .error(400, "The tag, `limit`, `offset` or `after` is invalid"),
         api(Method::GET, "/feed", feed::feed)
-            .fast(FastRoute::feed)
             .about(
                 "feed",
                 "feed",
@@ -359,7 +357,6 @@ fn operations() -> Vec<Route> {
             .about("cancel_upload", "posts", "Cancel an upload", "Deletes what has arrived.")
             .empty(204, "The upload is deleted"),
         api(Method::GET, "/posts/{post_id}", posts::get)
-            .fast(FastRoute::post)
             .about("get_post", "posts", "Read a post", "`is_liked` says whether the caller likes the post.")
             .json::<PostDto>(200, "The post"),
         edit(Method::PUT, "edit_post"),
@@ -374,7 +371,6 @@ fn operations() -> Vec<Route> {
             .json::<Empty>(200, "The post is deleted")
             .error(403, "The post belongs to another user, or the request comes from a page of another origin"),
         api(Method::POST, "/posts/{post_id}/likes", likes::like)
-            .fast(FastRoute::like)
             .about("like", "likes", "Like a post", "Adds the caller's like.")
             .json::<Empty>(201, "The caller likes the post")
             .error(409, "The caller already likes the post"),
@@ -385,13 +381,11 @@ fn operations() -> Vec<Route> {
             .about("liked_posts", "likes", "Read the liked posts", "The posts that the caller likes, the newest posts first, in pages like those of the feed.")
             .json::<FeedPageDto>(200, "A page of posts that the caller likes"),
         api(Method::DELETE, "/posts/{post_id}/likes", likes::unlike)
-            .fast(FastRoute::unlike)
             .about("unlike", "likes", "Unlike a post", "Removes the caller's like.")
             .json::<Empty>(200, "The caller does not like the post")
             .error(409, "The caller has not liked the post"),
         image(
             api(Method::GET, "/photos/{photo_id}/{size}", photos::image)
-                .fast(FastRoute::image)
                 .documented_as("/photos/{photo_id}/{width}x{height}")
                 .about(
                     "image",
@@ -404,7 +398,6 @@ fn operations() -> Vec<Route> {
         ),
         image(
             api(Method::GET, "/photos/{photo_id}/fit/{longest}", photos::fit)
-                .fast(FastRoute::fit)
                 .about(
                     "fit_image",
                     "photos",
