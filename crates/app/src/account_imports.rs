@@ -21,6 +21,10 @@ const ARCHIVE_TEXTS: u64 = 4 << 20;
 
 const BUSY: Error = Error::Busy("import");
 
+/// A unit of the memory of imports, in bytes, and how many every import has.
+const IMPORT_UNIT: u64 = 1 << 20;
+pub(crate) const IMPORT_UNITS: usize = 24;
+
 const IMPORT_RUNNING: Error = Error::Conflict {
     field: None,
     refusal: Refusal::ImportRunning,
@@ -34,8 +38,8 @@ const IMPORT_CANCELLED: &str = "cancelled; send the archive again to go on, what
 pub struct Importer {
     user: User,
     client: Client,
-    /// The role whose quotas apply; `None` for the operator.
-    quota_of: Option<Role>,
+    /// Who imports, with the session that lasts as long as the import; `None` for the operator.
+    caller: Option<Caller>,
 }
 
 /// An import that has begun. A later one of the same user does not show its progress.
@@ -62,7 +66,7 @@ pub struct ImportStatus {
 
 impl Importer {
     pub fn new(caller: &Caller, client: Client) -> Self {
-        Self { user: (*caller.user).clone(), client, quota_of: Some(caller.role) }
+        Self { user: (*caller.user).clone(), client, caller: Some(caller.clone()) }
     }
 
     pub fn client(&self) -> Client {
@@ -74,7 +78,13 @@ impl App {
     /// The permit of an import, acquired before its body is read and held until it ends. It may be revoked.
     pub fn import_permit(&self, client: Client) -> Result<FairPermit, Error> {
         self.check_upload_space()?;
-        self.0.imports.try_acquire(client).ok_or(BUSY)
+        self.0.imports.try_acquire_units(client, IMPORT_UNITS).ok_or(BUSY)
+    }
+
+    /// Reserves the memory of an import beyond what its permit includes; `false` if there is none.
+    pub fn grow_import(permit: &mut FairPermit, bytes: u64) -> bool {
+        let units = usize::try_from(bytes.div_ceil(IMPORT_UNIT)).unwrap_or(usize::MAX);
+        permit.try_grow(units.saturating_sub(IMPORT_UNITS))
     }
 
     /// The size of the largest archive that the caller may import, and the error of a larger one if their
@@ -94,7 +104,7 @@ impl App {
     pub async fn operator_importer(&self, username: &Username) -> Result<Importer, Error> {
         let user = self.0.store.user(username).await?.ok_or(Error::NO_SUCH_USER)?;
         let client = Client::LOCAL.with_user(user.id);
-        Ok(Importer { user, client, quota_of: None })
+        Ok(Importer { user, client, caller: None })
     }
 
     /// Fails if the caller may not start an import now, before its body is read.
@@ -112,7 +122,7 @@ impl App {
         if importer.user.status != Status::Active {
             return Err(Error::Inactive(importer.user.status));
         }
-        let (now, is_operator) = (self.0.clock.now(), importer.quota_of.is_none());
+        let (now, is_operator) = (self.0.clock.now(), importer.caller.is_none());
         let audit = is_operator
             .then(|| self.audit(&Actor::operator(), AuditAction::ImportAccount).about(&importer.user));
         let stale = self.interrupted_before();
@@ -144,10 +154,20 @@ impl App {
         Ok(())
     }
 
-    /// Fails if the user was suspended or has left since the import began.
+    /// Fails if the user was suspended or has left since the import began, or their session has ended.
     pub async fn check_import(&self, importer: &Importer) -> Result<(), Error> {
+        self.importer_role(importer).await.map(drop)
+    }
+
+    /// The role whose quotas apply now; `None` for the operator.
+    async fn importer_role(&self, importer: &Importer) -> Result<Option<Role>, Error> {
+        if let Some(caller) = &importer.caller {
+            let caller = self.reauthenticate(caller).await?.ok_or(Error::SessionEnded)?;
+            caller.check_active()?;
+            return Ok(Some(caller.role));
+        }
         match self.0.store.author(importer.user.id).await? {
-            Some(user) if user.status == Status::Active => Ok(()),
+            Some(user) if user.status == Status::Active => Ok(None),
             user => Err(Error::Inactive(user.map_or(Status::Deleted, |user| user.status))),
         }
     }
@@ -191,7 +211,7 @@ impl App {
     }
 
     async fn importer_quota(&self, importer: &Importer) -> Result<PostQuota, Error> {
-        match importer.quota_of {
+        match self.importer_role(importer).await? {
             Some(role) => self.post_quota(role).await,
             None => Ok(PostQuota::default()),
         }

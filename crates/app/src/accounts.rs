@@ -265,7 +265,6 @@ impl App {
 
     async fn caller(&self, token: TokenHash) -> Result<Option<Caller>, Error> {
         let (inner, now) = (&self.0, self.0.clock.now());
-        // `None` is an error of the fill, so that unknown tokens are not cached.
         let sources = self.sources();
         // `None` is an error of the fill, so that unknown tokens are not cached.
         let fill = async |sources: Arc<Sources>| {

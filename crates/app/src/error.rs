@@ -26,6 +26,9 @@ pub enum Error {
     WrongRecoveryCode,
     #[error("this account is not active: {0}")]
     Inactive(Status),
+    /// The session that has started what still runs.
+    #[error("the session that has started this has ended")]
+    SessionEnded,
     #[error("registration is closed")]
     RegistrationClosed,
     #[error("joining needs an invitation")]

@@ -124,19 +124,24 @@ impl App {
         self.instance().await
     }
 
-    async fn render_logo(&self, client: Client, mut file: SpooledFile) -> Result<Vec<u8>, Error> {
+    async fn render_logo(&self, client: Client, file: SpooledFile) -> Result<Vec<u8>, Error> {
         let (limits, length) = (self.0.settings.image_limits(), file.length());
         let size = Size::new(LOGO_SIDE).map_err(|rule| Error::invalid(LOGO_KEY, rule))?;
         let field = |error| match error {
             Error::Invalid { rule, .. } => Error::invalid(LOGO_KEY, rule),
             other => other,
         };
-        let bytes = tokio::task::spawn_blocking(move || file.read()).await;
-        let bytes = bytes.map_err(Error::internal)?.map_err(Error::internal)?;
-        let probe = imaging::probe(&bytes, &limits).map_err(unreadable).map_err(field)?;
-        let render = move || imaging::thumbnail(&bytes, &limits, size, OutputFormat::WebP);
-        let rendered = self.0.ingest.run(client, probe.memory + length, render).await;
+        // Its memory is known, and it is read again, only then: a job that waits for memory must hold none.
+        let probed = file.clone();
+        let probe = move || probed.read().map(|bytes| imaging::probe(&bytes, &limits));
+        let (read, probe) =
+            self.0.ingest.run(client, length, probe).await.map_err(too_slow).map_err(field)?;
+        drop(read);
+        let needed = probe.map_err(Error::internal)?.map_err(unreadable).map_err(field)?.memory + length;
+        let render =
+            move || file.read().map(|bytes| imaging::thumbnail(&bytes, &limits, size, OutputFormat::WebP));
+        let rendered = self.0.ingest.run(client, needed, render).await;
         let (_memory, rendered) = rendered.map_err(too_slow).map_err(field)?;
-        rendered.map_err(unreadable).map_err(field)
+        rendered.map_err(Error::internal)?.map_err(unreadable).map_err(field)
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use blobs::Location;
 use model::Clock;
 
+use crate::account_imports::IMPORT_UNITS;
 use crate::app::AppInner;
 use crate::avif_queue::AvifEncodes;
 use crate::caches::Caches;
@@ -35,13 +36,18 @@ const AVIF_MAX_WAIT: Duration = Duration::from_secs(600);
 const UPLOADS: PermitLimits =
     PermitLimits { max: 128, max_per_network: 128, max_per_user: 16, revocation: Revocation::LargerShares };
 
-/// Concurrent downloads of exports: each keeps a photo in memory.
+/// Concurrent downloads of exports: each keeps some chunks and a list of its photos in memory.
 const EXPORTS: PermitLimits =
     PermitLimits { max: 8, max_per_network: 4, max_per_user: 1, revocation: Revocation::LargerShares };
 
-/// Concurrent imports: each occupies disk space up to `max_import`, and memory for the list of its files.
-const IMPORTS: PermitLimits =
-    PermitLimits { max: 4, max_per_network: 2, max_per_user: 1, revocation: Revocation::LargerShares };
+/// The memory of concurrent imports, of four at most: for the lists of their files, which are their largest part.
+/// Each occupies disk space up to `max_import`, too.
+const IMPORTS: PermitLimits = PermitLimits {
+    max: 4 * IMPORT_UNITS,
+    max_per_network: 2 * IMPORT_UNITS,
+    max_per_user: IMPORT_UNITS,
+    revocation: Revocation::LargerShares,
+};
 
 pub const RESTORE_ADVICE: &str = "Stop the service, keep a copy of the data folder, and restore the last good backup \
      into a new one with `pinhole restore`.";

@@ -155,7 +155,7 @@ impl App {
     async fn ingest(
         &self,
         client: Client,
-        mut file: SpooledFile,
+        file: SpooledFile,
         focus: Focus,
     ) -> Result<(Ingested, MemoryReservation), Error> {
         let pool = &self.0.ingest;
@@ -169,7 +169,7 @@ impl App {
             let probe = file.read().map(|bytes| imaging::probe(&bytes, &limits));
             (file, probe)
         };
-        let (read, (mut file, probe)) = pool.run(client, length, probe).await.map_err(too_slow)?;
+        let (read, (file, probe)) = pool.run(client, length, probe).await.map_err(too_slow)?;
         drop(read);
         let needed = probe.map_err(Error::internal)?.map_err(unreadable)?.memory + length;
         let decode = move || file.read().map(|bytes| imaging::ingest(&bytes, focus, fits, &limits));

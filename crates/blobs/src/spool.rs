@@ -1,8 +1,10 @@
 //! An upload in progress: its bytes are written to a temporary file as they arrive, never buffered in memory.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
@@ -39,14 +41,14 @@ impl Spool {
     pub async fn finish(mut self) -> Result<SpooledFile, Error> {
         self.file.flush().await.map_err(Error::at(&self.folder))?;
         let (length, sha256) = (self.bytes_written, self.sha256.finalize().into());
-        Ok(SpooledFile { file: self.file.into_std().await, length, sha256 })
+        Ok(SpooledFile { file: Arc::new(self.file.into_std().await), length, sha256 })
     }
 }
 
-/// A complete upload.
-#[derive(Debug)]
+/// A complete upload. Clones share the file.
+#[derive(Debug, Clone)]
 pub struct SpooledFile {
-    file: File,
+    file: Arc<File>,
     length: u64,
     sha256: [u8; 32],
 }
@@ -62,15 +64,14 @@ impl SpooledFile {
     }
 
     /// The file itself, for a reader that needs only parts of it.
-    pub fn into_file(self) -> File {
+    pub fn into_file(self) -> Arc<File> {
         self.file
     }
 
     /// Reads the whole file. Blocks the calling thread.
-    pub fn read(&mut self) -> io::Result<Vec<u8>> {
-        self.file.rewind()?;
-        let mut bytes = Vec::with_capacity(usize::try_from(self.length).unwrap_or(0));
-        self.file.read_to_end(&mut bytes)?;
+    pub fn read(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(self.length).map_err(io::Error::other)?];
+        self.file.read_exact_at(&mut bytes, 0)?;
         Ok(bytes)
     }
 }

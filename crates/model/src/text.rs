@@ -161,11 +161,13 @@ impl<Rule: TextRule> Text<Rule> {
         }
     }
 
-    /// For text of a foreign row, where no text is NULL.
+    /// For text of a foreign row, where no text is NULL. Blank text may be from before the rule against it.
     pub fn validate(text: &str) -> Result<(), ValidationError> {
-        match Self::parse(text.to_owned())? {
-            Some(_) => Ok(()),
-            None => Err(ValidationError::new(format!("the {} is empty instead of NULL", Rule::NAME))),
+        match Self::parse(text.to_owned()) {
+            Ok(Some(_)) => Ok(()),
+            Err(rule) if rule.refusal == Some(Refusal::Blank) => Ok(()),
+            Err(rule) => Err(rule),
+            Ok(None) => Err(ValidationError::new(format!("the {} is empty instead of NULL", Rule::NAME))),
         }
     }
 
@@ -176,6 +178,11 @@ impl<Rule: TextRule> Text<Rule> {
 
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Whether a reader sees anything of it. Stored text may be from before the rule that demands it.
+    pub fn is_visible(&self) -> bool {
+        self.text.contains(is_visible)
     }
 }
 
@@ -232,6 +239,8 @@ mod tests {
             "\u{301}",
         ];
         for name in blank {
+            assert!(DisplayName::validate(name).is_ok(), "{name:?} of a backup");
+            assert!(!DisplayName::from_stored(name.into()).is_visible());
             let error = DisplayName::parse(name.into()).unwrap_err();
             assert_eq!(error.refusal, Some(Refusal::Blank), "{name:?}");
             assert!(Reason::parse(name.into()).is_err(), "{name:?}");

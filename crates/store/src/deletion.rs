@@ -69,7 +69,7 @@ impl Store {
                     return Ok(DeletionOutcome::LastOwner);
                 }
                 let photo = users::by_id(tx, user).await?.photo.map(|photo| photo.id);
-                held_names::hold(tx, user, now).await?;
+                held_names::hold(tx, user, now, password_hash.is_some()).await?;
                 let key = format!("!{user}");
                 tx.execute(MARK, &[key.as_str().into(), user.into()]).await?;
                 if let Some(photo) = photo {

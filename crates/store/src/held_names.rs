@@ -1,5 +1,5 @@
-//! Names that are not free although no account has them: those of accounts that were suspended when they were
-//! deleted.
+//! Names that are not free although no account has them: those of accounts that were suspended, or that
+//! others have deleted.
 
 use model::{Timestamp, UserId};
 
@@ -19,14 +19,18 @@ table! {
 statements! {
     HOLD = "INSERT INTO held_names (username_key, held_at) SELECT username_key, CAST($1 AS BIGINT) FROM users
         WHERE id = $2 AND status IN ('suspended', 'hidden') ON CONFLICT (username_key) DO NOTHING";
+    HOLD_BANNED = "INSERT INTO held_names (username_key, held_at) SELECT username_key, CAST($1 AS BIGINT) FROM users
+        WHERE id = $2 AND status <> 'pending' ON CONFLICT (username_key) DO NOTHING";
     RELEASE = "DELETE FROM held_names WHERE username_key = $1";
     REJECT = "DELETE FROM users
         WHERE id = $1 AND EXISTS (SELECT 1 FROM held_names h WHERE h.username_key = users.username_key)";
 }
 
-/// Holds the name of an account that is about to be deleted, if it is suspended.
-pub(crate) async fn hold(tx: &mut Tx<'_>, user: UserId, now: Timestamp) -> Result<(), Error> {
-    tx.execute(HOLD, &[now.into(), user.into()]).await.map(drop)
+/// Holds the name of an account that is about to be deleted: that of a suspended one, and that of any which its
+/// owner does not delete, unless it was never approved.
+pub(crate) async fn hold(tx: &mut Tx<'_>, user: UserId, now: Timestamp, is_own: bool) -> Result<(), Error> {
+    let statement = if is_own { HOLD } else { HOLD_BANNED };
+    tx.execute(statement, &[now.into(), user.into()]).await.map(drop)
 }
 
 /// Makes a name free again.

@@ -213,7 +213,7 @@ pub(crate) fn owner_keys(owners: &[Username]) -> String {
 /// Reads [`USER_COLUMN_LIST`], beginning at `column`.
 pub(crate) fn read_user(row: &Row<'_, '_>, column: usize) -> Result<User, Error> {
     let profile = Profile {
-        display_name: DisplayName::read_nullable(row, column + 3)?,
+        display_name: DisplayName::read_nullable(row, column + 3)?.filter(DisplayName::is_visible),
         bio: Bio::read_nullable(row, column + 4)?,
         link: Link::read_nullable(row, column + 5)?,
     };

@@ -339,6 +339,23 @@ fn the_quota_of_posts_stops_an_import_that_goes_on_later() {
 }
 
 #[test]
+fn an_import_ends_with_the_session_that_has_started_it() {
+    let service = Service::start(&[]);
+    let ada = service.new_user("ada");
+    let thief = ada.login(ada.username());
+    let archive = e2e::archive_of(40, &picture::png(&picture::plain(6_000, 5_000, picture::BLUE)));
+    thief.post("/me/import", FormData::new().file("archive", &archive)).expect(202);
+    let passwords =
+        FormData::new().text("current_password", e2e::PASSWORD).text("password", "another password");
+    ada.put("/me/password", passwords).expect(200);
+    let ended = eventually("the import ends", Duration::from_secs(60), || {
+        Some(ada.get("/me/import").expect(200).json()).filter(|status| status["status"] == "finished")
+    });
+    assert!(ended["error"].as_str().unwrap().contains("session"), "{ended}");
+    assert!(ended["imported"].as_u64() < Some(40), "{ended}");
+}
+
+#[test]
 fn an_import_is_cancelled_and_goes_on_when_the_archive_is_sent_again() {
     let service = Service::start(&[]);
     let ada = service.new_user("ada");

@@ -62,6 +62,22 @@ fn slow_readers_of_a_large_original_hold_a_chunk_each() {
 }
 
 #[test]
+fn an_export_ends_with_its_session() {
+    let service = Service::start(&FLAGS);
+    let ada = service.new_user("ada");
+    let photo = picture::png(&picture::noise(2_000, 2_000));
+    for _ in 0..3 {
+        ada.share(&photo, "");
+    }
+    ada.post("/me/export", Body::none()).expect(201);
+    let mut export = request(&service, "127.0.1.1", &ada, "/me/export");
+    assert_eq!(export.receive(true).expect("a response").status, 200);
+    ada.post("/logout", Body::none()).expect(200);
+    let read = export.read_to_end().len();
+    assert!(read < 3 * photo.len(), "{read} bytes of three photos with {} each", photo.len());
+}
+
+#[test]
 fn slow_exports_of_large_photos_hold_a_chunk_each() {
     let folder = tempfile::tempdir().unwrap();
     let (service, users) = restarted(folder.path(), 8, &picture::png(&picture::noise(2_400, 2_400)));

@@ -5,8 +5,10 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use app::{App, FairPermit, ForeignPost, ImportProgress, ImportRun, Importer, Publication, Upload};
-use model::{Alt, Focus, PhotoId, PostContent, ProfileEdit, Text, TextRule, Timestamp};
+use app::{
+    App, FairPermit, ForeignPost, ImportProgress, ImportRun, Importer, Publication, SpooledFile, Upload,
+};
+use model::{Focus, PhotoId, PostContent, ProfileEdit, Text, TextRule, Timestamp};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -72,9 +74,9 @@ pub(crate) async fn run_import(job: ImportJob) -> ImportProgress {
                     break outcome.unwrap_or_else(|cause| Err(ArchiveError::Damaged(cause.to_string()).into()));
                 }
                 _ = ticks.tick() => {
-                    // A user who has left or was suspended gets no further posts.
+                    // A user who has left, was suspended or is logged out gets no further posts.
                     match app.check_import(&importer).await {
-                        Err(error @ app::Error::Inactive(_)) => {
+                        Err(error @ (app::Error::Inactive(_) | app::Error::SessionEnded)) => {
                             work.abort();
                             break Err(error.into());
                         }
@@ -112,7 +114,7 @@ async fn import(
     progress: &Mutex<ImportProgress>,
 ) -> Result<(), ImportError> {
     import_profile(app, importer, archive.clone()).await?;
-    let (mut posts, reading) = read_posts(archive, app.max_upload());
+    let (mut posts, reading) = read_posts(app.clone(), archive);
     while let Some((post, photo)) = posts.recv().await {
         let file = post.photo.file.clone();
         let outcome = import_post(app, importer, post, photo).await;
@@ -134,21 +136,21 @@ async fn import(
     Ok(reading.await.unwrap_or_else(|cause| Err(ArchiveError::Damaged(cause.to_string())))?)
 }
 
-type PostAndPhoto = (PostRecord, Result<Vec<u8>, ArchiveError>);
+type PostAndPhoto = (PostRecord, Result<SpooledFile, ImportError>);
 
 /// Reads the posts on a thread, one ahead of the import.
 fn read_posts(
+    app: App,
     mut archive: Archive,
-    max_photo: u64,
 ) -> (mpsc::Receiver<PostAndPhoto>, tokio::task::JoinHandle<Result<(), ArchiveError>>) {
     let (sender, receiver) = mpsc::channel(1);
     let runtime = Handle::current();
     let reading = tokio::task::spawn_blocking(move || {
         let mut photos = archive.clone();
         archive.for_each_post(|post| {
-            // A place in the channel first, so that no photo waits in memory for it.
+            // A place in the channel first, so that no photo waits for it.
             let Ok(place) = runtime.block_on(sender.reserve()) else { return false };
-            let photo = photos.read_photo(&post.photo.file, max_photo);
+            let photo = spool_photo(&app, &mut photos, &post.photo.file);
             place.send((post, photo));
             true
         })
@@ -156,14 +158,29 @@ fn read_posts(
     (receiver, reading)
 }
 
+/// Copies a photo of the archive to the staging folder. Blocks the calling thread.
+fn spool_photo(app: &App, archive: &mut Archive, path: &str) -> Result<SpooledFile, ImportError> {
+    let runtime = Handle::current();
+    let mut spool = runtime.block_on(app.spool())?;
+    let write =
+        |chunk: &[u8]| Ok::<_, ImportError>(runtime.block_on(spool.write(chunk)).map_err(app::Error::from)?);
+    archive.read_photo(path, app.max_upload(), write)?;
+    Ok(runtime.block_on(spool.finish()).map_err(app::Error::from)?)
+}
+
 /// `false` if the account has the post already.
 async fn import_post(
     app: &App,
     importer: &Importer,
     post: PostRecord,
-    photo: Result<Vec<u8>, ArchiveError>,
+    photo: Result<SpooledFile, ImportError>,
 ) -> Result<bool, ImportError> {
     let source: PhotoId = parse("id", &post.id)?;
+    let photo = match photo {
+        Ok(photo) => photo,
+        Err(_) if app.has_imported(importer, source).await? => return Ok(false),
+        Err(error) => return Err(error),
+    };
     let created_at: Timestamp = parse("created_at", &post.created_at)?;
     let content =
         PostContent { message: text("message", post.message)?, share_original: post.share_original };
@@ -188,7 +205,7 @@ async fn import_post(
 struct PostDraft {
     publication: Publication,
     content: PostContent,
-    photo: Result<Vec<u8>, ArchiveError>,
+    photo: SpooledFile,
     alt: Option<String>,
     focus: Option<String>,
 }
@@ -199,9 +216,9 @@ impl PostDraft {
         if app.has_imported(importer, publication.source).await? {
             return Ok(false);
         }
-        let photo = photo.as_ref().map_err(Clone::clone)?;
         let focus = focus.as_ref().map(|focus| parse("focus", focus)).transpose()?.unwrap_or_default();
-        let upload = Upload { focus, ..upload(app, importer, photo, text("alt", alt.clone())?).await? };
+        let alt = text("alt", alt.clone())?;
+        let upload = Upload { photo: photo.clone(), alt, focus, client: importer.client() };
         let post = ForeignPost { upload, content: content.clone(), publication: *publication };
         Ok(app.import_post(importer, post).await?)
     }
@@ -218,8 +235,8 @@ async fn import_profile(app: &App, importer: &Importer, mut archive: Archive) ->
     };
     let photo = match &profile.photo {
         Some(PhotoRecord { file, alt, .. }) => {
-            let (file, max) = (file.clone(), app.max_upload());
-            let read = tokio::task::spawn_blocking(move || archive.read_photo(&file, max)).await;
+            let (app, file) = (app.clone(), file.clone());
+            let read = tokio::task::spawn_blocking(move || spool_photo(&app, &mut archive, &file)).await;
             let photo = read.ok().and_then(Result::ok);
             photo.map(|photo| (photo, text("alt", alt.clone()).unwrap_or_default()))
         }
@@ -227,15 +244,11 @@ async fn import_profile(app: &App, importer: &Importer, mut archive: Archive) ->
     };
     let mut retries = Retries::default();
     loop {
-        let upload = match &photo {
-            Some((photo, alt)) => upload(app, importer, photo, alt.clone()).await.map(Some),
-            None => Ok(None),
-        };
-        let outcome = match upload {
-            Ok(photo) => app.import_profile(importer, edit.clone(), photo).await,
-            Err(error) => Err(error),
-        };
-        match outcome {
+        let upload = photo.clone().map(|(photo, alt)| {
+            let (focus, client) = (Focus::CENTRE, importer.client());
+            Upload { photo, alt, focus, client }
+        });
+        match app.import_profile(importer, edit.clone(), upload).await {
             Err(error) if retries.wait_after(&error).await => {}
             // A photo that this instance does not accept.
             Err(app::Error::Invalid { .. }) => return Ok(()),
@@ -259,17 +272,6 @@ impl Retries {
         }
         is_retried
     }
-}
-
-async fn upload(
-    app: &App,
-    importer: &Importer,
-    photo: &[u8],
-    alt: Option<Alt>,
-) -> Result<Upload, app::Error> {
-    let mut spool = app.spool().await?;
-    spool.write(photo).await?;
-    Ok(Upload { photo: spool.finish().await?, alt, focus: Focus::CENTRE, client: importer.client() })
 }
 
 /// Progress that cannot be written is written with the next one. `false` if the import was cancelled.

@@ -7,6 +7,6 @@ mod records;
 mod writer;
 
 pub(crate) use import::{ImportJob, run_import};
-pub(crate) use reader::{Archive, MAX_DIRECTORY, MAX_OPERATOR_DIRECTORY};
+pub(crate) use reader::{Archive, ArchiveError, MAX_DIRECTORY, MAX_OPERATOR_DIRECTORY};
 pub(crate) use records::{AccountRecord, InstanceRecord, LikeRecord, PostRecord};
 pub(crate) use writer::{ArchiveSource, OfflinePage, stream};

@@ -14,9 +14,14 @@ use zip::result::ZipError;
 
 use super::records::{ACCOUNT_FILE, AccountRecord, FORMAT, POSTS_FILE, PostRecord, VERSION};
 
-/// The largest directory of a zip that a user sends, in bytes: enough for about 45,000 files. In memory it
-/// may take twenty times as much.
+/// The largest directory of a zip that a user sends, in bytes: enough for about 45,000 files.
 pub(crate) const MAX_DIRECTORY: u64 = 4 << 20;
+
+/// How much larger than in the file a directory may be in memory.
+const DIRECTORY_GROWTH: u64 = 20;
+
+/// What is read of a photo at a time.
+const CHUNK: usize = 64 << 10;
 
 /// The same for an archive that the operator imports.
 pub(crate) const MAX_OPERATOR_DIRECTORY: u64 = 64 << 20;
@@ -36,6 +41,8 @@ pub(crate) enum ArchiveError {
     TooLarge(String),
     #[error("the archive has more files than this instance allows; ask its operator to import it")]
     TooManyFiles,
+    #[error("other imports take the memory that this archive needs; send it again later")]
+    NoMemory,
 }
 
 impl ArchiveError {
@@ -44,7 +51,7 @@ impl ArchiveError {
             Self::NotAnArchive => Refusal::NotAnArchive,
             Self::Newer => Refusal::ArchiveNewer,
             Self::Damaged(_) => Refusal::ArchiveDamaged,
-            Self::TooLarge(_) | Self::TooManyFiles => Refusal::ArchiveTooLarge,
+            Self::TooLarge(_) | Self::TooManyFiles | Self::NoMemory => Refusal::ArchiveTooLarge,
         };
         ValidationError::refused(refusal, self.to_string())
     }
@@ -64,10 +71,18 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    pub(crate) fn open(file: File, max_directory: u64) -> Result<Self, ArchiveError> {
-        let length = check_directory(&file, max_directory)?;
+    /// `reserve` is asked for the memory of its directory, in bytes, before that is read.
+    pub(crate) fn open(
+        file: Arc<File>,
+        max_directory: u64,
+        reserve: impl FnOnce(u64) -> bool,
+    ) -> Result<Self, ArchiveError> {
+        let (length, directory) = check_directory(&file, max_directory)?;
+        if !reserve(directory * DIRECTORY_GROWTH) {
+            return Err(ArchiveError::NoMemory);
+        }
         let budget = Arc::new(AtomicU64::new(2 * max_directory + TAIL));
-        let file = LimitedFile { file: Arc::new(file), position: 0, budget: budget.clone() };
+        let file = LimitedFile { file, position: 0, budget: budget.clone() };
         let mut zip = ZipArchive::new(file).map_err(|_| ArchiveError::NotAnArchive)?;
         // The content of each file is limited where it is read.
         budget.store(u64::MAX, Ordering::Relaxed);
@@ -87,23 +102,31 @@ impl Archive {
         }
     }
 
-    /// The content of a photo, at most `max` bytes.
-    pub(crate) fn read_photo(&mut self, path: &str, max: u64) -> Result<Vec<u8>, ArchiveError> {
-        let photo = self.read(path, max)?;
-        spend(&self.photo_budget, photo.len())
-            .map_err(|_| damaged("its photos are larger than the whole of it"))?;
-        Ok(photo)
-    }
-
-    /// The content of a file, at most `max` bytes.
-    fn read(&mut self, path: &str, max: u64) -> Result<Vec<u8>, ArchiveError> {
-        let entry = match self.zip.by_name(path) {
-            Err(ZipError::FileNotFound) => return Err(damaged(format_args!("{path} is missing"))),
+    /// Writes the content of a photo, at most `max` bytes, in chunks.
+    pub(crate) fn read_photo<E: From<ArchiveError>>(
+        &mut self,
+        path: &str,
+        max: u64,
+        mut write: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut entry = match self.zip.by_name(path) {
+            Err(ZipError::FileNotFound) => return Err(damaged(format_args!("{path} is missing")).into()),
             entry => entry.map_err(damaged)?,
         };
-        let mut bytes = Vec::new();
-        entry.take(max + 1).read_to_end(&mut bytes).map_err(damaged)?;
-        if bytes.len() as u64 > max { Err(ArchiveError::TooLarge(path.to_owned())) } else { Ok(bytes) }
+        let (mut chunk, mut total) = (vec![0; CHUNK], 0);
+        loop {
+            let read = entry.read(&mut chunk).map_err(damaged)?;
+            if read == 0 {
+                return Ok(());
+            }
+            total += read as u64;
+            if total > max {
+                return Err(ArchiveError::TooLarge(path.to_owned()).into());
+            }
+            spend(&self.photo_budget, read)
+                .map_err(|_| damaged("its photos are larger than the whole of it"))?;
+            write(&chunk[..read])?;
+        }
     }
 
     /// Calls `visit` with each post in the order of the list, until it returns `false`. The list is not kept
@@ -146,9 +169,9 @@ const LOCATOR: u64 = 20;
 const END_64: u64 = 56;
 const TAIL: u64 = END + LOCATOR + END_64;
 
-/// Checks the end of a zip, and returns the length of the file. The reader of the directory allocates memory
+/// Checks the end of a zip, and returns the length of the file and that of the directory. The reader of the directory allocates memory
 /// for as many files as the end declares, and takes other places for it if the last one is invalid.
-fn check_directory(file: &File, max_directory: u64) -> Result<u64, ArchiveError> {
+fn check_directory(file: &File, max_directory: u64) -> Result<(u64, u64), ArchiveError> {
     let length = file.metadata().map_err(damaged)?.len();
     let read =
         |at: u64, bytes: &mut [u8]| file.read_exact_at(bytes, at).map_err(|_| ArchiveError::NotAnArchive);
@@ -178,7 +201,7 @@ fn check_directory(file: &File, max_directory: u64) -> Result<u64, ArchiveError>
     if !is_valid || offset.checked_add(size) != Some(directory_end) || files > size / FILE_HEADER {
         return Err(ArchiveError::NotAnArchive);
     }
-    if size > max_directory { Err(ArchiveError::TooManyFiles) } else { Ok(length) }
+    if size > max_directory { Err(ArchiveError::TooManyFiles) } else { Ok((length, size)) }
 }
 
 /// The shortest entry of the directory.
@@ -283,6 +306,19 @@ mod tests {
         zip.finish().unwrap()
     }
 
+    fn open_archive(file: File, max_directory: u64) -> Result<Archive, ArchiveError> {
+        Archive::open(Arc::new(file), max_directory, |_| true)
+    }
+
+    fn read_photo(archive: &mut Archive, path: &str, max: u64) -> Result<Vec<u8>, ArchiveError> {
+        let mut photo = Vec::new();
+        archive.read_photo::<ArchiveError>(path, max, |chunk| {
+            photo.extend_from_slice(chunk);
+            Ok(())
+        })?;
+        Ok(photo)
+    }
+
     fn post(message: &str) -> String {
         format!(
             r#"{{"id": "1", "url": "", "created_at": "", "message": "{message}", "unknown": [],
@@ -293,7 +329,7 @@ mod tests {
     #[test]
     fn only_archives_of_accounts_are_opened() {
         let open = |files: &[(&str, &str)]| {
-            Archive::open(zip(files), MAX_DIRECTORY).err().map(|error| error.to_string())
+            open_archive(zip(files), MAX_DIRECTORY).err().map(|error| error.to_string())
         };
         assert_eq!(open(&[(ACCOUNT_FILE, ACCOUNT)]), None);
         assert_eq!(open(&[("readme.txt", "")]), Some(ArchiveError::NotAnArchive.to_string()));
@@ -302,18 +338,18 @@ mod tests {
         assert_eq!(open(&[(ACCOUNT_FILE, &newer)]), Some(ArchiveError::Newer.to_string()));
         let mut text = tempfile::tempfile().unwrap();
         text.write_all(&[b'x'; 100_000]).unwrap();
-        assert!(matches!(Archive::open(text, MAX_DIRECTORY), Err(ArchiveError::NotAnArchive)));
+        assert!(matches!(open_archive(text, MAX_DIRECTORY), Err(ArchiveError::NotAnArchive)));
     }
 
     #[test]
     fn posts_are_read_one_by_one_until_the_visitor_stops() {
         let list = format!("[{}, {}]", post("first"), post("second"));
         let mut archive =
-            Archive::open(zip(&[(ACCOUNT_FILE, ACCOUNT), (POSTS_FILE, &list)]), MAX_DIRECTORY).unwrap();
+            open_archive(zip(&[(ACCOUNT_FILE, ACCOUNT), (POSTS_FILE, &list)]), MAX_DIRECTORY).unwrap();
         let mut photos = archive.clone();
         let mut seen = Vec::new();
         let visit = |post: PostRecord| {
-            assert!(photos.read_photo(&post.photo.file, 10).is_err(), "a missing photo");
+            assert!(read_photo(&mut photos, &post.photo.file, 10).is_err(), "a missing photo");
             seen.push(post.message.unwrap());
             true
         };
@@ -333,22 +369,22 @@ mod tests {
     fn files_lists_and_entries_beyond_their_limits_are_rejected() {
         let long = format!("[{}]", post(&"x".repeat(MAX_RECORD as usize)));
         let files = [(ACCOUNT_FILE, ACCOUNT), (POSTS_FILE, long.as_str()), ("photos/1.jpg", "four")];
-        let mut archive = Archive::open(zip(&files), MAX_DIRECTORY).unwrap();
+        let mut archive = open_archive(zip(&files), MAX_DIRECTORY).unwrap();
         assert!(matches!(archive.for_each_post(|_| true), Err(ArchiveError::Damaged(_))));
-        assert_eq!(archive.read_photo("photos/1.jpg", 4).unwrap(), b"four");
-        assert!(matches!(archive.read_photo("photos/1.jpg", 3), Err(ArchiveError::TooLarge(_))));
+        assert_eq!(read_photo(&mut archive, "photos/1.jpg", 4).unwrap(), b"four");
+        assert!(matches!(read_photo(&mut archive, "photos/1.jpg", 3), Err(ArchiveError::TooLarge(_))));
 
         let names: Vec<String> = (0..100).map(|n| format!("{n}{}", "y".repeat(60_000))).collect();
         let many: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
-        assert!(matches!(Archive::open(zip(&many), MAX_DIRECTORY), Err(ArchiveError::TooManyFiles)));
-        assert!(matches!(Archive::open(zip(&many), 2 * MAX_DIRECTORY), Err(ArchiveError::NotAnArchive)));
+        assert!(matches!(open_archive(zip(&many), MAX_DIRECTORY), Err(ArchiveError::TooManyFiles)));
+        assert!(matches!(open_archive(zip(&many), 2 * MAX_DIRECTORY), Err(ArchiveError::NotAnArchive)));
 
         // A list that is longer than it says, or than there are files, ends.
         let list = format!("[{}]", vec![post("x"); 9].join(","));
         let nine = ACCOUNT.replace("\"posts\": 2", "\"posts\": 9");
         for account in [ACCOUNT, &nine] {
             let files = [(ACCOUNT_FILE, account), (POSTS_FILE, &list), ("photos/1.jpg", "four")];
-            let mut archive = Archive::open(zip(&files), MAX_DIRECTORY).unwrap();
+            let mut archive = open_archive(zip(&files), MAX_DIRECTORY).unwrap();
             let mut visited = 0;
             let outcome = archive.for_each_post(|_| {
                 visited += 1;
@@ -361,8 +397,9 @@ mod tests {
     #[test]
     fn photos_that_many_posts_name_are_read_within_the_size_of_the_archive() {
         let files = [(ACCOUNT_FILE, ACCOUNT), ("photos/1.jpg", &"x".repeat(1 << 20))];
-        let mut archive = Archive::open(zip(&files), MAX_DIRECTORY).unwrap();
-        let reads = (0..100).take_while(|_| archive.read_photo("photos/1.jpg", 1 << 20).is_ok()).count();
+        let mut archive = open_archive(zip(&files), MAX_DIRECTORY).unwrap();
+        let reads =
+            (0..100).take_while(|_| read_photo(&mut archive, "photos/1.jpg", 1 << 20).is_ok()).count();
         assert_eq!(reads, 3);
     }
 
@@ -375,9 +412,18 @@ mod tests {
         let open = |bytes: &[u8]| {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(bytes).unwrap();
-            Archive::open(file, MAX_DIRECTORY)
+            open_archive(file, MAX_DIRECTORY)
         };
         assert!(open(&valid).is_ok());
+        let mut needed = 0;
+        let mut reserve = |bytes| {
+            needed = bytes;
+            false
+        };
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&valid).unwrap();
+        let refused = Archive::open(Arc::new(file), MAX_DIRECTORY, &mut reserve);
+        assert!(matches!(refused, Err(ArchiveError::NoMemory)) && needed >= DIRECTORY_GROWTH * FILE_HEADER);
         let (before, end) = valid.split_at(valid.len() - END as usize);
         // More files than the directory can have, a directory elsewhere, a comment.
         for (at, value) in [(10, 0xFF), (16, 0x00), (20, 0x01)] {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use app::{App, ExportedLike, ExportedPost, FairPermit, Holder, InputFormat, PhotoStream};
+use app::{App, Caller, ExportedLike, ExportedPost, FairPermit, Holder, InputFormat, PhotoStream};
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
-use model::{Alt, Focus, Photo, PhotoId, PostId, Timestamp, User};
+use model::{Alt, Focus, Photo, PhotoId, PostId, Timestamp};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::mpsc;
@@ -35,7 +35,8 @@ pub(crate) trait OfflinePage: Send + Sync + 'static {
 /// What an archive is made of.
 pub(crate) struct ArchiveSource<P> {
     pub(crate) app: App,
-    pub(crate) user: Arc<User>,
+    /// Whose account it is. The export ends with their session.
+    pub(crate) caller: Caller,
     pub(crate) instance: InstanceRecord,
     pub(crate) exported_at: Timestamp,
     pub(crate) page: P,
@@ -45,7 +46,7 @@ pub(crate) struct ArchiveSource<P> {
 pub(crate) fn stream<P: OfflinePage>(source: ArchiveSource<P>, permit: FairPermit) -> Body {
     let (sender, receiver) = mpsc::channel::<Chunk>(1);
     tokio::spawn(async move {
-        let user = source.user.id.0;
+        let user = source.caller.user.id.0;
         let client = ExportClient { sender: sender.clone(), holder: permit.holder().clone() };
         let written = tokio::select! {
             written = ArchiveWriter::new(source, client).write() => written,
@@ -56,7 +57,11 @@ pub(crate) fn stream<P: OfflinePage>(source: ArchiveSource<P>, permit: FairPermi
                 tracing::info!(user, "account exported");
                 drop(sender.send(Chunk::End).await);
             }
-            Err(error @ (WriteError::Disconnected | WriteError::Revoked)) => {
+            Err(
+                error @ (WriteError::Disconnected
+                | WriteError::Revoked
+                | WriteError::App(app::Error::SessionEnded)),
+            ) => {
                 tracing::info!(user, %error, "account export interrupted");
             }
             Err(error) => tracing::error!(user, %error, "account export failed"),
@@ -213,13 +218,23 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         self.client.send(&self.buffer).await
     }
 
+    /// A client may read for hours.
+    async fn check_session(&self) -> Result<(), WriteError> {
+        let ArchiveSource { app, caller, .. } = &self.source;
+        match app.reauthenticate(caller).await? {
+            Some(_) => Ok(()),
+            None => Err(app::Error::SessionEnded.into()),
+        }
+    }
+
     async fn write_photos(&mut self) -> Result<(), WriteError> {
         let mut after = PostId(0);
         loop {
-            let page = self.source.app.exported_posts(self.source.user.id, after).await?;
+            let page = self.source.app.exported_posts(self.source.caller.user.id, after).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.post.id;
             for ExportedPost { post, .. } in &page {
+                self.check_session().await?;
                 let name = photo_name(post.id, post.created_at);
                 if let Some(photo) = self.write_photo(post.photo.id, &name, post.created_at).await? {
                     self.photos.insert(post.id, photo);
@@ -230,7 +245,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
 
     /// Writes the profile photo, and returns the rest of the profile.
     async fn write_profile(&mut self) -> Result<ProfileRecord, WriteError> {
-        let user = self.source.user.clone();
+        let user = self.source.caller.user.clone();
         let photo = match &user.photo {
             Some(photo) => {
                 let written = self.write_photo(photo.id, "profile", self.source.exported_at).await?;
@@ -291,7 +306,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         self.start(LIKES_FILE)?;
         let (mut count, mut after) = (0, PostId(0));
         loop {
-            let page = self.source.app.exported_likes(self.source.user.id, after).await?;
+            let page = self.source.app.exported_likes(self.source.caller.user.id, after).await?;
             let Some(last) = page.last() else { break };
             after = last.post;
             for like in page {
@@ -309,7 +324,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         self.start(POSTS_FILE)?;
         let (mut count, mut after) = (0, PostId(0));
         loop {
-            let page = self.source.app.exported_posts(self.source.user.id, after).await?;
+            let page = self.source.app.exported_posts(self.source.caller.user.id, after).await?;
             let Some(last) = page.last() else { break };
             after = last.post.id;
             for post in page {
@@ -329,7 +344,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         self.zip.write_all(self.source.page.head(account).as_bytes())?;
         let mut before = PostId(i64::MAX);
         loop {
-            let page = self.source.app.exported_posts_before(self.source.user.id, before).await?;
+            let page = self.source.app.exported_posts_before(self.source.caller.user.id, before).await?;
             let Some(last) = page.last() else { break };
             before = last.post.id;
             for post in page {
@@ -341,7 +356,7 @@ impl<P: OfflinePage> ArchiveWriter<P> {
         self.zip.write_all(self.source.page.middle(account).as_bytes())?;
         let mut after = PostId(0);
         loop {
-            let page = self.source.app.exported_likes(self.source.user.id, after).await?;
+            let page = self.source.app.exported_likes(self.source.caller.user.id, after).await?;
             let Some(last) = page.last() else { break };
             after = last.post;
             for like in page {

@@ -161,7 +161,7 @@ async fn import(config: &Config, path: &Path, user: Option<String>) -> Result<Va
     check_instance(config)?;
     let archive = File::open(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     match App::open(app_settings(config), Clock::system()).await {
-        Ok(app) => import_account(&app, user, archive).await,
+        Ok(app) => import_account(&app, user, archive.into()).await,
         Err(OpenError::Locked { .. }) => send_archive(&config.data_dir, user, archive).await,
         Err(error) => Err(error.to_string()),
     }

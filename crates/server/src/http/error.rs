@@ -328,6 +328,7 @@ impl From<app::Error> for ApiError {
                 ErrorCode::AccountSuspended,
                 "your account is suspended, so you can only read and delete; GET /me/account says why",
             ),
+            app::Error::SessionEnded => Self::unauthorized(),
             app::Error::RegistrationClosed => Self::new(
                 StatusCode::FORBIDDEN,
                 ErrorCode::RegistrationClosed,

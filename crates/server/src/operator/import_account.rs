@@ -1,6 +1,7 @@
 //! `pinhole import-account`: imports the archive of an account, without the quotas of its user.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use app::App;
 use model::Username;
@@ -21,9 +22,10 @@ pub(crate) struct ImportCommand {
 pub(crate) async fn import_account(
     app: &App,
     username: Option<String>,
-    archive: File,
+    archive: Arc<File>,
 ) -> Result<Value, String> {
-    let opened = tokio::task::spawn_blocking(move || Archive::open(archive, MAX_OPERATOR_DIRECTORY)).await;
+    let opened =
+        tokio::task::spawn_blocking(move || Archive::open(archive, MAX_OPERATOR_DIRECTORY, |_| true)).await;
     let archive = opened.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     let username = username.unwrap_or_else(|| archive.account.profile.username.clone());
     let name: Username = username.parse().map_err(|rule: model::ValidationError| rule.message)?;

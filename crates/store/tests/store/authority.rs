@@ -87,7 +87,7 @@ pub(crate) async fn what_a_user_has_granted_ends_with_the_right_to_grant_it(db: 
     assert_eq!((deleted, left().await), (DeletionOutcome::Marked(None), (false, vec![])));
 }
 
-pub(crate) async fn the_name_of_a_suspended_account_is_held(db: TestDatabase) {
+pub(crate) async fn the_name_of_a_suspended_or_banned_account_is_held(db: TestDatabase) {
     let suspend = async |name: &str, status| {
         let user = db.user(name).await.id;
         let spam = Some(reason("spam"));
@@ -96,12 +96,14 @@ pub(crate) async fn the_name_of_a_suspended_account_is_held(db: TestDatabase) {
     };
     let ada = suspend("ada", Status::Suspended).await;
     let bob = suspend("bob", Status::Hidden).await;
-    let carol = db.user("carol").await.id;
-    for user in [ada, bob, carol] {
-        db.store.mark_deleted(user, None, NOW, None).await.unwrap();
+    let (carol, dan) = (db.user("carol").await.id, db.user("dan").await.id);
+    // With a password the user deletes the account, else an owner.
+    let own = || Some("hash".to_owned());
+    for (user, password_hash) in [(ada, own()), (bob, None), (carol, own()), (dan, None)] {
+        db.store.mark_deleted(user, password_hash, NOW, None).await.unwrap();
         db.finish_deletion(user).await;
     }
-    for name in ["ada", "ADA", "bob"] {
+    for name in ["ada", "ADA", "bob", "dan"] {
         assert_eq!(db.join(name).await, None, "{name}");
     }
     assert_eq!(db.count("SELECT count(*) FROM users").await, 0);
@@ -113,7 +115,7 @@ pub(crate) async fn the_name_of_a_suspended_account_is_held(db: TestDatabase) {
     };
     let ada = add("Ada").await.unwrap().id;
     assert_eq!(add("ada").await, None);
-    db.store.mark_deleted(ada, None, NOW, None).await.unwrap();
+    db.store.mark_deleted(ada, own(), NOW, None).await.unwrap();
     assert!(db.join("ada").await.is_some());
     assert_eq!(db.join("bob").await, None);
 }

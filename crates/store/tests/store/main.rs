@@ -21,7 +21,8 @@ use model::{
 use store::{AccessCheck, CreateOutcome, Exclusions, LikeOutcome, Original, ProfilePhotoOutcome, Replay};
 
 use authority::{
-    a_new_password_a_reset_and_a_recovery_end_all_other_access, the_name_of_a_suspended_account_is_held,
+    a_new_password_a_reset_and_a_recovery_end_all_other_access,
+    the_name_of_a_suspended_or_banned_account_is_held,
     what_a_user_has_granted_ends_with_the_right_to_grant_it,
 };
 use communities::{
@@ -97,7 +98,7 @@ on_both_databases! {
     a_new_password_a_reset_and_a_recovery_end_all_other_access,
     a_quota_of_bytes_is_not_exceeded,
     a_quota_of_posts_counts_deleted_ones_for_a_day,
-    the_name_of_a_suspended_account_is_held,
+    the_name_of_a_suspended_or_banned_account_is_held,
     what_a_user_has_granted_ends_with_the_right_to_grant_it,
     what_moderators_removed_is_known_to_imports,
     tags_follow_the_message_of_their_post,

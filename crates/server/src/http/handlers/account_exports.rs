@@ -63,7 +63,7 @@ pub(crate) async fn download(
     let file = HeaderValue::try_from(file).map_err(|_| ApiError::internal())?;
     let source = ArchiveSource {
         app: http.app.clone(),
-        user: caller.user,
+        caller,
         instance: InstanceRecord { name, url },
         exported_at,
         page,

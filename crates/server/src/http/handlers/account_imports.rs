@@ -1,6 +1,6 @@
 //! Imports into the current user's account: starting one, and its progress.
 
-use app::{Client, ImportStatus, Importer};
+use app::{App, Client, ImportStatus, Importer};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -8,7 +8,7 @@ use model::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::account_archive::{Archive, ImportJob, MAX_DIRECTORY, run_import};
+use crate::account_archive::{Archive, ArchiveError, ImportJob, MAX_DIRECTORY, run_import};
 use crate::http::dto::{AsDisplay, Empty};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
@@ -93,7 +93,7 @@ pub(crate) async fn start(
 ) -> Result<Response, ApiError> {
     http.app.check_may_import(&caller).await?;
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let permit = http.app.import_permit(client)?;
+    let mut permit = http.app.import_permit(client)?;
     let (max, over_quota) = http.app.max_import(&caller).await?;
     let parameter = FileParameter {
         name: "archive",
@@ -104,9 +104,15 @@ pub(crate) async fn start(
     let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;
     // An import that is interrupted loses nothing.
     permit.holder().set_busy(false);
-    let opened = tokio::task::spawn_blocking(move || Archive::open(file.into_file(), MAX_DIRECTORY)).await;
-    let archive = opened.map_err(|_| ApiError::internal())?;
-    let archive = archive.map_err(|error| ApiError::invalid("archive", error.rule()))?;
+    let opened = tokio::task::spawn_blocking(move || {
+        let reserve = |bytes| App::grow_import(&mut permit, bytes);
+        (Archive::open(file.into_file(), MAX_DIRECTORY, reserve), permit)
+    });
+    let (archive, permit) = opened.await.map_err(|_| ApiError::internal())?;
+    let archive = archive.map_err(|error| match error {
+        ArchiveError::NoMemory => ApiError::busy(),
+        error => ApiError::invalid("archive", error.rule()),
+    })?;
     let importer = Importer::new(&caller, client);
     let run = http.app.begin_import(&importer, archive.account.posts).await?;
     let app = http.app.clone();

@@ -169,6 +169,10 @@ impl Card {
                 if self.alt == photo_by { photo_by } else { format!("{photo_by}: {}", self.alt) },
             ),
             message => {
+                // They would turn what stands beside the title, where no element isolates it.
+                let message =
+                    message.replace(['\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}'], "");
+                let message = message.trim();
                 let title = truncate(message.lines().next().unwrap_or_default(), TITLE_CHARS);
                 (format!("{title} · {}", self.author.name), truncate(message, DESCRIPTION_CHARS))
             }
