@@ -28,6 +28,7 @@ mod posts;
 mod process;
 mod sqlite;
 mod thumbor;
+mod web;
 mod wire;
 pub(crate) mod writer;
 
@@ -76,6 +77,7 @@ pub(crate) struct Options {
 enum Question {
     Feed,
     Posts,
+    Pages,
     Images,
     Likes,
     Mixed,
@@ -162,6 +164,7 @@ fn answer(bench: &Bench, question: Question) -> Result<Vec<Section>, Error> {
     match question {
         Question::Feed => feed::sections(bench),
         Question::Posts => Ok(vec![posts::section(bench)?]),
+        Question::Pages => web::sections(bench),
         Question::Images => images::sections(bench),
         Question::Likes => likes::sections(bench),
         Question::Mixed => mixed::sections(bench),

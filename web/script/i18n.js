@@ -1,7 +1,7 @@
-// Translated messages, embedded in the page by the server.
+// Translated messages, of a script that each page names and that runs before all modules.
 
 /** @type {Record<string, string>} */
-const messages = JSON.parse(document.getElementById("messages")?.textContent || "{}");
+const messages = /** @type {any} */ (self).messages ?? {};
 
 export const locale = document.documentElement.lang || "en";
 

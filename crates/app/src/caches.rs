@@ -26,6 +26,8 @@ pub(crate) struct Caches {
     pub(crate) relations: Memo<UserId, Arc<Relations>>,
     /// Filled only while a like has to be checked against hidden users or blocks.
     pub(crate) post_authors: Memo<PostId, UserId>,
+    /// How many posts of a user lists show.
+    pub(crate) post_counts: Memo<UserId, u64>,
     pub(crate) instance: Memo<(), Arc<Instance>>,
     /// The instance as it was last read.
     pub(crate) last_instance: RwLock<Option<Arc<Instance>>>,
@@ -39,6 +41,7 @@ const USERS_BYTES: u64 = 12 << 20;
 const LIKES_BYTES: u64 = 32 << 20;
 const RELATIONS_BYTES: u64 = 8 << 20;
 const POST_AUTHORS_BYTES: u64 = 8 << 20;
+const POST_COUNTS_BYTES: u64 = 2 << 20;
 const ICONS_BYTES: u64 = 4 << 20;
 
 /// A cache of one value.
@@ -77,6 +80,7 @@ impl Caches {
                 (blocked.len() + blocked_by.len() + hidden_posts.len()) as u64 * ID_BYTES
             }),
             post_authors: Memo::new("post_authors", revisions, POST_AUTHORS_BYTES, |_, _| 0),
+            post_counts: Memo::new("post_counts", revisions, POST_COUNTS_BYTES, |_, _| 0),
             instance: Memo::with_shards("instance", revisions, 1, SINGLE_BYTES, |(), _| 0),
             last_instance: RwLock::default(),
             icons: Memo::with_shards("icons", revisions, 1, ICONS_BYTES, |_, icon| icon.len() as u64),

@@ -322,6 +322,7 @@ mod tests {
             permit.holder().record_progress(Instant::now() + Duration::from_secs(progress));
         }
         let newcomer = semaphore.try_acquire(client(3, 3)).expect("network 1 has three");
+        newcomer.holder().set_busy(true);
         assert!(is_revoked(&held[1]).await && !is_revoked(&held[0]).await && !is_revoked(&held[3]).await);
         held[3].holder().set_busy(false);
         let _another = semaphore.try_acquire(client(4, 4)).expect("network 2 is idle");

@@ -31,7 +31,8 @@ impl App {
         self.settle(&sources, instance).await
     }
 
-    async fn read_instance(&self, sources: &Sources) -> Result<Arc<Instance>, Error> {
+    /// The same as a part of a response, or of a memoised value.
+    pub async fn read_instance(&self, sources: &Sources) -> Result<Arc<Instance>, Error> {
         let fill = async |sources: Arc<Sources>| {
             sources.add(Key::INSTANCE);
             let rows = self.0.store.instance_settings().await?;

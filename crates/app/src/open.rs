@@ -40,8 +40,8 @@ const UPLOADS: PermitLimits =
 const EXPORTS: PermitLimits =
     PermitLimits { max: 8, max_per_network: 4, max_per_user: 1, revocation: Revocation::LargerShares };
 
-/// The memory of concurrent imports, of four at most: for the lists of their files, which are their largest part.
-/// Each occupies disk space up to `max_import`, too.
+/// The memory of concurrent imports, of four at most: for the lists of their files, which are their largest
+/// part. Each occupies disk space up to `max_import`, too.
 const IMPORTS: PermitLimits = PermitLimits {
     max: 4 * IMPORT_UNITS,
     max_per_network: 2 * IMPORT_UNITS,

@@ -12,13 +12,37 @@ use crate::{App, Caller, Error, Sources};
 impl App {
     /// The user of this name, compared without case, if the caller may see them.
     pub async fn user(&self, caller: Option<&Caller>, username: &Username) -> Result<User, Error> {
+        let sources = self.sources();
+        let user = self.read_user(&sources, caller, username).await;
+        self.settle(&sources, user).await
+    }
+
+    /// The same as a part of a response, or of a memoised value.
+    pub async fn read_user(
+        &self,
+        sources: &Sources,
+        caller: Option<&Caller>,
+        username: &Username,
+    ) -> Result<User, Error> {
         let user = self.0.store.user(username).await?;
-        user.filter(|user| is_seen(caller, user)).ok_or(Error::NO_SUCH_USER)
+        sources.add_read();
+        let user = user.filter(|user| is_seen(caller, user)).ok_or(Error::NO_SUCH_USER)?;
+        sources.add(Key::user(user.id));
+        Ok(user)
     }
 
     /// How many posts of a user the caller's lists show.
-    pub async fn shown_post_count(&self, caller: Option<&Caller>, user: UserId) -> Result<u64, Error> {
-        let shown = self.0.store.shown_post_count(user).await?;
+    pub async fn shown_post_count(
+        &self,
+        sources: &Sources,
+        caller: Option<&Caller>,
+        user: UserId,
+    ) -> Result<u64, Error> {
+        let fill = async |sources: Arc<Sources>| {
+            sources.add(Key::posts_of(user));
+            Ok::<_, Error>(self.0.store.shown_post_count(user).await?)
+        };
+        let shown = self.0.caches.post_counts.get(sources, user, fill).await?;
         let Some(caller) = caller else { return Ok(shown) };
         let relations = self.relations(caller.user.id).await?;
         if relations.blocked.contains(&user) {

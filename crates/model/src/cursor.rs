@@ -10,7 +10,7 @@ use crate::ValidationError;
 
 /// The id of the last item of a page: the next page begins below it. It stays valid after that item is
 /// deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cursor(pub i64);
 
 /// The first byte of an encoded cursor: a later encoding gets another version.

@@ -1,6 +1,7 @@
-//! Links that carry a one-time code.
+//! Paths and links.
 
-use model::{RecoveryCode, Username};
+use model::{RecoveryCode, Tag, Username};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The page on which an invited user joins.
 pub(crate) fn invitation(base_url: &str, code: &RecoveryCode) -> String {
@@ -12,6 +13,12 @@ pub(crate) fn invitation(base_url: &str, code: &RecoveryCode) -> String {
 pub(crate) fn reset(base_url: &str, username: &Username, code: &RecoveryCode) -> String {
     let username = username.as_str().replace('+', "%2B");
     format!("{base_url}/recovery?username={username}#{}", code.reveal())
+}
+
+/// The path of the page of a tag, which `encodeURIComponent` encodes in the same way.
+pub(crate) fn tag(tag: &Tag) -> String {
+    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
+    format!("/tags/{}", utf8_percent_encode(tag.as_str(), ENCODED))
 }
 
 /// The path of the logo, which changes with it.

@@ -110,8 +110,8 @@ pub(crate) async fn serve(
 }
 
 /// Admits connections up to the limits. Beyond them, an idle connection is closed in favour of a new one, or
-/// else the one without progress for the longest time of the network that holds most. If that is the newcomer's
-/// own, a small reserve accepts connections for health probes, which an overload must not fail.
+/// else the one without progress for the longest time of the network that holds most. If that is the
+/// newcomer's own, a small reserve accepts connections for health probes, which an overload must not fail.
 struct Admission {
     connections: Arc<FairSemaphore>,
     reserve: Arc<FairSemaphore>,

@@ -26,8 +26,8 @@ statements! {
         WHERE id = $1 AND EXISTS (SELECT 1 FROM held_names h WHERE h.username_key = users.username_key)";
 }
 
-/// Holds the name of an account that is about to be deleted: that of a suspended one, and that of any which its
-/// owner does not delete, unless it was never approved.
+/// Holds the name of an account that is about to be deleted: that of a suspended one, and that of any which
+/// others than its user delete, unless it was never approved.
 pub(crate) async fn hold(tx: &mut Tx<'_>, user: UserId, now: Timestamp, is_own: bool) -> Result<(), Error> {
     let statement = if is_own { HOLD } else { HOLD_BANNED };
     tx.execute(statement, &[now.into(), user.into()]).await.map(drop)

@@ -9,8 +9,8 @@ pub struct Key(pub(crate) u64);
 /// The place of a key in the table of revisions.
 pub type Slot = u32;
 
-/// Each like changes two slots: with 65,536 of them, 20,000 likes a second make every cached value miss within
-/// a second or two.
+/// Each like changes two slots: with 65,536 of them, 20,000 likes a second make every cached value miss
+/// within a second or two.
 pub(crate) const SLOTS: u32 = 1 << 18;
 
 impl Key {
@@ -24,6 +24,11 @@ impl Key {
     /// The post without its likes.
     pub fn post(id: PostId) -> Self {
         Self::of(b"post", &id.0.to_be_bytes())
+    }
+
+    /// Which posts the user has, and which of them are shown.
+    pub fn posts_of(id: UserId) -> Self {
+        Self::of(b"posts of", &id.0.to_be_bytes())
     }
 
     /// Who likes the post.

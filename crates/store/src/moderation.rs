@@ -12,7 +12,7 @@ use crate::invitations;
 use crate::key::Key;
 use crate::lock_key::LockKey;
 use crate::photos;
-use crate::posts::AccessCheck;
+use crate::posts::{self, AccessCheck};
 use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::Store;
@@ -29,7 +29,7 @@ statements! {
     OWNERS = "SELECT id FROM users WHERE role = 'owner' AND role <> 'member' AND status = 'active'";
     // Changes nothing, but locks the rows: of two owners who leave at once, one sees the other's commit.
     LOCK_OWNERS = "UPDATE users SET role = role WHERE role = 'owner' AND role <> 'member'";
-    SET_HIDDEN = "UPDATE posts SET hidden_reason = $1 WHERE id = $2 RETURNING photo_id";
+    SET_HIDDEN = "UPDATE posts SET hidden_reason = $1 WHERE id = $2 RETURNING photo_id, user_id";
     HIDDEN_BY_USER = "SELECT id, hidden_reason FROM posts WHERE user_id = $1 AND hidden_reason IS NOT NULL
         ORDER BY id DESC LIMIT 100";
     RECORD = sql!(RECORDS, "WHERE u.username_key = $1");
@@ -167,11 +167,10 @@ impl Store {
         self.write(LockKey::Post(id), move |tx| {
             async move {
                 let params = [reason.as_ref().map(Reason::as_str).into(), id.into()];
-                let Some(photo) = tx.first(SET_HIDDEN, &params, |row| row.photo_id(0)).await? else {
-                    return Ok(AccessCheck::Missing);
-                };
-                tx.publish(Key::post(id));
-                tx.publish(Key::POSTS);
+                let set =
+                    tx.first(SET_HIDDEN, &params, |row| Ok((row.photo_id(0)?, row.user_id(1)?))).await?;
+                let Some((photo, author)) = set else { return Ok(AccessCheck::Missing) };
+                posts::publish_list(tx, id, author);
                 photos::publish_gone(tx, photo);
                 audit_log::append(tx, &audit).await?;
                 Ok(AccessCheck::Granted(photo))

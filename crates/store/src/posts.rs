@@ -273,10 +273,9 @@ impl Store {
     ) -> Result<AccessCheck<PhotoId>, Error> {
         self.write_freeing(LockKey::Post(id), move |tx| {
             async move {
-                match (author(tx, id).await?, only_by) {
-                    (None, _) => return Ok(AccessCheck::Missing),
-                    (Some(author), Some(user)) if author != user => return Ok(AccessCheck::Forbidden),
-                    _ => {}
+                let Some(author) = author(tx, id).await? else { return Ok(AccessCheck::Missing) };
+                if only_by.is_some_and(|user| user != author) {
+                    return Ok(AccessCheck::Forbidden);
                 }
                 if audit.is_some() || is_hidden(tx, id).await? {
                     account_imports::keep_source(tx, id).await?;
@@ -286,8 +285,7 @@ impl Store {
                     return Ok(AccessCheck::Missing);
                 };
                 photos::delete(tx, photo, now).await?;
-                tx.publish(Key::post(id));
-                tx.publish(Key::POSTS);
+                publish_list(tx, id, author);
                 if let Some(audit) = &audit {
                     audit_log::append(tx, audit).await?;
                 }
@@ -296,6 +294,13 @@ impl Store {
             .boxed()
         })
         .await
+    }
+}
+
+/// Publishes that a post was added to lists, or removed from them.
+pub(crate) fn publish_list(tx: &mut Tx<'_>, post: PostId, author: UserId) {
+    for key in [Key::post(post), Key::posts_of(author), Key::POSTS] {
+        tx.publish(key);
     }
 }
 
@@ -391,8 +396,7 @@ async fn create(tx: &mut Tx<'_>, new: NewPost) -> Result<CreateOutcome, Error> {
     let id = tx.first(INSERT, &row.values()[1..], |row| row.post_id(0)).await?;
     row.id = id.ok_or_else(|| Error::Corrupt("an insert returned no id".into()))?;
     usage::count(tx, user_id, row.id, now).await?;
-    tx.publish(Key::post(row.id));
-    tx.publish(Key::POSTS);
+    publish_list(tx, row.id, user_id);
     if tags::may_have_tags(row.message.as_ref()) {
         tags::replace(tx, &[(row.id, row.message.as_ref())]).await?;
     }

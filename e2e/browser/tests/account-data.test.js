@@ -24,7 +24,7 @@ browserTest("an account is downloaded, opened offline and imported", async ({ op
   await page.getByRole("button", { name: "Download everything" }).press("Enter");
   const download = await downloading;
   await toast(page).filter({ hasText: "The download begins." }).waitFor();
-  assert.match(download.suggestedFilename(), /^pinhole-ada-\d{4}-\d\d-\d\d\.zip$/);
+  assert.match(download.suggestedFilename(), /^ada-\d{4}-\d\d-\d\d\.zip$/);
   const folder = mkdtempSync(joinPath(tmpdir(), "pinhole-archive-"));
   try {
     const archive = joinPath(folder, "ada.zip");

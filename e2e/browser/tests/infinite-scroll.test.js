@@ -6,6 +6,7 @@ import { feed } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
 import { eventually } from "../lib/eventually.js";
 import { home, posts } from "../lib/locators.js";
+import { assertMarkup } from "../lib/markup.js";
 import { photo } from "../lib/photos.js";
 
 /** @param {(username: string) => Promise<import("../lib/api.js").ApiUser>} join @param {number} count */
@@ -36,6 +37,7 @@ browserTest("scrolling shows every post once, in order, also when one is added m
   await scrollUntilLoaded(page, 65);
   const seen = (await numbers(page)).filter((number) => number <= 65);
   assert.deepEqual(seen, Array.from({ length: 65 }, (_, index) => 65 - index));
+  await assertMarkup(page);
   assert.equal((await feed(service.base)).length, 66);
 });
 

@@ -430,7 +430,7 @@ browserTest("the page of moderation is usable at every width, in both languages 
   for (const locale of ["en-GB", "de-DE"]) {
     const page = await open({ as: ada, locale });
     await page.goto("/admin");
-    for (const [width, height] of [[320, 640], [390, 844], [820, 1180], [1440, 900], [1920, 1080]]) {
+    for (const [width, height] of [[320, 640], [390, 844], [844, 390], [820, 1180], [1440, 900], [1920, 1080]]) {
       await page.setViewportSize({ width, height });
       for (const state of ["list", "selected", "dialog"]) {
         if (state === "list") await page.locator("#members-title").scrollIntoViewIfNeeded();
@@ -441,7 +441,7 @@ browserTest("the page of moderation is usable at every width, in both languages 
         for (const scheme of /** @type {const} */ (["light", "dark"])) {
           await setColorScheme(page, scheme);
           await screenshot(page, `admin-${locale.slice(0, 2)}-${width}-${state}`);
-          if (width !== 320) await assertAccessible(page, scheme === "dark" ? { only: ["color-contrast"] } : {});
+          if (width !== 320 && width !== 844) await assertAccessible(page, scheme === "dark" ? { only: ["color-contrast"] } : {});
         }
       }
       await page.keyboard.press("Escape");

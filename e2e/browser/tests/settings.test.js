@@ -118,7 +118,7 @@ browserTest("a forgotten password is replaced with a recovery code", async ({ op
   assert.equal(codes.length, 10);
   await screenshot(page, "settings-recovery-codes");
   const [download] = await Promise.all([page.waitForEvent("download"), form.getByRole("link", { name: "Save as a file" }).click()]);
-  assert.equal(download.suggestedFilename(), "pinhole-recovery-codes.txt");
+  assert.equal(download.suggestedFilename(), "recovery-codes.txt");
 
   const other = await open();
   expectError(other, /status of 400/);

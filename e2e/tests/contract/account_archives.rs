@@ -51,7 +51,7 @@ fn an_export_has_photos_posts_likes_and_profile() {
     assert_eq!(started["posts"], 2, "{started}");
     let response = ada.get("/me/export").expect(200);
     let name = response.header("content-disposition").unwrap();
-    assert!(name.contains(&format!("pinhole-{}-", ada.username())), "{name}");
+    assert!(name.contains(&format!("\"{}-", ada.username())), "{name}");
     assert_eq!(response.header("content-type"), Some("application/zip"));
     assert_eq!(response.header("cache-control"), Some("private, no-store"));
     let mut dates = zip::ZipArchive::new(Cursor::new(&response.bytes)).unwrap();

@@ -169,8 +169,9 @@ const LOCATOR: u64 = 20;
 const END_64: u64 = 56;
 const TAIL: u64 = END + LOCATOR + END_64;
 
-/// Checks the end of a zip, and returns the length of the file and that of the directory. The reader of the directory allocates memory
-/// for as many files as the end declares, and takes other places for it if the last one is invalid.
+/// Checks the end of a zip, and returns the length of the file and that of the directory. The reader of the
+/// directory allocates memory for as many files as the end declares, and takes other places for it if the
+/// last one is invalid.
 fn check_directory(file: &File, max_directory: u64) -> Result<(u64, u64), ArchiveError> {
     let length = file.metadata().map_err(damaged)?.len();
     let read =

@@ -35,6 +35,7 @@ pub use form::fuzzing::check_multipart;
 pub use fuzzing::check_forms;
 pub(crate) use pages::site_files::LICENCES;
 pub(crate) use response_cache::ResponseCache;
+use routes::route::Route;
 use state::Http;
 
 /// Builds the dispatcher of all requests and the response cache, whose statistics the metrics read.
@@ -52,5 +53,5 @@ pub(crate) fn dispatcher(
 
 /// The OpenAPI document, as `/openapi.json` serves it and `docs/openapi.json` stores it.
 pub fn openapi_document() -> OpenApi {
-    openapi::document(routes::table::table(), routes::table::TAGS)
+    openapi::document(routes::table::table().into_iter().filter_map(Route::operation), routes::table::TAGS)
 }

@@ -1,17 +1,20 @@
-//! The response cache: encoded first pages of the feed, and encoded posts.
+//! The response cache: encoded first pages of the feed, encoded posts, and rendered pages.
 //!
-//! Entries are encoded with `is_liked` false; each request patches in the likes of its caller.
+//! Posts are encoded with `is_liked` false, and pages with slots; each request patches in what is its
+//! caller's.
 
 use std::sync::Arc;
 
 use app::{App, Memo};
 use model::{CacheStats, PostId, UserId};
 
+use super::pages::shared::{PageKey, SharedPage};
 use super::post_json::PostJson;
 
 pub(crate) struct ResponseCache {
     pub(crate) posts: Memo<PostId, Arc<PostJson>>,
     pub(crate) first_pages: Memo<FirstPageKey, Arc<PostJson>>,
+    pub(crate) pages: Memo<PageKey, Arc<SharedPage>>,
 }
 
 /// The parts of a request that the bytes of a first page depend on.
@@ -32,8 +35,9 @@ impl FirstPageKey {
     }
 }
 
-const POSTS_BYTES: u64 = 64 << 20;
+const POSTS_BYTES: u64 = 48 << 20;
 const FIRST_PAGES_BYTES: u64 = 4 << 20;
+const PAGES_BYTES: u64 = 16 << 20;
 
 impl ResponseCache {
     pub(crate) fn new(app: &App) -> Self {
@@ -44,10 +48,11 @@ impl ResponseCache {
             first_pages: Memo::with_shards("first_pages", revisions, 1, FIRST_PAGES_BYTES, |key, json| {
                 key.len() + json.len()
             }),
+            pages: Memo::with_shards("pages", revisions, 4, PAGES_BYTES, |key, page| key.len() + page.len()),
         }
     }
 
-    pub(crate) fn stats(&self) -> [CacheStats; 2] {
-        [self.posts.stats(), self.first_pages.stats()]
+    pub(crate) fn stats(&self) -> [CacheStats; 3] {
+        [self.posts.stats(), self.first_pages.stats(), self.pages.stats()]
     }
 }

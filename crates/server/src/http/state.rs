@@ -13,13 +13,15 @@ use model::Clock;
 
 use crate::config::Config;
 use crate::http::form;
+use crate::http::form::memory::FormMemory;
 use crate::http::form::{BodyLimits, BodyReader, FileSink, FormData, FormError};
 use crate::http::middleware::addresses::{Addresses, Head};
 use crate::http::middleware::rate_limit::RateLimits;
 use crate::http::middleware::request_id::RequestIds;
 use crate::http::middleware::request_log;
-use crate::http::middleware::request_memory::{FormMemory, RequestMemory};
+use crate::http::middleware::request_memory::RequestMemory;
 use crate::http::pages::assets::Assets;
+use crate::http::pages::shared::Marker;
 use crate::http::response_cache::ResponseCache;
 use crate::http::session_cookie::SessionCookie;
 use crate::metrics::Metrics;
@@ -39,6 +41,8 @@ pub(crate) struct Shared {
     pub(super) request_memory: RequestMemory,
     pub(super) assets: Assets,
     pub(super) responses: Arc<ResponseCache>,
+    /// Marks the slots of shared pages.
+    pub(super) marker: Marker,
     /// The OpenAPI document as JSON.
     pub(super) openapi: Bytes,
     small_body_limits: BodyLimits,
@@ -83,6 +87,7 @@ impl Http {
         });
         Self(Arc::new(Shared {
             responses,
+            marker: Marker::random().expect("the operating system has random bytes"),
             app,
             clock,
             addresses: Addresses::new(config),

@@ -12,8 +12,8 @@ use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
 use crate::http::extract::session::reauthenticate;
+use crate::http::form::memory::FormMemory;
 use crate::http::form::{FormData, FormError};
-use crate::http::middleware::request_memory::FormMemory;
 use crate::http::openapi::{Argument, Entry};
 use crate::http::state::Http;
 

@@ -4,6 +4,7 @@ mod body_reader;
 mod error;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
+pub(super) mod memory;
 mod multipart;
 
 use axum::body::Body;
@@ -13,9 +14,8 @@ use model::{Refusal, ValidationError};
 
 pub(crate) use body_reader::{BodyLimits, BodyReader};
 pub(crate) use error::FormError;
+use memory::FormMemory;
 use multipart::Multipart;
-
-use crate::http::middleware::request_memory::FormMemory;
 
 /// The longest text parameter that is read, in bytes; the validation of each parameter allows less.
 const MAX_TEXT_BYTES: usize = 64 * 1024;

@@ -59,7 +59,7 @@ pub(crate) async fn download(
     let name = instance.name().to_owned();
     let exported_at = http.clock.now();
     // Usernames have no characters that need quoting.
-    let file = format!("attachment; filename=\"pinhole-{}-{}.zip\"", caller.user.username, date(exported_at));
+    let file = format!("attachment; filename=\"{}-{}.zip\"", caller.user.username, date(exported_at));
     let file = HeaderValue::try_from(file).map_err(|_| ApiError::internal())?;
     let source = ArchiveSource {
         app: http.app.clone(),

@@ -3,8 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{PostFilter, Tag};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use model::PostFilter;
 
 use crate::http::error::ApiError;
 use crate::http::extract::paging::PageHead;
@@ -13,6 +12,7 @@ use crate::http::extract::session::OptionalSession;
 use crate::http::handlers::feed;
 use crate::http::json::json_bytes;
 use crate::http::state::Http;
+use crate::links;
 
 pub(crate) async fn posts(
     State(http): State<Http>,
@@ -21,13 +21,7 @@ pub(crate) async fn posts(
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
     let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
-    let path = format!("/tags/{}/posts", encode_segment(&tag));
+    let path = links::tag(&tag) + "/posts";
     let (head, caller, filter) = ((&parts).into(), caller.as_ref(), PostFilter::Tagged(tag));
     Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, filter, &path, query).await?))
-}
-
-/// The tag as a path segment, which `encodeURIComponent` encodes in the same way.
-pub(crate) fn encode_segment(tag: &Tag) -> String {
-    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
-    utf8_percent_encode(tag.as_str(), ENCODED).to_string()
 }

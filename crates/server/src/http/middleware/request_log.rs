@@ -35,8 +35,8 @@ pub(crate) fn set_user(user: UserId) {
     _ = USER.try_with(|current| current.set(Some(user)));
 }
 
-/// An id in the path of a request, for a line that is logged. The query, which may have secrets, is not a part
-/// of it.
+/// An id in the path of a request, for a line that is logged. The query, which may have secrets, is not a
+/// part of it.
 pub(crate) fn id(parameters: PathParameters<'_>, name: &str) -> Option<String> {
     let raw = parameters.raw(name).filter(|raw| raw.len() <= MAX_ID)?;
     Some(percent_decode_str(raw).decode_utf8_lossy().into_owned())

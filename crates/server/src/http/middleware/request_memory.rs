@@ -15,12 +15,10 @@ use http_body_util::BodyExt;
 
 use crate::connection::Connection;
 use crate::http::error::ApiError;
+use crate::http::form::memory::{FormMemory, UNIT};
 
 /// Bodies up to this size, in bytes, are not counted: the connection limit bounds their sum.
 const SMALL_RESPONSE: usize = 64 * 1024;
-
-/// The same for forms.
-const SMALL_FORM: usize = 4 * 1024;
 
 /// The limit of all larger responses together, in bytes.
 const RESPONSES: usize = 128 << 20;
@@ -32,12 +30,6 @@ const FORMS: usize = 32 << 20;
 /// what the client of an S3 store receives ahead of them.
 const STREAMED_RESPONSE: usize = 1 << 20;
 
-/// A unit of the budgets, in bytes.
-const UNIT: usize = 1024;
-
-/// What a form reserves at a time, in units.
-const FORM_STEP: usize = 16;
-
 pub(crate) struct RequestMemory {
     forms: Arc<FairSemaphore>,
     responses: Arc<FairSemaphore>,
@@ -47,8 +39,9 @@ fn budget(bytes: usize) -> Arc<FairSemaphore> {
     let max = bytes / UNIT;
     FairSemaphore::new(PermitLimits {
         max,
-        max_per_network: max,
-        max_per_user: max,
+        // A user of the network that holds all takes from the one who holds most.
+        max_per_network: usize::MAX,
+        max_per_user: usize::MAX,
         revocation: Revocation::LargerBusyShares,
     })
 }
@@ -60,12 +53,10 @@ impl RequestMemory {
 
     /// The memory of a form that is about to be read.
     pub(crate) fn form(&self, connection: Option<&Connection>, client: Client) -> FormMemory {
-        let source = connection.map(|connection| FormMemorySource {
-            budget: self.forms.clone(),
-            holder: connection.holder.clone(),
-            client,
-        });
-        FormMemory { source, ..FormMemory::uncounted() }
+        match connection {
+            Some(connection) => FormMemory::of(self.forms.clone(), connection.holder.clone(), client),
+            None => FormMemory::uncounted(),
+        }
     }
 
     /// Reserves memory for a large or streamed body until it is sent, or replaces the response by a 503.
@@ -131,47 +122,6 @@ impl AsRef<[u8]> for ReservedBytes {
     }
 }
 
-/// The memory of a form, released when dropped.
-pub(crate) struct FormMemory {
-    source: Option<FormMemorySource>,
-    permit: Option<FairPermit>,
-    used: usize,
-    reserved: usize,
-}
-
-struct FormMemorySource {
-    budget: Arc<FairSemaphore>,
-    holder: Arc<Holder>,
-    client: Client,
-}
-
-impl FormMemory {
-    /// Of a form that arrives from no connection.
-    pub(crate) fn uncounted() -> Self {
-        Self { source: None, permit: None, used: 0, reserved: SMALL_FORM }
-    }
-
-    /// Counts bytes that the form keeps from now on; `false` if there is no memory for them.
-    #[must_use]
-    pub(crate) fn add(&mut self, bytes: usize) -> bool {
-        self.used += bytes;
-        let Some(FormMemorySource { budget, holder, client }) = &self.source else { return true };
-        if self.used <= self.reserved {
-            return true;
-        }
-        let units = (self.used - self.reserved).div_ceil(FORM_STEP * UNIT) * FORM_STEP;
-        let is_granted = match &mut self.permit {
-            Some(permit) => permit.try_grow(units),
-            None => {
-                self.permit = budget.try_acquire_for(holder, *client, units);
-                self.permit.is_some()
-            }
-        };
-        self.reserved += units * UNIT;
-        is_granted
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
@@ -179,6 +129,7 @@ mod tests {
     use model::UserId;
 
     use super::*;
+    use crate::http::form::memory::SMALL_FORM;
 
     const SMALL: PermitLimits =
         PermitLimits { max: 9, max_per_network: 9, max_per_user: 9, revocation: Revocation::IdleFirst };
@@ -254,7 +205,7 @@ mod tests {
         assert!(is_closed(&slow).await && !is_closed(&trickling).await);
 
         let mut form = memory.form(Some(&connection(&trickling)), eve);
-        assert!(form.add(SMALL_FORM) && form.permit.is_none(), "small forms are not counted");
+        assert!(form.add(SMALL_FORM) && !form.is_counted(), "small forms are not counted");
         assert!(form.add(FORMS) && !form.add(1), "all of the budget is held");
         assert!(memory.form(Some(&connection(&other)), ada).add(2 * SMALL_FORM));
         assert!(is_closed(&trickling).await && !is_closed(&other).await);

@@ -12,7 +12,6 @@ use utoipa::openapi::{Components, ContactBuilder, InfoBuilder, LicenseBuilder, O
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::http::dto;
-use crate::http::routes::route::Route;
 pub(crate) use entry::{
     Argument, Arguments, Entry, byte_count, integer, parameter, string, structured_boolean,
 };
@@ -24,8 +23,12 @@ const DESCRIPTION: &str = "A photo-sharing service: users post photos with an op
     session cookie, or as `Authorization: Bearer` with the token from `X-Auth-Token`. Every error response has an \
     `error` object and a stable code in `X-Error-Code`; every response has an `X-Request-Id`.";
 
-/// The OpenAPI document of these routes. `tags` are the names and descriptions of the groups of operations.
-pub(crate) fn document(routes: impl IntoIterator<Item = Route>, tags: &[(&str, &str)]) -> OpenApi {
+/// The OpenAPI document of these operations, each with its method and path. `tags` are the names and
+/// descriptions of their groups.
+pub(crate) fn document<'a>(
+    operations: impl IntoIterator<Item = (Method, &'a str, Entry)>,
+    tags: &[(&str, &str)],
+) -> OpenApi {
     let licence =
         LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build();
     let contact =
@@ -45,14 +48,9 @@ pub(crate) fn document(routes: impl IntoIterator<Item = Route>, tags: &[(&str, &
         .tags(Some(tags.iter().map(tag)))
         .build();
     let mut components = components();
-    for route in routes {
-        let Route { method, path, documented_path, entry: Some(entry), .. } = route else { continue };
+    for (method, path, entry) in operations {
         let (operation, schemas) = entry.finish();
-        document.paths.add_path_operation(
-            documented_path.unwrap_or(path),
-            vec![http_method(&method)],
-            operation,
-        );
+        document.paths.add_path_operation(path, vec![http_method(&method)], operation);
         components.schemas.extend(schemas);
     }
     document.components = Some(components);

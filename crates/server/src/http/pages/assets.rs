@@ -13,7 +13,8 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use sha2::{Digest, Sha256};
 
-use super::response::{gzip, text_response};
+use super::locale::Locale;
+use super::response::{Coding, gzip, text_response};
 use crate::links;
 
 const IMMUTABLE: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
@@ -98,7 +99,7 @@ pub(crate) struct Assets {
 }
 
 struct Asset {
-    name: &'static str,
+    name: String,
     media_type: &'static str,
     bytes: Bytes,
     gzipped: Option<Bytes>,
@@ -108,12 +109,19 @@ impl Assets {
     pub(crate) fn new() -> Self {
         let style: String = STYLES.iter().map(|(_, css)| without_comments(css)).collect();
         let scripts = SCRIPTS.iter().map(|(path, script)| Asset::new(path, without_comments(script).into()));
+        let messages = Locale::all().iter().map(|locale| {
+            let script = format!("self.messages = {};\n", locale.script_messages_json());
+            Asset::new(&messages_file(&locale.tag), script.into())
+        });
         let others = ICONS.iter().chain(FONTS).map(|(path, file)| Asset::new(path, Bytes::from_static(file)));
-        let assets: Vec<Asset> =
-            std::iter::once(Asset::new("style.css", style.into())).chain(scripts).chain(others).collect();
+        let assets: Vec<Asset> = std::iter::once(Asset::new("style.css", style.into()))
+            .chain(scripts)
+            .chain(messages)
+            .chain(others)
+            .collect();
         let mut digest = Sha256::new();
         for asset in &assets {
-            digest.update(asset.name);
+            digest.update(&asset.name);
             digest.update(&asset.bytes);
         }
         digest.update(SERVICE_WORKER);
@@ -193,8 +201,13 @@ impl fmt::Display for Assets {
     }
 }
 
+/// The file with the messages that scripts show, in a language.
+pub(super) fn messages_file(tag: &str) -> String {
+    format!("messages.{tag}.js")
+}
+
 impl Asset {
-    fn new(path: &'static str, bytes: Bytes) -> Self {
+    fn new(path: &str, bytes: Bytes) -> Self {
         let name = base_name(path);
         let (media_type, is_text) = match name.rsplit('.').next() {
             Some("css") => ("text/css; charset=utf-8", true),
@@ -204,7 +217,7 @@ impl Asset {
             _ => ("image/png", false),
         };
         let gzipped = is_text.then(|| gzip(&bytes, Compression::best()).ok()).flatten();
-        Self { name, media_type, bytes, gzipped }
+        Self { name: name.to_owned(), media_type, bytes, gzipped }
     }
 }
 
@@ -212,7 +225,8 @@ impl Asset {
     fn respond(&self, accepts_gzip: bool) -> Response {
         let gzipped = self.gzipped.as_ref().filter(|_| accepts_gzip);
         let body = gzipped.unwrap_or(&self.bytes).clone();
-        let mut response = text_response(self.media_type, body, gzipped.is_some());
+        let coding = if gzipped.is_some() { Coding::Gzip } else { Coding::Identity };
+        let mut response = text_response(self.media_type, body, coding);
         // An SVG opened as a document of its own must not run scripts.
         let policy = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
@@ -240,7 +254,7 @@ fn hex(digest: &[u8]) -> String {
     })
 }
 
-fn base_name(path: &'static str) -> &'static str {
+fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
@@ -290,10 +304,13 @@ mod tests {
         assert_eq!(without_comments(source.as_bytes()), "let a = (b); // four\nf();\n");
     }
 
-    /// With the service worker they have 45 KB (`e2e/browser/budgets.test.js`).
+    /// With the service worker they have 45 KB (`e2e/browser/budgets.test.js`), and the messages come on top.
     #[test]
     fn scripts_and_styles_of_members_stay_below_43_kb_gzipped() {
-        let assets = Assets::new().assets.into_iter().filter(|asset| asset.name != "admin.js");
+        let assets = Assets::new()
+            .assets
+            .into_iter()
+            .filter(|asset| asset.name != "admin.js" && !asset.name.starts_with("messages."));
         let gzipped: usize = assets.filter_map(|asset| asset.gzipped).map(|bytes| bytes.len()).sum();
         assert!(gzipped < 43_000, "expected less than 43 KB, got {gzipped} bytes");
     }

@@ -10,7 +10,7 @@ use model::{FeedStart, Limit, Post, PostFilter, Timestamp, Username};
 
 use super::cards::Card;
 use super::locale::{Locale, interpolate};
-use super::response::{accepts_gzip, text};
+use super::response::{Coding, text};
 use crate::http::error::ApiError;
 use crate::http::etag::{if_none_match_contains, tag_of};
 use crate::http::extract::path::PathId;
@@ -75,7 +75,7 @@ async fn respond(
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
     let mut response =
-        text("application/atom+xml; charset=utf-8", xml.into(), accepts_gzip(&request.headers))?;
+        text("application/atom+xml; charset=utf-8", xml.into(), Coding::accepted(&request.headers))?;
     response.headers_mut().extend(headers);
     Ok(response)
 }

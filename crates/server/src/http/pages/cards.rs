@@ -1,5 +1,6 @@
 //! View models of posts and users for the page templates.
 
+use askama::Template;
 use model::{Post, User, fit_dimensions};
 
 use super::locale::{Locale, interpolate};
@@ -21,7 +22,8 @@ const LONG_CHARS: usize = 200;
 const LONG_LINES: usize = 6;
 
 /// A user's name and avatar: the profile photo, or the initial of the name.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Template)]
+#[template(source = "{% let avatar = self %}{% include \"partials/avatar.html\" %}", ext = "html")]
 pub(super) struct Avatar {
     pub(super) name: String,
     pub(super) url: String,
@@ -64,7 +66,8 @@ pub(super) struct Card {
     pub(super) message: String,
     pub(super) time: String,
     pub(super) date: String,
-    pub(super) liked: bool,
+    /// Whether the reader likes the post, or the marker of a page that several readers share.
+    pub(super) liked: String,
     pub(super) likes: i64,
     /// Loads the image eagerly: it is above the fold. All others load lazily.
     pub(super) eager: bool,
@@ -87,7 +90,7 @@ impl Card {
             message: post.message.as_ref().map(ToString::to_string).unwrap_or_default(),
             date: time.chars().take("2026-11-14".len()).collect(),
             time,
-            liked: post.is_liked,
+            liked: post.is_liked.to_string(),
             likes: post.like_count,
             author,
             eager,
@@ -116,7 +119,7 @@ impl Card {
             message: empty(),
             time: empty(),
             date: empty(),
-            liked: false,
+            liked: "false".into(),
             likes: 0,
             eager: false,
         }

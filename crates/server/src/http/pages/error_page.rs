@@ -9,8 +9,7 @@ use http::{HeaderName, Method, StatusCode};
 use super::layout::{Layout, PageRequest};
 use super::locale::{Locale, interpolate};
 use super::preferences::Preferences;
-use super::response;
-use super::response::accepts_gzip;
+use super::response::{Coding, html, render};
 use super::templates::{ErrorTemplate, UnreachableTemplate};
 use crate::http::error::ApiError;
 use crate::http::state::Http;
@@ -19,7 +18,7 @@ use crate::http::state::Http;
 pub(crate) struct ErrorPage {
     preferences: Preferences,
     locale: &'static Locale,
-    gzip: bool,
+    accepted: Coding,
 }
 
 impl ErrorPage {
@@ -31,7 +30,7 @@ impl ErrorPage {
             accept.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"));
         (is_read && accepts_html).then(|| {
             let preferences = Preferences::of(headers);
-            Self { locale: preferences.locale(headers), preferences, gzip: accepts_gzip(headers) }
+            Self { locale: preferences.locale(headers), preferences, accepted: Coding::accepted(headers) }
         })
     }
 
@@ -59,8 +58,10 @@ impl ErrorPage {
             })
         };
         let layout = Layout::bare(http, self.locale, self.preferences.theme, &instance);
-        let page = response::page(&ErrorTemplate { layout: &layout, title, text, request_id }, self.gzip);
-        let Ok(mut page) = page else { return json };
+        let template = ErrorTemplate { layout: &layout, title, text, request_id };
+        let page = render(&template).and_then(|page| self.accepted.apply(page.into()));
+        let Ok((coding, page)) = page else { return json };
+        let mut page = html(coding, page);
         *page.status_mut() = status;
         let copied = ["retry-after", "x-error-code", "x-error-reason", "ratelimit", "ratelimit-policy"]
             .map(HeaderName::from_static);

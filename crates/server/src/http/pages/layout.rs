@@ -3,20 +3,22 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use app::{Client, Instance};
+use app::{Caller, Client, Instance, Sources};
 use askama::Template;
 use axum::extract::FromRequestParts;
 use axum::response::Response;
+use futures_util::future::BoxFuture;
 use http::HeaderValue;
 use http::header::SET_COOKIE;
 use http::request::Parts;
+use model::{Cursor, Post};
 
-use super::assets::Assets;
-use super::cards::Avatar;
+use super::assets::{Assets, messages_file};
+use super::cards::{Avatar, Card};
 use super::locale::Locale;
-use super::preferences::Preferences;
-use super::response;
-use super::response::accepts_gzip;
+use super::preferences::{Preferences, View};
+use super::response::{Coding, html, render};
+use super::shared::{Audience, Marker, PageKey, SharedPage, Slot};
 use crate::http::error::ApiError;
 use crate::http::extract::session::OptionalSession;
 use crate::http::state::Http;
@@ -32,7 +34,7 @@ pub(crate) struct PageRequest {
     locale: &'static Locale,
     base_url: String,
     path: String,
-    gzip: bool,
+    accepted: Coding,
     /// Set for a caller with a session cookie.
     renewed_cookie: Option<HeaderValue>,
 }
@@ -54,7 +56,7 @@ impl FromRequestParts<Http> for PageRequest {
             preferences,
             base_url: http.addresses.base_url((&*parts).into()),
             path: parts.uri.path().to_owned(),
-            gzip: accepts_gzip(&parts.headers),
+            accepted: Coding::accepted(&parts.headers),
         })
     }
 }
@@ -65,26 +67,152 @@ impl PageRequest {
         self.caller.as_ref().map_or(client, |caller| client.with_user(caller.user.id))
     }
 
-    /// The layout of a page; `module` is its entry module beside the common one.
+    /// The layout of a page for the caller; `module` is its entry module beside the common one.
     pub(super) fn layout<'a>(&'a self, http: &'a Http, module: Option<&'static str>) -> Layout<'a> {
-        let me = self
-            .caller
-            .as_ref()
-            .map(|caller| Me { avatar: Avatar::of(&caller.user), moderator: caller.is_moderator() });
+        self.layout_for(http, &Reader::of(self.caller.as_ref()), &self.instance, module)
+    }
+
+    /// The layout of a page for its readers, with the instance that the page is made from.
+    pub(super) fn layout_for<'a>(
+        &'a self,
+        http: &'a Http,
+        reader: &Reader,
+        instance: &'a Instance,
+        module: Option<&'static str>,
+    ) -> Layout<'a> {
         Layout {
             base_url: &self.base_url,
             path: &self.path,
-            me,
+            me: reader.me.clone(),
             module,
             nav: true,
-            ..Layout::bare(http, self.locale, self.preferences.theme, &self.instance)
+            ..Layout::bare(http, self.locale, self.preferences.theme, instance)
         }
+    }
+
+    /// Responds with a page. Guests share what `render` makes of it, and so do members if `is_for_members`,
+    /// and if they have not blocked or hidden anything. `view` and `after` are what it depends on beside the
+    /// request.
+    pub(super) async fn shared<'a>(
+        &'a self,
+        http: &'a Http,
+        (view, after, is_for_members): (View, Option<Cursor>, bool),
+        render: impl Fn(Arc<Sources>, Reader) -> BoxFuture<'a, Result<String, ApiError>> + Send + Sync,
+    ) -> Result<Response, ApiError> {
+        let sources = Arc::new(http.app.sources());
+        let caller = self.caller.as_ref();
+        let compose = || async {
+            let is_shared = match caller {
+                None => true,
+                Some(caller) => is_for_members && !http.app.has_exclusions(&sources, caller).await?,
+            };
+            if !is_shared {
+                return Ok(None);
+            }
+            let (audience, readers) = match caller {
+                None => (Audience::Guests(self.accepted), Reader::of(None)),
+                Some(caller) => {
+                    let are_moderators = caller.is_moderator();
+                    (Audience::Members { are_moderators }, Reader::members(http.marker, are_moderators))
+                }
+            };
+            let key = PageKey {
+                path: self.path.clone(),
+                base_url: self.base_url.clone(),
+                after,
+                locale: &self.locale.tag,
+                theme: self.preferences.theme,
+                view,
+                is_introduced: self.preferences.is_introduced,
+                audience,
+            };
+            let fill = async |sources: Arc<Sources>| {
+                let page = render(sources, readers).await?;
+                Ok::<_, ApiError>(Arc::new(match audience {
+                    Audience::Guests(accepted) => SharedPage::of_guests(accepted.apply(page.into())?),
+                    Audience::Members { .. } => SharedPage::of_members(&page, http.marker),
+                }))
+            };
+            let page = http.responses.pages.get(&sources, key, fill).await?;
+            let Some(caller) = caller else { return Ok(Some(page.encoded())) };
+            let liked = match page.oldest() {
+                Some(oldest) => Some(http.app.liked_since(&sources, caller, oldest).await?),
+                None => None,
+            };
+            let is_liked = |post| liked.as_ref().is_some_and(|liked| liked.contains(post));
+            let page = page.of_reader(&Avatar::of(&caller.user), is_liked)?;
+            Ok::<_, ApiError>(Some(self.accepted.apply(page.into())?))
+        };
+        let (coding, body) = match http.app.of_one_moment(&sources, compose).await?.flatten() {
+            Some(page) => page,
+            None => {
+                let sources = Arc::new(http.app.sources());
+                let page = render(sources.clone(), Reader::of(caller)).await;
+                http.app.settle(&sources, Ok::<_, app::Error>(())).await?;
+                self.accepted.apply(page?.into())?
+            }
+        };
+        Ok(self.with_cookie(html(coding, body)))
+    }
+
+    fn with_cookie(&self, mut response: Response) -> Response {
+        response.headers_mut().extend(self.renewed_cookie.clone().map(|cookie| (SET_COOKIE, cookie)));
+        response
+    }
+}
+
+/// For whom a page is rendered.
+pub(super) struct Reader {
+    /// `None` for guests, and for members who share a page.
+    pub(super) caller: Option<Caller>,
+    me: Option<Me>,
+    marker: Option<Marker>,
+}
+
+impl Reader {
+    pub(super) fn of(caller: Option<&Caller>) -> Self {
+        let me = caller.map(|caller| {
+            let avatar = Avatar::of(&caller.user);
+            Me {
+                name: avatar.name.clone(),
+                url: avatar.url.clone(),
+                avatar: avatar.to_string(),
+                moderator: caller.is_moderator(),
+            }
+        });
+        Self { caller: caller.cloned(), me, marker: None }
+    }
+
+    /// Members who share a page, with slots for what is theirs.
+    fn members(marker: Marker, are_moderators: bool) -> Self {
+        let [name, url, avatar] = [Slot::Name, Slot::Url, Slot::Avatar].map(|slot| marker.at(slot));
+        Self {
+            caller: None,
+            me: Some(Me { name, url, avatar, moderator: are_moderators }),
+            marker: Some(marker),
+        }
+    }
+
+    /// The posts of a list.
+    pub(super) fn cards(&self, posts: &[Post], locale: &Locale) -> Vec<Card> {
+        let mut cards = Card::list(posts, locale);
+        if let Some(marker) = self.marker {
+            for (card, post) in cards.iter_mut().zip(posts) {
+                card.liked = marker.at(Slot::Like(post.id));
+            }
+        }
+        cards
     }
 }
 
 /// The current user.
+#[derive(Debug, Clone)]
 pub(super) struct Me {
-    pub(super) avatar: Avatar,
+    pub(super) name: String,
+    /// The path of the profile.
+    pub(super) url: String,
+    /// As HTML.
+    pub(super) avatar: String,
     pub(super) moderator: bool,
 }
 
@@ -146,14 +274,18 @@ impl<'a> Layout<'a> {
         self.instance.logo.as_ref().map_or_else(own, |logo| links::icon(logo, side))
     }
 
+    /// The file with the messages that scripts show.
+    pub(super) fn messages_file(&self) -> String {
+        messages_file(&self.locale.tag)
+    }
+
     /// The modules for `<link rel="modulepreload">`: they load in parallel instead of import after import.
     pub(super) fn modules(&self) -> &[&'static str] {
         self.assets.modules(self.module)
     }
 
     pub(super) fn respond(&self, request: &PageRequest, page: &impl Template) -> Result<Response, ApiError> {
-        let mut response = response::page(page, request.gzip)?;
-        response.headers_mut().extend(request.renewed_cookie.clone().map(|cookie| (SET_COOKIE, cookie)));
-        Ok(response)
+        let (coding, body) = request.accepted.apply(render(page)?.into())?;
+        Ok(request.with_cookie(html(coding, body)))
     }
 }

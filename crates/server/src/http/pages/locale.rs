@@ -29,9 +29,9 @@ pub(super) struct Locale {
     /// The language's name in itself.
     pub(super) name: String,
     pub(super) page: PageMessages,
-    /// The messages that scripts show, embedded in every page as JSON.
+    /// The messages that scripts show.
     script: Messages,
-    /// Sentences for the codes and refusals of the API, embedded as well.
+    /// Sentences for the codes and refusals of the API, for scripts as well.
     errors: Messages,
     /// What was done, by the action in the audit log.
     audit: Messages,
@@ -66,12 +66,12 @@ impl Locale {
         format!("{} {name}", number.trim_end_matches(".0").replace('.', &self.page.decimal_point))
     }
 
-    /// The scripts' messages as JSON. `<` is escaped so that no message can close the `<script>` element.
+    /// The scripts' messages as JSON.
     pub(super) fn script_messages_json(&self) -> String {
         let errors = self.errors.iter().map(|(word, text)| (format!("error.{word}"), text));
         let messages: BTreeMap<String, &String> =
             self.script.iter().map(|(key, text)| (key.clone(), text)).chain(errors).collect();
-        serde_json::to_string(&messages).unwrap_or_default().replace('<', "\\u003c")
+        serde_json::to_string(&messages).expect("strings serialize to JSON")
     }
 
     /// The sentence of an error, by its refusal or its code.

@@ -3,7 +3,7 @@
 
 use model::{OPENING_PUNCTUATION, Tag, Username, is_web_address};
 
-use crate::http::handlers::tags::encode_segment;
+use crate::links;
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn push_text(segments: &mut Vec<Segment>, text: &str) {
 
 fn href(word: &str) -> Option<String> {
     if let Some(tag) = word.strip_prefix('#') {
-        return Some(format!("/tags/{}", encode_segment(&tag.parse().ok()?)));
+        return Some(links::tag(&tag.parse().ok()?));
     }
     if let Some(name) = word.strip_prefix('@') {
         return name.parse::<Username>().is_ok().then(|| format!("/@{name}"));

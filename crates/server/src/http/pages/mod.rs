@@ -17,13 +17,17 @@ pub(super) mod oembed;
 mod placeholder;
 mod preferences;
 mod response;
+pub(super) mod shared;
 pub(super) mod site_files;
 mod size;
 mod templates;
 
-use app::Actor;
+use std::sync::Arc;
+
+use app::{Actor, Sources};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures_util::FutureExt;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
 use model::{Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Tag, Username};
@@ -31,12 +35,12 @@ use model::{Cursor, FeedPage, FeedStart, Limit, PostFilter, PostId, Role, Tag, U
 use crate::http::error::ApiError;
 use crate::http::extract::path::PathId;
 use crate::http::handlers::feed::parameter;
-use crate::http::handlers::tags::encode_segment;
 use crate::http::state::Http;
+use crate::links;
 use cards::{Avatar, Card};
 use community_templates::{AboutTemplate, AdminTemplate, AuditItem, InvitationItem, ReportItem};
 use empty::{Empty, LeftOut};
-use layout::PageRequest;
+use layout::{PageRequest, Reader};
 use members::Members;
 use preferences::View;
 use templates::{
@@ -68,26 +72,36 @@ pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Resu
     let chosen = parameter(&request.query, "view").and_then(|name| View::by_name(&name));
     let view = chosen.unwrap_or(request.preferences.view);
     let (after, limit) = (after(&request)?, limit(view.page_size()));
-    let page = http
-        .app
-        .feed(request.client(), request.caller.as_ref(), PostFilter::Any, start(after), limit)
-        .await?;
-    let intro = request.caller.is_none() && after.is_none() && !request.preferences.is_introduced;
-    let next_json = link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}"));
-    let next_page = link(&page, |cursor| format!("/?after={cursor}"));
-    let layout = request.layout(&http, Some("feed.js"));
-    let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
-    let older = after.is_some();
-    let empty = if !is_empty(&page, after) {
-        None
-    } else if http.app.is_emptied(request.client(), request.caller.as_ref(), PostFilter::Any).await? {
-        Some(Empty::left_out(layout.locale))
-    } else {
-        Some(Empty::feed(&layout))
+    let (http, request) = (&http, &request);
+    let render = |sources: Arc<Sources>, reader: Reader| {
+        async move {
+            let (client, caller, filter) = (request.client(), reader.caller.as_ref(), PostFilter::Any);
+            let instance = http.app.read_instance(&sources).await?;
+            let page =
+                http.app.read_feed(&sources, client, caller, filter.clone(), start(after), limit).await?;
+            let layout = request.layout_for(http, &reader, &instance, Some("feed.js"));
+            let empty = if !is_empty(&page, after) {
+                None
+            } else if http.app.is_emptied(client, caller, filter).await? {
+                Some(Empty::left_out(layout.locale))
+            } else {
+                Some(Empty::feed(&layout))
+            };
+            response::render(&FeedTemplate {
+                cards: reader.cards(&page.posts, layout.locale),
+                empty_card: Card::empty(),
+                empty,
+                next_json: link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}")),
+                next_page: link(&page, |cursor| format!("/?after={cursor}")),
+                older: after.is_some(),
+                view,
+                intro: layout.me.is_none() && after.is_none() && !request.preferences.is_introduced,
+                layout: &layout,
+            })
+        }
+        .boxed()
     };
-    let page =
-        FeedTemplate { layout: &layout, cards, empty_card, empty, next_json, next_page, older, view, intro };
-    let mut response = layout.respond(&request, &page)?;
+    let mut response = request.shared(http, (view, after, true), render).await?;
     if let Some(view) = chosen {
         response.headers_mut().append(SET_COOKIE, view.set_cookie());
     }
@@ -99,22 +113,34 @@ pub(crate) async fn post(
     PathId(id): PathId<PostId>,
     request: PageRequest,
 ) -> Result<Response, ApiError> {
-    let post = http.app.post(request.caller.as_ref(), id).await?;
-    let layout = request.layout(&http, Some("post.js"));
-    let p = Card::new(&post, layout.locale, true);
-    let (title, description) = p.title_and_description(layout.locale);
-    let (filter, limit) = (PostFilter::By(post.user.id), limit(MORE_BY_AUTHOR));
-    let others = http.app.feed(request.client(), request.caller.as_ref(), filter, start(None), limit).await?;
-    let more = others.posts.iter().filter(|other| other.id != id);
-    let more = more.take(MORE_SHOWN).map(|other| Card::new(other, layout.locale, false)).collect();
-    let left_out = match &request.caller {
-        Some(caller) if http.app.has_blocked(caller, post.user.id).await? => {
-            Some(LeftOut::author(layout.locale, &p.author.name))
+    let (http, request) = (&http, &request);
+    let render = |sources: Arc<Sources>, reader: Reader| {
+        async move {
+            let caller = reader.caller.as_ref();
+            let instance = http.app.read_instance(&sources).await?;
+            let post = http.app.read_post(&sources, caller, id).await?;
+            let layout = request.layout_for(http, &reader, &instance, Some("post.js"));
+            let p = Card::new(&post, layout.locale, true);
+            let (title, description) = p.title_and_description(layout.locale);
+            let (filter, limit) = (PostFilter::By(post.user.id), limit(MORE_BY_AUTHOR));
+            let others =
+                http.app.read_feed(&sources, request.client(), caller, filter, start(None), limit).await?;
+            let more = others.posts.iter().filter(|other| other.id != id);
+            let more = more.take(MORE_SHOWN).map(|other| Card::new(other, layout.locale, false)).collect();
+            let left_out = match caller {
+                Some(caller) if http.app.has_blocked(caller, post.user.id).await? => {
+                    Some(LeftOut::author(layout.locale, &p.author.name))
+                }
+                Some(caller) if http.app.has_hidden(caller, id).await? => {
+                    Some(LeftOut::post(layout.locale, id))
+                }
+                _ => None,
+            };
+            response::render(&PostTemplate { layout: &layout, p, title, description, more, left_out })
         }
-        Some(caller) if http.app.has_hidden(caller, id).await? => Some(LeftOut::post(layout.locale, id)),
-        _ => None,
+        .boxed()
     };
-    layout.respond(&request, &PostTemplate { layout: &layout, p, title, description, more, left_out })
+    request.shared(http, (View::List, None, false), render).await
 }
 
 pub(crate) async fn profile(
@@ -123,50 +149,57 @@ pub(crate) async fn profile(
     request: PageRequest,
 ) -> Result<Response, ApiError> {
     let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
-    let user = http.app.user(request.caller.as_ref(), &name).await?;
-    let filter = PostFilter::By(user.id);
-    let page = http.app.feed(request.client(), request.caller.as_ref(), filter, start(after), limit).await?;
-    let owner = Avatar::of(&user);
-    let next_json =
-        link(&page, |cursor| format!("/users/{}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}", owner.name));
-    let next_page = link(&page, |cursor| format!("{}?after={cursor}", owner.url));
-    let caller = request.caller.as_ref();
-    let own = caller.is_some_and(|caller| caller.user.id == user.id);
-    let is_blocked = match caller {
-        Some(caller) => http.app.has_blocked(caller, user.id).await?,
-        None => false,
+    let (http, request, name) = (&http, &request, &name);
+    let render = |sources: Arc<Sources>, reader: Reader| {
+        async move {
+            let caller = reader.caller.as_ref();
+            let instance = http.app.read_instance(&sources).await?;
+            let user = http.app.read_user(&sources, caller, name).await?;
+            let filter = PostFilter::By(user.id);
+            let page = http
+                .app
+                .read_feed(&sources, request.client(), caller, filter.clone(), start(after), limit)
+                .await?;
+            let owner = Avatar::of(&user);
+            let own = caller.is_some_and(|caller| caller.user.id == user.id);
+            let is_blocked = match caller {
+                Some(caller) => http.app.has_blocked(caller, user.id).await?,
+                None => false,
+            };
+            let layout = request.layout_for(http, &reader, &instance, Some("profile.js"));
+            let empty = if !is_empty(&page, after) {
+                None
+            } else if is_blocked {
+                Some(Empty::blocked(layout.locale, &owner.name))
+            } else if http.app.is_emptied(request.client(), caller, filter).await? {
+                Some(Empty::left_out(layout.locale))
+            } else if own && http.app.has_posts(user.id).await? {
+                Some(Empty::moderated(layout.locale))
+            } else if own {
+                Some(Empty::own_profile(layout.locale))
+            } else {
+                Some(Empty::profile(layout.locale, &owner.name))
+            };
+            response::render(&ProfileTemplate {
+                post_count: http.app.shown_post_count(&sources, caller, user.id).await?,
+                is_blocked,
+                empty,
+                cards: Card::list(&page.posts, layout.locale),
+                empty_card: Card::empty(),
+                next_json: link(&page, |cursor| {
+                    format!("/users/{}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}", owner.name)
+                }),
+                next_page: link(&page, |cursor| format!("{}?after={cursor}", owner.url)),
+                older: after.is_some(),
+                layout: &layout,
+                owner,
+                user,
+                own,
+            })
+        }
+        .boxed()
     };
-    let layout = request.layout(&http, Some("profile.js"));
-    let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
-    let older = after.is_some();
-    let empty = if !is_empty(&page, after) {
-        None
-    } else if is_blocked {
-        Some(Empty::blocked(layout.locale, &owner.name))
-    } else if http.app.is_emptied(request.client(), caller, PostFilter::By(user.id)).await? {
-        Some(Empty::left_out(layout.locale))
-    } else if own && http.app.has_posts(user.id).await? {
-        Some(Empty::moderated(layout.locale))
-    } else if own {
-        Some(Empty::own_profile(layout.locale))
-    } else {
-        Some(Empty::profile(layout.locale, &owner.name))
-    };
-    let page = ProfileTemplate {
-        post_count: http.app.shown_post_count(caller, user.id).await?,
-        is_blocked,
-        empty,
-        layout: &layout,
-        owner,
-        user,
-        own,
-        cards,
-        empty_card,
-        next_json,
-        next_page,
-        older,
-    };
-    layout.respond(&request, &page)
+    request.shared(http, (View::List, after, false), render).await
 }
 
 pub(crate) async fn tag(
@@ -177,7 +210,7 @@ pub(crate) async fn tag(
     let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
     let filter = PostFilter::Tagged(tag.clone());
     let page = http.app.feed(request.client(), request.caller.as_ref(), filter, start(after), limit).await?;
-    let url = format!("/tags/{}", encode_segment(&tag));
+    let url = links::tag(&tag);
     let next_json = link(&page, |cursor| format!("{url}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("{url}?after={cursor}"));
     let layout = request.layout(&http, Some("tag.js"));

@@ -43,7 +43,7 @@ impl Preferences {
 }
 
 /// How the feed shows its posts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum View {
     List,
     Columns,

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::accent::PAPER;
 use super::layout::Layout;
 use super::locale::Locale;
-use super::response::{accepts_gzip, gzip, text, text_response};
+use super::response::{Coding, accepts_gzip, gzip, text, text_response};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
 use crate::http::state::Http;
@@ -72,7 +72,7 @@ pub(crate) async fn manifest(State(http): State<Http>, headers: HeaderMap) -> Re
         },
     });
     let mut response =
-        text("application/manifest+json", manifest.to_string().into(), accepts_gzip(&headers))?;
+        text("application/manifest+json", manifest.to_string().into(), Coding::accepted(&headers))?;
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response
         .headers_mut()
@@ -86,7 +86,7 @@ pub(crate) async fn service_worker(
 ) -> Result<Response, ApiError> {
     let instance = http.app.instance().await?;
     let source = http.assets.service_worker(&instance).into();
-    let mut response = text("text/javascript; charset=utf-8", source, accepts_gzip(&headers))?;
+    let mut response = text("text/javascript; charset=utf-8", source, Coding::accepted(&headers))?;
     let policy = HeaderValue::from_static("default-src 'none'; script-src 'self'; connect-src 'self'");
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
@@ -108,7 +108,8 @@ pub(crate) async fn licences(headers: HeaderMap) -> Result<Response, ApiError> {
             GZIPPED.get_or_init(|| gzipped).clone()
         }
     };
-    let mut response = text_response("text/plain; charset=utf-8", body, is_gzipped);
+    let coding = if is_gzipped { Coding::Gzip } else { Coding::Identity };
+    let mut response = text_response("text/plain; charset=utf-8", body, coding);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
     Ok(response)
 }

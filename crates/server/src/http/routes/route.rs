@@ -67,6 +67,11 @@ where
 }
 
 impl Route {
+    /// What the OpenAPI document has of it: the method, the path and the entry.
+    pub(crate) fn operation(self) -> Option<(Method, &'static str, Entry)> {
+        Some((self.method, self.documented_path.unwrap_or(self.path), self.entry?))
+    }
+
     pub(crate) fn about(self, id: &str, tag: &str, summary: &str, description: &str) -> Self {
         self.entry(|entry| entry.describe(id, tag, summary, description))
     }
