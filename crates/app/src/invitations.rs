@@ -96,7 +96,8 @@ impl App {
         let audit = (actor.role() > Role::Member)
             .then(|| self.audit(actor, AuditAction::DeleteInvitation).detail(id));
         let (by, now) = (actor.restricted_to(), self.0.clock.now());
-        let deleted = self.0.store.delete_invitation(by, id, now, audit.clone()).await?;
+        let keeps_used = actor.role() == Role::Member;
+        let deleted = self.0.store.delete_invitation(by, id, keeps_used, now, audit.clone()).await?;
         audit.logged(if deleted { Ok(()) } else { Err(Error::NotFound("there is no such invitation")) })
     }
 
@@ -134,7 +135,7 @@ impl App {
         }
         let mut audit = self.audit(actor, AuditAction::DeleteInvitation).detail(id);
         audit.username = maker.map(|maker| maker.username.to_string());
-        let deleted = self.0.store.delete_invitation(None, id, now, Some(audit)).await?;
+        let deleted = self.0.store.delete_invitation(None, id, false, now, Some(audit)).await?;
         if deleted { Ok(()) } else { Err(missing()) }
     }
 

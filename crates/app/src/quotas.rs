@@ -7,7 +7,8 @@ use store::{AuditRow, OverQuota, PostQuota};
 
 use crate::instance_settings::MAX_POSTS_PER_DAY;
 use crate::like_counts::MINUTE_MICROS;
-use crate::{App, Caller, Error, Quota};
+use crate::scheduler::SlotPermit;
+use crate::{App, Caller, Client, Error, Quota};
 
 /// The caller's account: role, status and quotas.
 #[derive(Debug, Clone)]
@@ -54,9 +55,15 @@ impl App {
         Err(Error::Quota { rule, retry_after: Some(Duration::from_micros(rest.unsigned_abs())) })
     }
 
+    /// A place among long reads for what reads all posts of a user. It is fair between users.
+    pub(crate) async fn sum_slot(&self, user: UserId) -> Result<SlotPermit, Error> {
+        self.0.long_reads.acquire(Client::LOCAL.with_user(user), 0).await
+    }
+
     pub async fn account(&self, caller: &Caller) -> Result<Account, Error> {
         let (store, user) = (&self.0.store, caller.user.id);
         let now = self.0.clock.now();
+        let _slot = self.sum_slot(user).await?;
         Ok(Account {
             status: caller.user.status,
             status_reason: store.status_reason(user).await?,
@@ -89,6 +96,7 @@ impl App {
         upload: Option<PhotoId>,
     ) -> Result<(), Error> {
         let now = self.0.clock.now();
+        let _slot = if quota.bytes.is_some() { Some(self.sum_slot(user).await?) } else { None };
         match self.0.store.over_quota(user, quota, upload, now).await? {
             Some(over) => Err(quota_exceeded(over, now)),
             None => Ok(()),

@@ -40,6 +40,7 @@ impl App {
     ) -> Result<u64, Error> {
         let fill = async |sources: Arc<Sources>| {
             sources.add(Key::posts_of(user));
+            let _slot = self.sum_slot(user).await?;
             Ok::<_, Error>(self.0.store.shown_post_count(user).await?)
         };
         let shown = self.0.caches.post_counts.get(sources, user, fill).await?;
@@ -56,7 +57,7 @@ impl App {
 
     /// Whether a user has posts, also such that a moderator has hidden.
     pub async fn has_posts(&self, user: UserId) -> Result<bool, Error> {
-        Ok(self.0.store.post_count(user).await? > 0)
+        Ok(self.0.store.has_posts(user).await?)
     }
 
     /// Posts with their authors. One query reads all that are not cached. A post whose author has been

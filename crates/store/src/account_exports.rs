@@ -28,6 +28,7 @@ statements! {
         JOIN posts p ON p.id = l.post_id JOIN users u ON u.id = p.user_id
         WHERE l.user_id = $1 AND l.post_id > $2 AND p.hidden_reason IS NULL AND u.status IN ('active', 'suspended')
         ORDER BY l.post_id LIMIT $3";
+    ANY_POST = "SELECT id FROM posts WHERE user_id = $1 LIMIT 1";
     POST_COUNT = "SELECT count(*) FROM posts WHERE user_id = $1";
     // Hidden posts have an index of their own, so no row is read.
     SHOWN_POST_COUNT = "SELECT (SELECT count(*) FROM posts WHERE user_id = $1)
@@ -66,6 +67,14 @@ impl Store {
         .await
     }
 
+    /// Whether a user has posts, also such that are hidden.
+    pub async fn has_posts(&self, user: UserId) -> Result<bool, Error> {
+        let any = self.read(move |tx| {
+            async move { tx.first(ANY_POST, &[user.into()], |row| row.post_id(0)).await }.boxed()
+        });
+        Ok(any.await?.is_some())
+    }
+
     /// The number of a user's posts, also of those that are hidden.
     pub async fn post_count(&self, user: UserId) -> Result<u64, Error> {
         self.count_posts(POST_COUNT, user).await
@@ -77,7 +86,7 @@ impl Store {
     }
 
     async fn count_posts(&self, statement: &'static str, user: UserId) -> Result<u64, Error> {
-        let count = self.read(move |tx| {
+        let count = self.read_long(move |tx| {
             async move { tx.first(statement, &[user.into()], |row| row.unsigned(0)).await }.boxed()
         });
         Ok(count.await?.unwrap_or(0))

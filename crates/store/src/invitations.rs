@@ -36,6 +36,7 @@ statements! {
     CURRENT = sql!("SELECT ", InvitationRow::COLUMN_LIST, " FROM invitations WHERE expires_at > $1 ORDER BY expires_at DESC LIMIT 1000");
     BY_USER = sql!("SELECT ", InvitationRow::COLUMN_LIST, " FROM invitations WHERE user_id = $1");
     DELETE = "DELETE FROM invitations WHERE code_hash = $1";
+    CLOSE = "UPDATE invitations SET max_uses = uses WHERE code_hash = $1 AND uses > 0";
     DELETE_FOR_OWNER = "DELETE FROM invitations WHERE role = 'owner' AND user_id IS NULL AND expires_at > 0";
     SWEEP = "DELETE FROM invitations WHERE expires_at < $1";
 }
@@ -87,11 +88,14 @@ impl Store {
         .await
     }
 
-    /// Deletes an invitation: any, or one of a user; false if there is none with this id.
+    /// Deletes an invitation: any, or one of a user; false if there is none with this id. With `keeps_used`,
+    /// one that was used stays until it expires, without further uses, so that its maker cannot make another
+    /// instead.
     pub async fn delete_invitation(
         &self,
         by: Option<UserId>,
         id: SessionId,
+        keeps_used: bool,
         now: Timestamp,
         audit: Option<NewAuditEntry>,
     ) -> Result<bool, Error> {
@@ -101,7 +105,8 @@ impl Store {
         };
         self.write_freeing(LockKey::Unshared, move |tx| {
             async move {
-                let deleted = tx.execute(DELETE, &[(&code).into()]).await? > 0;
+                let closed = keeps_used && tx.execute(CLOSE, &[(&code).into()]).await? > 0;
+                let deleted = closed || tx.execute(DELETE, &[(&code).into()]).await? > 0;
                 if let Some(audit) = audit.as_ref().filter(|_| deleted) {
                     audit_log::append(tx, audit).await?;
                 }

@@ -56,7 +56,7 @@ pub enum OverQuota {
 impl Store {
     /// The size of a user's photos in posts.
     pub async fn posted_bytes(&self, user: UserId) -> Result<u64, Error> {
-        let bytes = self.read(move |tx| {
+        let bytes = self.read_long(move |tx| {
             async move { tx.first(POSTED, &[user.into()], |row| row.unsigned(0)).await }.boxed()
         });
         Ok(bytes.await?.unwrap_or(0))
@@ -64,7 +64,7 @@ impl Store {
 
     /// The size of everything that a user has stored.
     pub async fn stored_bytes(&self, user: UserId) -> Result<u64, Error> {
-        self.read(move |tx| stored_bytes(tx, user, None).boxed()).await
+        self.read_long(move |tx| stored_bytes(tx, user, None).boxed()).await
     }
 
     /// How many posts a user has made in the 24 hours before `now`, deleted ones included, up to `limit`.
@@ -81,7 +81,11 @@ impl Store {
         upload: Option<PhotoId>,
         now: Timestamp,
     ) -> Result<Option<OverQuota>, Error> {
-        self.read(move |tx| over_quota(tx, user, quota, (1, upload), now).boxed()).await
+        let added = (1, upload);
+        match quota.bytes {
+            Some(_) => self.read_long(move |tx| over_quota(tx, user, quota, added, now).boxed()).await,
+            None => self.read(move |tx| over_quota(tx, user, quota, added, now).boxed()).await,
+        }
     }
 }
 

@@ -91,6 +91,19 @@ fn members_invite_others_only_where_they_may() {
         ada.post("/invitations", Body::none()).expect(201);
     }
     ada.post("/invitations", Body::none()).expect_error(409);
+
+    // One that was used counts until it expires; any other makes room.
+    let code = made["url"].as_str().unwrap().split_once("?invitation=").unwrap().1;
+    join(&service, &unique("a"), &[("invitation", code)]).expect(201);
+    ada.delete(&format!("/invitations/{id}")).expect(200);
+    ada.delete(&format!("/invitations/{id}")).expect(200);
+    join(&service, &unique("a"), &[("invitation", code)]).expect_error_for(400, Some("invitation"));
+    ada.post("/invitations", Body::none()).expect_error(409);
+    let unused = ada.get("/invitations").expect(200).json();
+    let unused =
+        unused["data"].as_array().unwrap().iter().find(|other| other["uses"] == 0).unwrap()["id"].clone();
+    ada.delete(&format!("/invitations/{}", unused.as_str().unwrap())).expect(200);
+    ada.post("/invitations", Body::none()).expect(201);
 }
 
 #[test]

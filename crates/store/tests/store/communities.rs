@@ -251,8 +251,8 @@ pub(crate) async fn an_invitation_is_used_as_often_as_it_says(db: TestDatabase) 
     let left = db.store.invitations(None, NOW).await.unwrap();
     assert_eq!(left.iter().map(|row| (row.uses, row.max_uses)).collect::<Vec<_>>(), [(2, 2)]);
     let id = left[0].code_hash.session_id();
-    assert!(db.store.delete_invitation(None, id, NOW, None).await.unwrap());
-    assert!(!db.store.delete_invitation(None, id, NOW, None).await.unwrap());
+    assert!(db.store.delete_invitation(None, id, false, NOW, None).await.unwrap());
+    assert!(!db.store.delete_invitation(None, id, false, NOW, None).await.unwrap());
 }
 
 pub(crate) async fn blocks_and_reports_are_stored_once(db: TestDatabase) {
