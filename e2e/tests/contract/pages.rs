@@ -44,6 +44,67 @@ fn pages_contain_their_posts_without_scripts() {
     assert!(feed.contains("First light") && feed.contains("aria-pressed=\"true\""), "{feed}");
 }
 
+/// The card of a post on a page.
+fn card(page: &str, post: i64) -> Option<&str> {
+    let card = page.split_once(&format!("<article class=\"post\" data-post=\"{post}\""))?.1;
+    Some(card.split("</article>").next().unwrap())
+}
+
+#[test]
+fn pages_show_every_acknowledged_change_and_to_each_reader_what_is_theirs() {
+    let service = Service::start(&[]);
+    let [ada, bob] = ["ada", "bob"].map(|name| service.new_user(name));
+    let (owner, guest) = (service.new_user_with_role("owner"), service.anonymous());
+    let (first, second) = (ada.share_tiny("number one"), ada.share_tiny("number two"));
+    let home = |client: &Client| html(&open(client, "/").expect(200));
+    let pressed = |client: &Client| {
+        let page = home(client);
+        [first, second].map(|post| card(&page, post).unwrap().contains("aria-pressed=\"true\""))
+    };
+    for (like, own) in [(&bob, first), (&ada, second), (&bob, second)] {
+        like.post(&format!("/posts/{own}/likes"), FormData::default()).expect(201);
+    }
+    for _ in 0..2 {
+        assert_eq!((pressed(&ada), pressed(&bob)), ([false, true], [true, true]));
+        for (client, name) in [(&ada, Some(ada.username())), (&bob, Some(bob.username())), (&guest, None)] {
+            let page = home(client);
+            let names: Vec<&str> = between(&page, "data-me=\"", "\"").collect();
+            assert_eq!(names, Vec::from_iter(name));
+            let counts = [first, second].map(|post| {
+                between(card(&page, post).unwrap(), "data-slot=\"likes\">", "<").next().unwrap().to_owned()
+            });
+            assert_eq!(counts, ["1", "2"]);
+        }
+    }
+    bob.delete(&format!("/posts/{first}/likes")).expect(200);
+    assert_eq!(pressed(&bob), [false, true]);
+
+    // What moderators and owners change, and what one reader blocks.
+    let profile = format!("/@{}", ada.username());
+    let photos = |client: &Client| html(&open(client, &profile).expect(200));
+    assert!(photos(&guest).contains("2 photos"));
+    ada.request("PATCH", &format!("/posts/{second}"))
+        .body(FormData::new().text("message", "edited"))
+        .send()
+        .expect(200);
+    for page in [home(&guest), home(&bob), html(&open(&guest, &format!("/p/{second}")).expect(200))] {
+        assert!(page.contains("edited") && !page.contains("number two"));
+    }
+    bob.put(&format!("/me/blocks/{}", ada.username()), FormData::default()).expect(200);
+    assert!(card(&home(&bob), second).is_none() && card(&home(&guest), second).is_some());
+    owner.put(&format!("/admin/posts/{first}/hidden"), FormData::new().text("reason", "spam")).expect(200);
+    assert!(card(&home(&guest), first).is_none() && photos(&guest).contains("1 photo"));
+    owner
+        .request("PATCH", "/admin/instance")
+        .body(FormData::new().text("name", "Tulips & more"))
+        .send()
+        .expect(200);
+    assert!(home(&guest).contains("<span>Tulips &#38; more</span>"));
+    ada.delete(&format!("/posts/{second}")).expect(200);
+    assert!(card(&home(&guest), second).is_none());
+    open(&guest, &format!("/p/{second}")).expect(404);
+}
+
 #[test]
 fn pagination_links_reach_every_post_without_scripts() {
     let service = Service::start(&[]);
