@@ -70,7 +70,7 @@ pub(super) fn sections(bench: &Bench) -> Result<Vec<Section>, Error> {
             case.least,
         );
         let note = format!("{length} bytes in this encoding.");
-        let section = Section::new(&format!("Pages: {}", case.name)).note(note);
+        let section = Section::new(format!("Pages: {}", case.name)).note(note);
         Ok(Section { loads, targets: vec![share], ..section })
     });
     sections.collect()
