@@ -2,11 +2,15 @@
 
 import assert from "node:assert/strict";
 
+import { chromium as playwright } from "playwright-core";
+
 import { feed } from "../lib/api.js";
 import { browserTest } from "../lib/browser-test.js";
+import { CHROMIUM_FLAGS, DEVICES } from "../lib/browser.js";
 import { eventually } from "../lib/eventually.js";
 import { home, posts } from "../lib/locators.js";
 import { assertMarkup } from "../lib/markup.js";
+import { chromium } from "../lib/paths.js";
 import { photo } from "../lib/photos.js";
 
 /** @param {(username: string) => Promise<import("../lib/api.js").ApiUser>} join @param {number} count */
@@ -122,6 +126,26 @@ for (const [view, count] of /** @type {const} */ ([["list", 150], ["columns", 90
     }
   });
 }
+
+browserTest("the browser keeps a feed for the way back, with all posts that were loaded", async ({ service, join }) => {
+  await createPosts(join, 60);
+  // Playwright switches the back/forward cache off for all other tests.
+  const browser = await playwright.launch({ executablePath: chromium(), args: CHROMIUM_FLAGS, ignoreDefaultArgs: ["--disable-back-forward-cache"] });
+  try {
+    const page = await browser.newPage({ ...DEVICES.phone, baseURL: service.base });
+    await page.goto("/");
+    await scrollUntilLoaded(page, 60);
+    await page.evaluate(() => addEventListener("pageshow", (event) => (document.body.dataset.kept = String(event.persisted))));
+    await posts(page).last().locator(".timestamp").click();
+    await page.waitForURL("**/p/*");
+    await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });
+    await page.goBack({ waitUntil: "commit" });
+    await page.locator("body[data-kept=true]").waitFor();
+    assert.equal(await posts(page).count(), 60);
+  } finally {
+    await browser.close();
+  }
+});
 
 browserTest("profiles have infinite scroll as well", async ({ open, join }) => {
   await createPosts(join, 40);
