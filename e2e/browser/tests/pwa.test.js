@@ -45,6 +45,19 @@ browserTest("the manifest and icons meet the installability criteria", async ({ 
   assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== "in-incognito"), []);
 });
 
+browserTest("the service worker keeps the session's cookie fresh by navigations alone", async ({ open, join }) => {
+  const page = await open({ as: await join("ada") });
+  await page.goto("/");
+  await waitForServiceWorker(page);
+  const cookie = async () => (await page.context().cookies()).find(({ name }) => name === "pinhole_session")?.expires ?? 0;
+  await page.goto("/about");
+  const before = await cookie();
+  await page.evaluate(() => fetch("/about").then((response) => response.text()));
+  assert.equal(await cookie(), before);
+  await page.goto("/about");
+  assert.ok((await cookie()) > before);
+});
+
 browserTest("pages that were opened before are readable offline", async ({ service, open }) => {
   const { posts: all } = await seed(service);
   const page = await open();

@@ -52,6 +52,9 @@ fn the_cookie_lives_as_long_as_an_unused_session_and_pages_renew_it() {
     let ada = service.anonymous().with_session("ada", AuthMethod::Cookie, &token);
     assert_eq!(cookie(&ada.get("/").expect(200), "pinhole_session"), (token, attributes));
     assert_eq!(ada.get("/feed").expect(200).header("set-cookie"), None, "the API sets no cookie");
+    let fetched = |mode| ada.request("GET", "/new").header("Sec-Fetch-Mode", mode).send().expect(200);
+    assert!(fetched("navigate").header("set-cookie").is_some());
+    assert_eq!(fetched("cors").header("set-cookie"), None, "may arrive after a logout");
     ada.post("/logout", Body::none()).expect(200);
     assert_eq!(ada.get("/").expect(200).header("set-cookie"), None, "an ended session is not renewed");
 }

@@ -7,6 +7,7 @@ use model::Token;
 use crate::config::Config;
 
 const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// The name and attributes of the session cookie. The `__Host-` prefix and `Secure` need https.
 #[derive(Debug, Clone)]
@@ -35,8 +36,12 @@ impl SessionCookie {
         [(SET_COOKIE, self.with_value(&token)), (AUTH_TOKEN, token)]
     }
 
-    /// The `Set-Cookie` header that prolongs the session cookie of a request that has one.
+    /// The `Set-Cookie` header that prolongs the session cookie of a navigation that has one. Not if a script
+    /// fetches a page: its response may arrive after the browser has logged out, or in as somebody else.
     pub(crate) fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        if headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode != "navigate") {
+            return None;
+        }
         let token = headers.get_all(COOKIE).iter().find_map(|value| cookie_value(value, self.name))?;
         HeaderValue::try_from(self.with_value(token)).ok()
     }
