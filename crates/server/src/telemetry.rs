@@ -1,21 +1,22 @@
 //! Logging: text or JSON lines on stderr.
 
-use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tracing_core::subscriber::Interest;
 use tracing_core::{Event, LevelFilter, Metadata, Subscriber, callsite};
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::{ParseError, Targets};
-use tracing_subscriber::fmt::format::{Format, Json, Writer};
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
+use tracing_subscriber::fmt::format::{DefaultFields, Format, Json, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use crate::config::{Config, LogFormat};
+use crate::http::middleware::request_log::request_id;
 
 /// Whether the log is text, not JSON.
 pub(crate) fn is_text(config: &Config) -> bool {
@@ -40,7 +41,7 @@ pub(crate) fn start(config: &Config) -> Result<LogFilter, ParseError> {
     // Not reported on stderr itself, which panics once a terminal is gone.
     let lines = fmt::layer().log_internal_errors(false).with_writer(stderr).with_target(false);
     let lines = if is_text(config) {
-        lines.with_ansi(wants_colour()).boxed()
+        lines.with_ansi(wants_colour()).fmt_fields(TextFields(DefaultFields::new())).boxed()
     } else {
         let format = fmt::format().json().flatten_event(true).with_current_span(false).with_span_list(false);
         lines.json().event_format(JsonLine(format.with_target(false))).boxed()
@@ -78,7 +79,20 @@ impl<S: Subscriber> Layer<S> for LogFilter {
     }
 }
 
-/// JSON lines with the fields of their spans on the top level, such as `request_id`.
+/// The fields of text lines, and the id of the request.
+struct TextFields(DefaultFields);
+
+impl<'writer> FormatFields<'writer> for TextFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'writer>, fields: R) -> std::fmt::Result {
+        self.0.format_fields(writer.by_ref(), fields)?;
+        match request_id() {
+            Some(id) => write!(writer, " request_id={}", id.as_str()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// JSON lines, with the id of the request.
 struct JsonLine(Format<Json>);
 
 impl<S, N> FormatEvent<S, N> for JsonLine
@@ -92,18 +106,11 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> std::fmt::Result {
+        let Some(id) = request_id() else { return self.0.format_event(context, writer, event) };
         let mut line = String::with_capacity(512);
         self.0.format_event(context, Writer::new(&mut line), event)?;
-        for span in context.event_scope().into_iter().flatten() {
-            let extensions = span.extensions();
-            // An object of its own.
-            let fields = extensions.get::<FormattedFields<N>>().map_or("", |fields| fields.as_str());
-            let fields = fields.trim_start_matches('{').trim_end_matches('}');
-            if let Some(end) = line.rfind('}').filter(|_| !fields.is_empty()) {
-                line.truncate(end);
-                writeln!(line, ",{fields}}}")?;
-            }
-        }
-        writer.write_str(&line)
+        let end = line.rfind('}').unwrap_or(line.len());
+        // No character of an id needs an escape.
+        writeln!(writer, r#"{},"request_id":"{}"}}"#, &line[..end], id.as_str())
     }
 }

@@ -14,7 +14,6 @@ use http_body::Body as _;
 use prometheus_client::metrics::histogram::Histogram;
 
 use crate::connection::{Connection, RequestHandler};
-use crate::http::middleware::addresses::{Arrival, Head};
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::middleware::request_context::RequestContext;
 use crate::http::pages::error_page::ErrorPage;
@@ -93,22 +92,21 @@ impl Row {
 }
 
 impl RequestHandler for Arc<Dispatcher> {
-    async fn handle(self, mut parts: Parts, body: Body, connection: Arc<Connection>) -> Response {
+    async fn handle(self, parts: Parts, body: Body, connection: Arc<Connection>) -> Response {
         let Row { endpoint, handler, read_latency, .. } = self.find(&parts.method, parts.uri.path());
         let error_page = endpoint.has_error_pages.then(|| ErrorPage::of(&parts)).flatten();
-        parts.extensions.insert(Arrival { connection, route: endpoint.label });
-        let head = Head::from(&parts);
-        let context = RequestContext::new(&self.http, head, *endpoint, error_page);
-        let admitted = context.admit(&self.http, head);
+        let http = self.http.of_request(connection, endpoint.label, &parts.headers);
+        let context = RequestContext::new(&http, &parts, *endpoint, error_page);
+        let admitted = context.admit(&http, &parts);
         let is_head = parts.method == Method::HEAD;
         let response = admitted.map(|()| {
-            let response = handler(Request::from_parts(parts, body), self.http.clone());
+            let response = handler(Request::from_parts(parts, body), http.clone());
             async move {
                 let response = response.await;
                 if is_head { without_body(response) } else { response }
             }
         });
-        context.finish(&self.http, read_latency.as_ref(), response).await
+        context.finish(&http, read_latency.as_ref(), response).await
     }
 }
 

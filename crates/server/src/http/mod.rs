@@ -10,7 +10,7 @@ mod form;
 mod fuzzing;
 mod handlers;
 mod json;
-mod middleware;
+pub(crate) mod middleware;
 mod openapi;
 mod pages;
 mod path_parameters;

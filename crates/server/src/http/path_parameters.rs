@@ -2,22 +2,12 @@
 
 use std::borrow::Cow;
 
-use http::request::Parts;
 use percent_encoding::percent_decode_str;
-
-use crate::http::middleware::addresses::Arrival;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PathParameters<'a> {
     pub(crate) route: &'static str,
     pub(crate) path: &'a str,
-}
-
-impl<'a> From<&'a Parts> for PathParameters<'a> {
-    fn from(parts: &'a Parts) -> Self {
-        let route = parts.extensions.get::<Arrival>().map_or("", |arrival| arrival.route);
-        Self { route, path: parts.uri.path() }
-    }
 }
 
 impl<'a> PathParameters<'a> {

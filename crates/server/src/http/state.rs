@@ -9,9 +9,11 @@ use app::{App, Caller, Client, Notice};
 use axum::body::Body;
 use bytes::Bytes;
 use http::HeaderMap;
+use http::request::Parts;
 use model::Clock;
 
 use crate::config::Config;
+use crate::connection::Connection;
 use crate::http::form;
 use crate::http::form::memory::FormMemory;
 use crate::http::form::{BodyLimits, BodyReader, FileSink, FormData, FormError};
@@ -22,13 +24,28 @@ use crate::http::middleware::request_log;
 use crate::http::middleware::request_memory::RequestMemory;
 use crate::http::pages::assets::Assets;
 use crate::http::pages::shared::Marker;
+use crate::http::path_parameters::PathParameters;
 use crate::http::response_cache::ResponseCache;
 use crate::http::session_cookie::SessionCookie;
 use crate::metrics::Metrics;
 
-/// A handle to the shared state; a clone copies one `Arc`.
+/// A handle to the shared state, and what the dispatcher knows of the request that it is for.
 #[derive(Clone)]
-pub(crate) struct Http(Arc<Shared>);
+pub(crate) struct Http {
+    shared: Arc<Shared>,
+    pub(super) arrival: Arrival,
+}
+
+/// A request, beside its head.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    /// `None` for the handle of the process.
+    pub(super) connection: Option<Arc<Connection>>,
+    /// The path of the matched row of the route table.
+    pub(super) route: &'static str,
+    /// The address of the client, as trusted proxies forward it.
+    pub(super) client: IpAddr,
+}
 
 pub(crate) struct Shared {
     pub(super) app: App,
@@ -53,7 +70,7 @@ impl Deref for Http {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {
-        &self.0
+        &self.shared
     }
 }
 
@@ -85,7 +102,7 @@ impl Http {
                 subscriber.apply(*attempt, &subscriber_clock);
             }
         });
-        Self(Arc::new(Shared {
+        let shared = Shared {
             responses,
             marker: Marker::random().expect("the operating system has random bytes"),
             app,
@@ -100,7 +117,20 @@ impl Http {
             openapi,
             small_body_limits,
             upload_limits: BodyLimits { total_timeout: config.upload_timeout, ..small_body_limits },
-        }))
+        };
+        let arrival = Arrival { connection: None, route: "", client: IpAddr::from([0, 0, 0, 0]) };
+        Self { shared: Arc::new(shared), arrival }
+    }
+
+    /// The handle for a request.
+    pub(super) fn of_request(
+        &self,
+        connection: Arc<Connection>,
+        route: &'static str,
+        headers: &HeaderMap,
+    ) -> Self {
+        let client = self.addresses.client(connection.peer, headers);
+        Self { shared: self.shared.clone(), arrival: Arrival { connection: Some(connection), route, client } }
     }
 
     /// Reads a form that has no file parameter.
@@ -148,22 +178,34 @@ impl Http {
     }
 
     /// The memory of the form of a request.
-    pub(super) fn form_memory(&self, head: Head<'_>) -> FormMemory {
-        let client = self.client(head, None);
+    pub(super) fn form_memory(&self) -> FormMemory {
+        let client = self.client(None);
         let client = request_log::user().map_or(client, |user| client.with_user(user));
-        self.request_memory.form(head.connection.map(|connection| &**connection), client)
+        self.request_memory.form(self.arrival.connection.as_deref(), client)
     }
 
-    /// The client of a request, to the fair queues.
-    pub(super) fn client(&self, head: Head<'_>, caller: Option<&Caller>) -> Client {
-        let client = Client::anonymous(self.client_address(head));
+    /// The client of the request, to the fair queues.
+    pub(super) fn client(&self, caller: Option<&Caller>) -> Client {
+        let client = Client::anonymous(self.arrival.client);
         caller.map_or(client, |caller| client.with_user(caller.user.id))
     }
 
-    pub(super) fn client_address(&self, head: Head<'_>) -> IpAddr {
-        // The listener sets the connection of every request. Without one (in tests) all clients share one
-        // address, and so one rate limit.
-        let unknown = IpAddr::from([0, 0, 0, 0]);
-        head.connection.map_or(unknown, |connection| self.addresses.client(connection.peer, head.headers))
+    /// Whether the connection is beyond the limits.
+    pub(super) fn is_on_reserve(&self) -> bool {
+        self.arrival.connection.as_ref().is_some_and(|connection| connection.is_reserve)
+    }
+
+    /// The service's own base URL, for links in the response.
+    pub(super) fn base_url(&self, parts: &Parts) -> String {
+        self.addresses.base_url(self.head(parts))
+    }
+
+    pub(super) fn path_parameters<'a>(&self, parts: &'a Parts) -> PathParameters<'a> {
+        PathParameters { route: self.arrival.route, path: parts.uri.path() }
+    }
+
+    pub(super) fn head<'a>(&'a self, parts: &'a Parts) -> Head<'a> {
+        let Parts { method, uri, version, headers, .. } = parts;
+        Head { method, uri, version: *version, headers, connection: self.arrival.connection.as_deref() }
     }
 }

@@ -14,7 +14,7 @@ impl FromRequestParts<Http> for BaseUrl {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Infallible> {
-        Ok(Self(http.addresses.base_url((&*parts).into())))
+        Ok(Self(http.base_url(parts)))
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) struct ClientAddress(pub(crate) IpAddr);
 impl FromRequestParts<Http> for ClientAddress {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, Infallible> {
-        Ok(Self(http.client_address((&*parts).into())))
+    async fn from_request_parts(_: &mut Parts, http: &Http) -> Result<Self, Infallible> {
+        Ok(Self(http.arrival.client))
     }
 }
 

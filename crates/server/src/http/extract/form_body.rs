@@ -60,7 +60,7 @@ impl<T: FormSchema> FromRequest<Http> for FormBody<T> {
 
     async fn from_request(request: Request, http: &Http) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        let memory = http.form_memory((&parts).into());
+        let memory = http.form_memory();
         Ok(Self { headers: parts.headers, body, memory, schema: PhantomData })
     }
 }

@@ -11,7 +11,6 @@ use utoipa::openapi::schema::{ObjectBuilder, SchemaFormat};
 
 use crate::http::error::ApiError;
 use crate::http::openapi::{Argument, Entry, integer, parameter, string};
-use crate::http::path_parameters::PathParameters;
 use crate::http::state::Http;
 
 pub(crate) struct PathId<T>(pub(crate) T);
@@ -136,8 +135,8 @@ impl PathParameter for PhotoId {
 impl<T: PathParameter> FromRequestParts<Http> for PathId<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, ApiError> {
-        let id = PathParameters::from(&*parts).decoded(T::NAME).and_then(|id| id.parse().ok());
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
+        let id = http.path_parameters(parts).decoded(T::NAME).and_then(|id| id.parse().ok());
         id.map(Self).ok_or_else(|| ApiError::not_found(T::NOT_FOUND))
     }
 }
@@ -155,9 +154,9 @@ pub(crate) struct TagPath(pub(crate) Tag);
 impl FromRequestParts<Http> for TagPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Http) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         let not_utf8 = || ApiError::invalid(Tag::NAME, "a tag in a path is percent-encoded UTF-8");
-        let tag = PathParameters::from(&*parts).decoded(Tag::NAME).ok_or_else(not_utf8)?;
+        let tag = http.path_parameters(parts).decoded(Tag::NAME).ok_or_else(not_utf8)?;
         tag.parse().map(Self).map_err(|rule: ValidationError| ApiError::invalid(Tag::NAME, rule))
     }
 }
@@ -180,7 +179,7 @@ impl FromRequestParts<Http> for ImagePath {
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         let PathId(photo) = PathId::from_request_parts(parts, http).await?;
-        let size = PathParameters::from(&*parts).decoded("size").unwrap_or_default().into_owned();
+        let size = http.path_parameters(parts).decoded("size").unwrap_or_default().into_owned();
         Ok(Self { photo, size })
     }
 }
@@ -209,7 +208,7 @@ impl FromRequestParts<Http> for FitPath {
 
     async fn from_request_parts(parts: &mut Parts, http: &Http) -> Result<Self, ApiError> {
         let PathId(photo) = PathId::from_request_parts(parts, http).await?;
-        let longest = PathParameters::from(&*parts).decoded("longest").unwrap_or_default().into_owned();
+        let longest = http.path_parameters(parts).decoded("longest").unwrap_or_default().into_owned();
         Ok(Self { photo, longest })
     }
 }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{ETAG, IF_NONE_MATCH};
+use http::request::Parts;
 use model::{Cursor, FeedStart, Limit, PostFilter};
 
 use crate::http::error::ApiError;
@@ -16,7 +17,6 @@ use crate::http::etag::{if_none_match_contains, tag_of};
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::session::OptionalSession;
 use crate::http::json::json_bytes;
-use crate::http::middleware::addresses::Head;
 use crate::http::post_json::PostJson;
 use crate::http::response_cache::FirstPageKey;
 use crate::http::state::Http;
@@ -26,7 +26,7 @@ pub(crate) async fn feed(
     OptionalSession(caller): OptionalSession,
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
-    let json = read(&http, (&parts).into(), caller.as_ref()).await?;
+    let json = read(&http, &parts, caller.as_ref()).await?;
     // Only those who poll send this header, so that all others do not pay for the hash.
     if !parts.headers.contains_key(IF_NONE_MATCH) {
         return Ok(json_bytes(StatusCode::OK, json));
@@ -40,23 +40,23 @@ pub(crate) async fn feed(
 }
 
 /// The requested page of the feed as JSON.
-async fn read(http: &Http, head: Head<'_>, caller: Option<&app::Caller>) -> Result<Bytes, ApiError> {
-    let query = FeedQuery::parse(head.uri.query().unwrap_or_default())?;
+async fn read(http: &Http, parts: &Parts, caller: Option<&app::Caller>) -> Result<Bytes, ApiError> {
+    let query = FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     if query.is_first_page() {
-        return first_page(http, head, caller, query).await;
+        return first_page(http, parts, caller, query).await;
     }
     // Boxed, so that this future does not enlarge that of a first page, which is the more frequent request.
-    Box::pin(page(http, head, caller, PostFilter::Any, "/feed", query)).await
+    Box::pin(page(http, parts, caller, PostFilter::Any, "/feed", query)).await
 }
 
 /// The newest posts, from the response cache: encoded once for all callers, until a change of what they show.
 async fn first_page(
     http: &Http,
-    head: Head<'_>,
+    parts: &Parts,
     caller: Option<&app::Caller>,
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let base_url = http.addresses.base_url(head);
+    let base_url = http.base_url(parts);
     let sources = http.app.sources();
     let compose = || async {
         // Most callers see the same posts; one who has blocked users or hidden posts has an entry of their
@@ -68,7 +68,7 @@ async fn first_page(
         let viewer = excluding.map(|caller| caller.user.id);
         let key = FirstPageKey { limit: query.limit_as_sent.clone(), base_url: base_url.clone(), viewer };
         let fill = async |sources: Arc<Sources>| {
-            let (client, start, filter) = (http.client(head, caller), FeedStart::Offset(0), PostFilter::Any);
+            let (client, start, filter) = (http.client(caller), FeedStart::Offset(0), PostFilter::Any);
             let page = http.app.read_feed(&sources, client, excluding, filter, start, query.limit);
             let mut page = page.await?;
             page.posts.iter_mut().for_each(|post| post.is_liked = false);
@@ -81,22 +81,22 @@ async fn first_page(
     };
     match http.app.of_one_moment(&sources, compose).await? {
         Some(page) => Ok(page),
-        None => Box::pin(self::page(http, head, caller, PostFilter::Any, "/feed", query)).await,
+        None => Box::pin(self::page(http, parts, caller, PostFilter::Any, "/feed", query)).await,
     }
 }
 
 /// A page of posts as JSON; `path` is the path of the next page.
 pub(crate) async fn page(
     http: &Http,
-    head: Head<'_>,
+    parts: &Parts,
     caller: Option<&app::Caller>,
     filter: PostFilter,
     path: &str,
     query: FeedQuery,
 ) -> Result<Bytes, ApiError> {
-    let client = http.client(head, caller);
+    let client = http.client(caller);
     let page = http.app.feed(client, caller, filter, query.start(), query.limit).await?;
-    Ok(query.encode(&page, &http.addresses.base_url(head), path).bytes())
+    Ok(query.encode(&page, &http.base_url(parts), path).bytes())
 }
 
 /// The pagination parameters of a list.

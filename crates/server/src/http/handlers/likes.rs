@@ -39,9 +39,9 @@ pub(crate) async fn likers(
         http.app.post(caller.as_ref(), id).await?;
         return Err(parsed.err().unwrap_or_else(ApiError::internal));
     };
-    let client = http.client((&parts).into(), caller.as_ref());
+    let client = http.client(caller.as_ref());
     let page = http.app.likers(client, caller.as_ref(), id, query.start(), query.limit()).await?;
-    let (base_url, path) = (http.addresses.base_url((&parts).into()), format!("/posts/{id}/likes"));
+    let (base_url, path) = (http.base_url(&parts), format!("/posts/{id}/likes"));
     let next = page.next.map(|cursor| query.next_url(cursor, page.users.len(), &base_url, &path));
     let data = page.users.iter().map(User::from).collect();
     Ok(json(StatusCode::OK, &UserPageDto { data, paging: Paging { next } }))
@@ -54,8 +54,11 @@ pub(crate) async fn liked(
     PageHead(parts): PageHead,
 ) -> Result<Response, ApiError> {
     let query = FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
-    let (head, filter) = ((&parts).into(), PostFilter::LikedBy(caller.user.id));
-    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, Some(&caller), filter, "/me/likes", query).await?))
+    let filter = PostFilter::LikedBy(caller.user.id);
+    Ok(json_bytes(
+        StatusCode::OK,
+        feed::page(&http, &parts, Some(&caller), filter, "/me/likes", query).await?,
+    ))
 }
 
 pub(crate) async fn like(

@@ -261,7 +261,7 @@ pub(crate) async fn users(
     let raw = parts.uri.query().unwrap_or_default();
     let (query, filter) = (FeedQuery::parse(raw)?, user_filter(raw)?);
     let (users, next) = http.app.users(filter, query.cursor(), query.limit()).await?;
-    let base_url = http.addresses.base_url((&parts).into());
+    let base_url = http.base_url(&parts);
     let next = next.map(|cursor| {
         let url = query.next_url(cursor, users.len(), &base_url, "/admin/users");
         let mut url = form_urlencoded::Serializer::for_suffix(url, 0);
@@ -470,7 +470,7 @@ pub(crate) async fn audit_log(
     caller.check_role(Role::Moderator)?;
     let query = FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     let (rows, next) = http.app.audit_log(query.cursor(), query.limit().get()).await?;
-    let base_url = http.addresses.base_url((&parts).into());
+    let base_url = http.base_url(&parts);
     let next = next.map(|cursor| query.next_url(cursor, rows.len(), &base_url, "/admin/audit"));
     let data = rows.iter().map(AuditEntry::from).collect();
     Ok(json(StatusCode::OK, &AuditPage { data, paging: Paging { next } }))

@@ -148,8 +148,7 @@ pub(crate) async fn list(
         Some(_) => return Err(ApiError::invalid("status", "status must be open or resolved")),
     };
     let (reports, next) = http.app.reports(&caller, is_resolved, query.cursor(), query.limit()).await?;
-    let (base_url, status) =
-        (http.addresses.base_url((&parts).into()), if is_resolved { "&status=resolved" } else { "" });
+    let (base_url, status) = (http.base_url(&parts), if is_resolved { "&status=resolved" } else { "" });
     let next = next.map(|cursor| query.next_url(cursor, reports.len(), &base_url, "/admin/reports") + status);
     let data = reports.iter().map(Report::from).collect();
     Ok(json(StatusCode::OK, &ReportPage { data, paging: Paging { next } }))

@@ -22,6 +22,6 @@ pub(crate) async fn posts(
 ) -> Result<Response, ApiError> {
     let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     let path = links::tag(&tag) + "/posts";
-    let (head, caller, filter) = ((&parts).into(), caller.as_ref(), PostFilter::Tagged(tag));
-    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, filter, &path, query).await?))
+    let (caller, filter) = (caller.as_ref(), PostFilter::Tagged(tag));
+    Ok(json_bytes(StatusCode::OK, feed::page(&http, &parts, caller, filter, &path, query).await?))
 }

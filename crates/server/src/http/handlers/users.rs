@@ -33,8 +33,8 @@ pub(crate) async fn posts(
     let user = http.app.user(caller.as_ref(), &username).await?;
     let query = feed::FeedQuery::parse(parts.uri.query().unwrap_or_default())?;
     let path = format!("/users/{}/posts", encode_segment(&user.username));
-    let (head, caller, filter) = ((&parts).into(), caller.as_ref(), PostFilter::By(user.id));
-    Ok(json_bytes(StatusCode::OK, feed::page(&http, head, caller, filter, &path, query).await?))
+    let (caller, filter) = (caller.as_ref(), PostFilter::By(user.id));
+    Ok(json_bytes(StatusCode::OK, feed::page(&http, &parts, caller, filter, &path, query).await?))
 }
 
 /// The username as a path segment. `+` is percent-encoded, since some clients decode it as a space.

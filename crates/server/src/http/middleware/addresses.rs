@@ -2,28 +2,17 @@
 //! them.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::extract::Request;
 use http::header::HOST;
-use http::request::Parts;
 use http::uri::Authority;
-use http::{Extensions, HeaderMap, HeaderName, Method, Uri, Version};
+use http::{HeaderMap, HeaderName, Method, Uri, Version};
 use ipnet::IpNet;
 
 use crate::config::{Config, PublicUrl};
 use crate::connection::Connection;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-
-/// What the dispatcher knows of a request beside its head.
-#[derive(Debug, Clone)]
-pub(crate) struct Arrival {
-    pub(crate) connection: Arc<Connection>,
-    /// The path of the matched row of the route table.
-    pub(crate) route: &'static str,
-}
 
 /// The head of a request, and its connection.
 #[derive(Clone, Copy)]
@@ -32,30 +21,8 @@ pub(crate) struct Head<'a> {
     pub(crate) uri: &'a Uri,
     pub(crate) version: Version,
     pub(crate) headers: &'a HeaderMap,
-    pub(crate) connection: Option<&'a Arc<Connection>>,
-}
-
-impl<'a> From<&'a Parts> for Head<'a> {
-    fn from(parts: &'a Parts) -> Self {
-        let Parts { method, uri, version, headers, extensions, .. } = parts;
-        Self { method, uri, version: *version, headers, connection: connection(extensions) }
-    }
-}
-
-impl<'a> From<&'a Request> for Head<'a> {
-    fn from(request: &'a Request) -> Self {
-        Self {
-            method: request.method(),
-            uri: request.uri(),
-            version: request.version(),
-            headers: request.headers(),
-            connection: connection(request.extensions()),
-        }
-    }
-}
-
-fn connection(extensions: &Extensions) -> Option<&Arc<Connection>> {
-    extensions.get::<Arrival>().map(|arrival| &arrival.connection)
+    /// `None` outside of a connection.
+    pub(crate) connection: Option<&'a Connection>,
 }
 
 impl Head<'_> {

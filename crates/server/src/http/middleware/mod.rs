@@ -8,5 +8,5 @@ pub(super) mod limiter;
 pub(super) mod rate_limit;
 pub(super) mod request_context;
 pub(super) mod request_id;
-pub(super) mod request_log;
+pub(crate) mod request_log;
 pub(super) mod request_memory;

@@ -2,27 +2,23 @@
 //! requests, error bodies, metrics and the request log.
 
 use std::any::Any;
-use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::Instant;
 
 use app::Client;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use http::header::{ALLOW, CONNECTION, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode, Uri};
 use model::Clock;
 use prometheus_client::metrics::histogram::Histogram;
-use tracing::Instrument;
 
-use crate::connection::Connection;
 use crate::http::error::ApiError;
-use crate::http::middleware::addresses::Head;
 use crate::http::middleware::csrf::is_forged;
 use crate::http::middleware::endpoint::Endpoint;
 use crate::http::middleware::request_id::{REQUEST_ID, RequestId};
-use crate::http::middleware::request_log::{id, with_user};
+use crate::http::middleware::request_log::{self, id, of_request};
 use crate::http::pages::error_page::ErrorPage;
 use crate::http::path_parameters::PathParameters;
 use crate::http::state::Http;
@@ -36,42 +32,31 @@ pub(crate) struct RequestContext {
     id: RequestId,
     method: Method,
     uri: Uri,
-    client: IpAddr,
-    /// Whether the connection is beyond the limits.
-    is_reserve: bool,
-    connection: Option<Arc<Connection>>,
     endpoint: Endpoint,
     error_page: Option<ErrorPage>,
 }
 
 impl RequestContext {
-    pub(crate) fn new(
-        http: &Http,
-        head: Head<'_>,
-        endpoint: Endpoint,
-        error_page: Option<ErrorPage>,
-    ) -> Self {
+    pub(crate) fn new(http: &Http, parts: &Parts, endpoint: Endpoint, error_page: Option<ErrorPage>) -> Self {
         Self {
             started: Clock::monotonic(),
-            id: RequestId::of(head.headers, &http.request_ids),
-            method: head.method.clone(),
+            id: RequestId::of(&parts.headers, &http.request_ids),
+            method: parts.method.clone(),
             // Shares the bytes of the request head.
-            uri: head.uri.clone(),
-            client: http.client_address(head),
-            is_reserve: head.connection.is_some_and(|connection| connection.is_reserve),
-            connection: head.connection.cloned(),
+            uri: parts.uri.clone(),
             endpoint,
             error_page,
         }
     }
 
     /// Checks the rate limit and the `Host` header, and rejects cross-site request forgery (CSRF).
-    pub(crate) fn admit(&self, http: &Http, head: Head<'_>) -> Result<(), ApiError> {
+    pub(crate) fn admit(&self, http: &Http, parts: &Parts) -> Result<(), ApiError> {
+        let head = http.head(parts);
         if !self.endpoint.is_probe {
-            if self.is_reserve {
+            if http.is_on_reserve() {
                 return Err(ApiError::too_many_connections());
             }
-            http.rate_limits.request(self.client, &http.clock)?;
+            http.rate_limits.request(http.arrival.client, &http.clock)?;
         }
         if !head.has_valid_host() {
             return Err(ApiError::invalid_host());
@@ -90,20 +75,17 @@ impl RequestContext {
         read_latency: Option<&Histogram>,
         response: Result<impl Future<Output = Response>, ApiError>,
     ) -> Response {
-        let Self {
-            started,
-            id: request_id,
-            method,
-            uri,
-            client,
-            is_reserve,
-            connection,
-            endpoint,
-            error_page,
-        } = self;
-        // Of the level of errors, so that their lines have the id whatever `log` is.
-        let span = tracing::error_span!("request", request_id = request_id.as_str());
-        let (response, user) = match response {
+        of_request(self.id, self.respond(http, read_latency, response)).await
+    }
+
+    async fn respond(
+        self,
+        http: &Http,
+        read_latency: Option<&Histogram>,
+        response: Result<impl Future<Output = Response>, ApiError>,
+    ) -> Response {
+        let Self { started, id: request_id, method, uri, endpoint, error_page } = self;
+        let response = match response {
             Ok(response) => {
                 let response = async {
                     if endpoint.has_read_barrier
@@ -113,15 +95,16 @@ impl RequestContext {
                     }
                     response.await
                 };
-                let caught = AssertUnwindSafe(response).catch_unwind().instrument(span.clone());
-                let (response, user) = with_user(caught).await;
-                (response.unwrap_or_else(|panic| span.in_scope(|| panicked(&*panic))), user)
+                let caught = AssertUnwindSafe(response).catch_unwind().await;
+                caught.unwrap_or_else(|panic| panicked(&*panic))
             }
-            Err(error) => (error.into_response(), None),
+            Err(error) => error.into_response(),
         };
+        let (client, user) = (http.arrival.client, request_log::user());
         let holder = Client::anonymous(client);
         let holder = user.map_or(holder, |user| holder.with_user(user));
-        let mut response = http.request_memory.reserve(connection.as_deref(), holder, response).await;
+        let connection = http.arrival.connection.as_deref();
+        let mut response = http.request_memory.reserve(connection, holder, response).await;
         let error = response.extensions_mut().remove::<ApiError>();
         let error = error.or_else(|| is_error(&response).then(|| ApiError::from_status(response.status())));
         if let Some(error) = &error {
@@ -134,8 +117,8 @@ impl RequestContext {
         }
         let headers = response.headers_mut();
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(REQUEST_ID, request_id.0);
-        if is_reserve {
+        headers.insert(REQUEST_ID, request_id.header());
+        if http.is_on_reserve() {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if http.addresses.is_https() {
@@ -147,7 +130,6 @@ impl RequestContext {
             Some(histogram) if status == StatusCode::OK => histogram.observe(took.as_secs_f64()),
             _ => http.metrics.request(&method, endpoint.label, status, took),
         }
-        let _in_span = span.enter();
         let route = endpoint.label;
         let (status, took_ms) = (status.as_u16(), (took.as_secs_f64() * 100_000.0).round() / 100.0);
         let code = error.as_ref().map(ApiError::code);

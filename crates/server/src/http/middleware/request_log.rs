@@ -1,38 +1,47 @@
-//! What the log says of a request beside its outcome: the user who sent it and the ids in its path.
+//! What the log says of a request beside its outcome: its own id, the user who sent it, and the ids in its
+//! path.
 
 use std::cell::Cell;
 
 use model::UserId;
 use percent_encoding::percent_decode_str;
 
+use crate::http::middleware::request_id::RequestId;
 use crate::http::path_parameters::PathParameters;
 
 /// A longer segment is no id.
 const MAX_ID: usize = 256;
 
-tokio::task_local! {
-    /// The user of the request that the task handles.
-    static USER: Cell<Option<UserId>>;
+/// The request that a task handles. Not a span: the registry of spans costs more than the rest of the
+/// middleware.
+struct CurrentRequest {
+    id: RequestId,
+    user: Cell<Option<UserId>>,
 }
 
-/// Runs a handler; returns its response and the user whom [`set_user`] has named meanwhile.
-pub(crate) async fn with_user<T>(handler: impl Future<Output = T>) -> (T, Option<UserId>) {
-    let handled = async {
-        let response = handler.await;
-        (response, USER.with(Cell::get))
-    };
-    USER.scope(Cell::new(None), handled).await
+tokio::task_local! {
+    static REQUEST: CurrentRequest;
+}
+
+/// Runs a future whose log lines have the id of the request.
+pub(crate) async fn of_request<T>(id: RequestId, handler: impl Future<Output = T>) -> T {
+    REQUEST.scope(CurrentRequest { id, user: Cell::new(None) }, handler).await
+}
+
+/// The id of the current request, if any.
+pub(crate) fn request_id() -> Option<RequestId> {
+    REQUEST.try_with(|request| request.id).ok()
 }
 
 /// The user of the current request, if a session has named it by now.
 pub(crate) fn user() -> Option<UserId> {
-    USER.try_with(Cell::get).ok().flatten()
+    REQUEST.try_with(|request| request.user.get()).ok().flatten()
 }
 
 /// Names the user of the current request. Outside of a request it does nothing.
 pub(crate) fn set_user(user: UserId) {
     // The error is that no request is handled.
-    _ = USER.try_with(|current| current.set(Some(user)));
+    _ = REQUEST.try_with(|request| request.user.set(Some(user)));
 }
 
 /// An id in the path of a request, for a line that is logged. The query, which may have secrets, is not a

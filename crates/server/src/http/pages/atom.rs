@@ -47,11 +47,10 @@ async fn respond(
     page_path: &str,
 ) -> Result<Response, ApiError> {
     let locale = Locale::negotiate(&request.headers);
-    let base_url = http.addresses.base_url(request.into());
+    let base_url = http.base_url(request);
     let instance = http.app.instance().await?;
     let limit: Limit = POSTS.parse().map_err(|_| ApiError::internal())?;
-    let page =
-        http.app.feed(http.client(request.into(), None), None, filter, FeedStart::Offset(0), limit).await?;
+    let page = http.app.feed(http.client(None), None, filter, FeedStart::Offset(0), limit).await?;
     let entries = page.posts.iter().map(|post| Entry::new(post, locale, &base_url));
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
     let updated = page.posts.first().map_or(Timestamp::from_micros(0), |post| post.created_at);

@@ -48,13 +48,13 @@ impl FromRequestParts<Http> for PageRequest {
         let preferences = Preferences::of(&parts.headers);
         Ok(Self {
             caller,
-            address: http.client_address((&*parts).into()),
+            address: http.arrival.client,
             renewed_cookie,
             instance: http.app.instance().await?,
             query: parts.uri.query().unwrap_or_default().to_owned(),
             locale: preferences.locale(&parts.headers),
             preferences,
-            base_url: http.addresses.base_url((&*parts).into()),
+            base_url: http.base_url(parts),
             path: parts.uri.path().to_owned(),
             accepted: Coding::accepted(&parts.headers),
         })

@@ -20,7 +20,7 @@ pub(crate) async fn oembed(State(http): State<Http>, request: Parts) -> Result<R
     if parameter(query, "format").is_some_and(|format| format != "json") {
         return Err(ApiError::unsupported("format must be json"));
     }
-    let base_url = http.addresses.base_url((&request).into());
+    let base_url = http.base_url(&request);
     let url =
         parameter(query, "url").ok_or_else(|| ApiError::invalid("url", "url must be the link of a post"))?;
     let path = url.strip_prefix(base_url.as_str()).and_then(|path| path.strip_prefix("/p/"));
