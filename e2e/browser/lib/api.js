@@ -25,11 +25,18 @@ export class ApiUser {
 
   /** @param {string} base @param {string} username */
   static async join(base, username) {
-    const response = await fetch(`${base}/join/username`, {
-      method: "POST",
-      body: new URLSearchParams({ username, password: PASSWORD }),
-    });
-    assert.equal(response.status, 201, await response.text());
+    return ApiUser.authenticate(base, "/join/username", username, PASSWORD);
+  }
+
+  /** @param {string} base @param {string} username @param {string} password */
+  static async login(base, username, password) {
+    return ApiUser.authenticate(base, "/login/username", username, password);
+  }
+
+  /** @param {string} base @param {string} path @param {string} username @param {string} password */
+  static async authenticate(base, path, username, password) {
+    const response = await fetch(base + path, { method: "POST", body: new URLSearchParams({ username, password }) });
+    assert.ok(response.ok, await response.text());
     return new ApiUser(base, username, response.headers.get("x-auth-token") ?? "", response.headers.getSetCookie()[0]);
   }
 
