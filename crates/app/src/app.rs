@@ -15,6 +15,7 @@ use crate::passwords::Passwords;
 use crate::readiness::Readiness;
 use crate::scheduler::FairQueue;
 use crate::settings::Settings;
+use crate::spooling::Spooling;
 use crate::thread_pool::ThreadPool;
 use crate::upload_hook::UploadHook;
 use crate::variants::Variants;
@@ -65,6 +66,8 @@ pub(crate) struct AppInner {
     pub(crate) rebuilds: Mutex<()>,
     /// For the quota of likes.
     pub(crate) like_counts: parking_lot::Mutex<LikeCounts>,
+    /// What arrives of uploads, for the quota of bytes.
+    pub(crate) spooling: Spooling,
     /// Notified when an account is marked as deleted.
     pub(crate) deletions: Notify,
     /// The cached photo totals, and the time of the query.

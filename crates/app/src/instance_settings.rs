@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Refusal, Registration, Role, ValidationError};
+use model::{Refusal, Registration, Role, ValidationError, has_visible};
 
 use crate::logo::{LOGO_KEY, Logo};
 
@@ -71,7 +71,8 @@ impl Instance {
     }
 
     pub(crate) fn from_values(values: &BTreeMap<String, String>) -> Self {
-        let text = |key: &str| values.get(key).cloned();
+        // A text without a visible character may be from before the rule against it.
+        let text = |key: &str| values.get(key).filter(|text| has_visible(text)).cloned();
         // Values were validated when they were set; one that a newer version wrote counts as unset.
         let number = |key: &str| values.get(key).and_then(|value| value.parse().ok());
         let quota = |role: &str| Quota {
@@ -124,8 +125,11 @@ fn text(value: &str, max: usize) -> Result<(), ValidationError> {
         let rule = format!("it has {chars} characters; {max} are allowed");
         return Err(ValidationError::refused(Refusal::TooLong, rule).with_limit(max as u64));
     }
-    let nul = || ValidationError::refused(Refusal::ControlCharacters, "it contains a NUL character");
-    if value.contains('\0') { Err(nul()) } else { Ok(()) }
+    if value.contains('\0') {
+        return Err(ValidationError::refused(Refusal::ControlCharacters, "it contains a NUL character"));
+    }
+    let blank = || ValidationError::refused(Refusal::Blank, "it has no visible character");
+    if has_visible(value) { Ok(()) } else { Err(blank()) }
 }
 
 fn line(value: &str, max: usize) -> Result<(), ValidationError> {
@@ -173,7 +177,11 @@ pub fn check_instance_setting(key: &str, value: &str) -> Result<(), ValidationEr
         Some((_, check)) => check(value),
         None => return Err(ValidationError::new(format!("key: there is no setting {key:?}"))),
     };
-    checked.map_err(|rule| ValidationError { message: format!("{key}: {rule}"), ..rule })
+    match checked {
+        // From before the rule against it; it counts as unset.
+        Err(rule) if rule.refusal == Some(Refusal::Blank) => Ok(()),
+        _ => checked.map_err(|rule| ValidationError { message: format!("{key}: {rule}"), ..rule }),
+    }
 }
 
 #[cfg(test)]
@@ -190,6 +198,8 @@ mod tests {
         }
         for (key, value) in [
             ("name", "two\nlines"),
+            ("name", "\u{3164}\u{200b}"),
+            ("description", " "),
             ("accent", "red"),
             ("accent", "#12345"),
             ("registration", "maybe"),

@@ -48,6 +48,7 @@ mod session_client;
 mod sessions;
 mod settings;
 mod shares;
+mod spooling;
 mod stats;
 mod stored_hash;
 mod tags;
@@ -89,6 +90,7 @@ pub use resumable_uploads::{AppendRequest, UploadStart};
 pub use session_client::SessionClient;
 pub use sessions::SessionInfo;
 pub use settings::Settings;
+pub use spooling::SpoolShare;
 pub use stats::{DiskStats, QueueStats, Stats};
 pub use store::{
     AuditRow, DatabaseUrl, ExportedLike, ExportedPost, ImportProgress, InstanceTotals, LoginAttempt,

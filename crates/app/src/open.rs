@@ -17,6 +17,7 @@ use crate::avif_queue::AvifEncodes;
 use crate::caches::Caches;
 use crate::readiness::Readiness;
 use crate::scheduler::{QueueLimits, Scheduler};
+use crate::spooling::Spooling;
 use crate::thread_pool::ThreadPool;
 use crate::upload_hook::UploadHook;
 use crate::{App, FairSemaphore, PermitLimits, Revocation, Settings, new_instance, passwords, variants};
@@ -229,6 +230,7 @@ impl App {
             rebuilt_files: AtomicU64::new(0),
             rebuilds: tokio::sync::Mutex::default(),
             like_counts: parking_lot::Mutex::default(),
+            spooling: Spooling::default(),
             deletions: tokio::sync::Notify::new(),
             totals: tokio::sync::Mutex::default(),
             settings,

@@ -87,7 +87,12 @@ impl TextRule for DisplayNameRule {
 }
 
 fn not_blank(text: &str) -> Result<(), (Refusal, &'static str)> {
-    if text.contains(is_visible) { Ok(()) } else { Err((Refusal::Blank, "has no visible character")) }
+    if has_visible(text) { Ok(()) } else { Err((Refusal::Blank, "has no visible character")) }
+}
+
+/// Whether a reader sees anything of a text.
+pub fn has_visible(text: &str) -> bool {
+    text.contains(is_visible)
 }
 
 /// Whether a reader sees the character by itself.
@@ -182,7 +187,7 @@ impl<Rule: TextRule> Text<Rule> {
 
     /// Whether a reader sees anything of it. Stored text may be from before the rule that demands it.
     pub fn is_visible(&self) -> bool {
-        self.text.contains(is_visible)
+        has_visible(&self.text)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Quotas of a role: what is over them is refused with a clear message.
 
-use e2e::{Body, Client, FormData, Response, Service, concurrently, picture};
+use std::io::Write;
+use std::sync::mpsc;
+use std::thread;
+
+use e2e::{Body, Client, FormData, RawConnection, Response, Service, concurrently, picture};
 
 fn set(owner: &Client, values: &[(&str, &str)]) {
     let form = values.iter().fold(FormData::new(), |form, (key, value)| form.text(key, value));
@@ -117,4 +121,34 @@ fn unfinished_uploads_and_profile_photos_count_towards_the_quota_of_bytes() {
     ada.put("/me/photo", FormData::photo(&photo)).expect_error(507);
     assert_eq!(usage(&ada, "bytes"), profile_photo + size, "nothing of what was refused is kept");
     ada.put("/me/photo", FormData::photo(&picture::tiny())).expect(200);
+}
+
+#[test]
+fn what_arrives_counts_towards_the_quota_of_bytes() {
+    let service = Service::single_node(&["--max-upload", "1MiB"]);
+    let (owner, ada) = (service.new_user_with_role("owner"), service.new_user("ada"));
+    set(&owner, &[("member_bytes", "1000")]);
+    // As much as the largest photo may be on the way, which two of these exceed.
+    let form = FormData::photo(&vec![b'x'; 900_000]).body();
+    let (sent, rest) = form.bytes.split_at(700_000);
+    let (answer, answers) = mpsc::channel();
+    let mut writers: Vec<_> = (0..2)
+        .map(|number| {
+            let (mut connection, answer) = (RawConnection::connect(&service), answer.clone());
+            let head = RawConnection::request_head("POST", "/posts", ada.token(), &form, form.bytes.len());
+            let (writer, sent) = (connection.writer(), sent.to_vec());
+            thread::spawn(move || {
+                connection.send(format!("{head}\r\n")).unwrap();
+                // The service may refuse it before all is sent.
+                connection.send(sent).ok();
+                answer.send((number, connection.receive(false).expect("a response")))
+            });
+            writer
+        })
+        .collect();
+    drop(answer);
+    let (number, refused) = answers.recv().unwrap();
+    assert_eq!((refused.status, refused.header("x-error-code")), (507, Some("quota_exceeded")));
+    writers[1 - number].write_all(rest).unwrap();
+    assert_eq!(answers.recv().unwrap().1.status, 400, "the other was not affected");
 }

@@ -99,9 +99,10 @@ pub(crate) async fn start(
         name: "archive",
         max,
         over_quota,
+        share: None,
         about: "the zip that was downloaded from the settings",
     };
-    let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;
+    let (file, _) = read_file(&http, &mut caller, form, parameter, &permit).await?;
     // An import that is interrupted loses nothing.
     permit.holder().set_busy(false);
     let opened = tokio::task::spawn_blocking(move || {

@@ -328,8 +328,8 @@ pub(crate) async fn set_logo(
     let client = Client::anonymous(address).with_user(caller.user.id);
     let permit = http.app.begin_upload(client)?;
     let (name, max) = ("logo", http.app.max_upload());
-    let parameter = FileParameter { name, max, over_quota: None, about: "an image file" };
-    let (file, _) = read_file(&http, &mut caller, form, &parameter, &permit).await?;
+    let parameter = FileParameter { name, max, over_quota: None, share: None, about: "an image file" };
+    let (file, _) = read_file(&http, &mut caller, form, parameter, &permit).await?;
     let actor = Actor::new(&caller, address, Role::Owner)?;
     let instance = http.app.set_logo(&actor, client, Some(file)).await?;
     Ok(respond(&http.app, &instance, &base_url))

@@ -59,7 +59,7 @@ pub(crate) async fn create(
         return Ok(replay);
     }
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let (mut upload, mut form, _permit) = read_upload(http, caller, client, form).await?;
+    let (mut upload, mut form, _held) = read_upload(http, caller, client, form).await?;
     upload.focus = form.text("focus")?.map(parse_focus).transpose()?.unwrap_or_default();
     let content = PostContent {
         message: form.text("message")?.map(parse_message).transpose()?.flatten(),

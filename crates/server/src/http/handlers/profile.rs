@@ -79,7 +79,7 @@ pub(crate) async fn set(
     form: FormBody<ProfilePhoto>,
 ) -> Result<Response, ApiError> {
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let (upload, _, _permit) = read_upload(&http, &mut caller, client, form).await?;
+    let (upload, _, _held) = read_upload(&http, &mut caller, client, form).await?;
     let (user, removed) = http.app.set_profile_photo(&caller, upload).await?;
     let mut response = json(StatusCode::OK, &User::from(&user));
     set_removed_metadata_header(&mut response, removed)?;

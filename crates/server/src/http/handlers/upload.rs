@@ -1,7 +1,7 @@
 //! Upload forms: the photo is streamed to a spool file on disk, text parameters stay in memory. Also the
 //! idempotency key of an upload.
 
-use app::{App, Caller, Client, FairPermit, Holder, RemovedMetadata, Spool, SpooledFile, Upload};
+use app::{App, Caller, Client, FairPermit, Holder, RemovedMetadata, Spool, SpoolShare, SpooledFile, Upload};
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::HeaderValue;
@@ -18,28 +18,32 @@ use crate::http::form::{FileSink, FormData, FormError};
 use crate::http::openapi::{Argument, Entry, parameter, string};
 use crate::http::state::{Http, MAX_SMALL_BODY};
 
-/// Reads the photo and its alternative text; the returned form has the other parameters. The permit is held
-/// until the upload ends; while the body is read, it can be lost to a client with fewer uploads.
+/// Reads the photo and its alternative text; the returned form has the other parameters. The permit and the
+/// share are held until the upload ends; while the body is read, the permit can be lost to a client with fewer
+/// uploads.
 pub(crate) async fn read_upload<T: FormSchema>(
     http: &Http,
     caller: &mut Caller,
     client: Client,
     form: FormBody<T>,
-) -> Result<(Upload, FormData, FairPermit), ApiError> {
+) -> Result<(Upload, FormData, (FairPermit, SpoolShare)), ApiError> {
     let permit = http.app.begin_upload(client)?;
     let (name, max) = ("photo", http.app.max_upload());
-    let file = FileParameter { name, max, over_quota: None, about: "an image file" };
-    let (photo, mut form) = read_file(http, caller, form, &file, &permit).await?;
+    let mut share = http.app.begin_spooling(caller).await?;
+    let file = FileParameter { name, max, over_quota: None, share: Some(&mut share), about: "an image file" };
+    let (photo, mut form) = read_file(http, caller, form, file, &permit).await?;
     let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
-    Ok((Upload { photo, alt, focus: Focus::CENTRE, client }, form, permit))
+    Ok((Upload { photo, alt, focus: Focus::CENTRE, client }, form, (permit, share)))
 }
 
 /// The file parameter of a form.
-pub(crate) struct FileParameter {
+pub(crate) struct FileParameter<'a> {
     pub(crate) name: &'static str,
     pub(crate) max: u64,
     /// The error of a larger file, if `max` comes from a quota.
     pub(crate) over_quota: Option<app::Error>,
+    /// What counts towards the quota of the caller while it arrives.
+    pub(crate) share: Option<&'a mut SpoolShare>,
     /// What to send.
     pub(crate) about: &'static str,
 }
@@ -50,7 +54,7 @@ pub(crate) async fn read_file<T: FormSchema>(
     http: &Http,
     caller: &mut Caller,
     form: FormBody<T>,
-    parameter: &FileParameter,
+    parameter: FileParameter<'_>,
     permit: &FairPermit,
 ) -> Result<(SpooledFile, FormData), ApiError> {
     let read = tokio::select! {
@@ -65,11 +69,11 @@ pub(crate) async fn read_file<T: FormSchema>(
 async fn spool_file<T: FormSchema>(
     http: &Http,
     form: FormBody<T>,
-    parameter: &FileParameter,
+    parameter: FileParameter<'_>,
     holder: &Holder,
 ) -> Result<(SpooledFile, FormData), ApiError> {
     let FormBody { headers, body, memory, .. } = form;
-    let FileParameter { name, max, ref over_quota, about } = *parameter;
+    let FileParameter { name, max, over_quota, share, about } = parameter;
     let too_large = || over_quota.clone().map_or_else(|| too_large(name, max), ApiError::from);
     // A body whose Content-Length exceeds the limit is rejected before it is read.
     let content_length =
@@ -77,8 +81,8 @@ async fn spool_file<T: FormSchema>(
     if content_length.is_some_and(|length| length > max + MAX_SMALL_BODY) {
         return Err(too_large());
     }
-    let mut sink =
-        SpoolSink { app: &http.app, name, holder, max, spool: None, is_too_large: false, spool_error: None };
+    let (app, spool, is_too_large, spool_error) = (&http.app, None, false, None);
+    let mut sink = SpoolSink { app, name, holder, max, share, spool, is_too_large, spool_error };
     let form = http.read_upload_form(&headers, body, T::TEXT, max, &mut sink, memory).await;
     if let Some(error) = sink.spool_error {
         return Err(error.into());
@@ -155,10 +159,11 @@ struct SpoolSink<'a> {
     name: &'static str,
     holder: &'a Holder,
     max: u64,
+    share: Option<&'a mut SpoolShare>,
     spool: Option<Spool>,
     /// Whether the file, not the rest of the form, exceeds its limit.
     is_too_large: bool,
-    /// The error of the spool file: an error of the server, not of the form.
+    /// The error of the spool file or of its share: not one of the form.
     spool_error: Option<app::Error>,
 }
 
@@ -194,6 +199,9 @@ impl SpoolSink<'_> {
             empty => empty.insert(self.app.spool().await?),
         };
         self.app.check_upload_space()?;
+        if let Some(share) = &mut self.share {
+            share.add(chunk.len())?;
+        }
         spool.write(chunk).await?;
         self.holder.record_progress(Instant::now());
         Ok(spool.bytes_written())

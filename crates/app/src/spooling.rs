@@ -1,0 +1,66 @@
+//! What arrives of uploads before it is stored. It counts towards the quota of bytes as well: of a user whose
+//! quota is nearly used up, as much as the largest photo may be on the way, since photos may be stored smaller.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::UserId;
+use parking_lot::Mutex;
+use store::OverQuota;
+
+use crate::quotas::quota_exceeded;
+use crate::{App, Caller, Error};
+
+/// The bytes that have arrived of each user's uploads.
+#[derive(Debug, Default)]
+pub(crate) struct Spooling(Arc<Mutex<HashMap<UserId, u64>>>);
+
+/// What has arrived of one upload; dropped when the upload ends.
+pub struct SpoolShare {
+    all: Arc<Mutex<HashMap<UserId, u64>>>,
+    user: UserId,
+    bytes: u64,
+    /// What may be on the way of all uploads of the user, and the error of more.
+    limit: Option<(u64, Error)>,
+}
+
+impl App {
+    /// The share of an upload that is about to arrive.
+    pub async fn begin_spooling(&self, caller: &Caller) -> Result<SpoolShare, Error> {
+        let user = caller.user.id;
+        let limit = match self.post_quota(caller.role).await?.bytes {
+            None => None,
+            Some(max) => {
+                let _slot = self.sum_slot(user).await?;
+                let left = max.saturating_sub(self.0.store.stored_bytes(user).await?);
+                let over = quota_exceeded(OverQuota::Bytes { max }, self.0.clock.now());
+                Some((left.max(self.max_upload()), over))
+            }
+        };
+        Ok(SpoolShare { all: self.0.spooling.0.clone(), user, bytes: 0, limit })
+    }
+}
+
+impl SpoolShare {
+    /// Counts what is about to be written. Fails if it is more than the quota of the user allows.
+    pub fn add(&mut self, bytes: usize) -> Result<(), Error> {
+        let Some((limit, over)) = &self.limit else { return Ok(()) };
+        let mut all = self.all.lock();
+        let total = all.entry(self.user).or_default();
+        *total += bytes as u64;
+        self.bytes += bytes as u64;
+        if *total > *limit { Err(over.clone()) } else { Ok(()) }
+    }
+}
+
+impl Drop for SpoolShare {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        if let Some(total) = all.get_mut(&self.user) {
+            *total -= self.bytes;
+            if *total == 0 {
+                all.remove(&self.user);
+            }
+        }
+    }
+}
