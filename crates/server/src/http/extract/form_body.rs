@@ -8,24 +8,14 @@ use app::Caller;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use http::HeaderMap;
-use utoipa::ToSchema;
 
 use crate::http::error::ApiError;
 use crate::http::extract::session::reauthenticate;
+use crate::http::form::FormError;
 use crate::http::form::memory::FormMemory;
-use crate::http::form::{FormData, FormError};
+use crate::http::form::parameters::Form;
 use crate::http::openapi::{Argument, Entry};
 use crate::http::state::Http;
-
-/// The parameters of a form, for the OpenAPI document and for the reader of the body.
-pub(crate) trait FormSchema: ToSchema {
-    /// The names of the text parameters.
-    const TEXT: &'static [&'static str];
-    /// The name of the file parameter, if the form has one.
-    const FILE: Option<&'static str> = None;
-    /// Whether a request without a body is an error.
-    const IS_REQUIRED: bool = true;
-}
 
 /// A form body that has not been read yet.
 pub(crate) struct FormBody<T> {
@@ -35,7 +25,7 @@ pub(crate) struct FormBody<T> {
     schema: PhantomData<fn() -> T>,
 }
 
-impl<T: FormSchema> FormBody<T> {
+impl<T: Form> FormBody<T> {
     /// A form that does not come from a connection.
     pub(crate) fn stored(headers: HeaderMap, body: Body) -> Self {
         Self { headers, body, memory: FormMemory::uncounted(), schema: PhantomData }
@@ -43,19 +33,19 @@ impl<T: FormSchema> FormBody<T> {
 
     /// Reads a form that has no file parameter, and then the caller again: the body may have arrived after
     /// the session was ended.
-    pub(crate) async fn read(self, http: &Http, caller: &mut Caller) -> Result<FormData, ApiError> {
+    pub(crate) async fn read(self, http: &Http, caller: &mut Caller) -> Result<T, ApiError> {
         let form = self.read_without_session(http).await?;
         reauthenticate(http, caller).await?;
         Ok(form)
     }
 
     /// Reads a form of an operation that needs no session.
-    pub(crate) async fn read_without_session(self, http: &Http) -> Result<FormData, FormError> {
-        http.read_form(&self.headers, self.body, T::TEXT, self.memory).await
+    pub(crate) async fn read_without_session(self, http: &Http) -> Result<T, FormError> {
+        T::parse(http.read_form(&self.headers, self.body, T::TEXT, self.memory).await?)
     }
 }
 
-impl<T: FormSchema> FromRequest<Http> for FormBody<T> {
+impl<T: Form> FromRequest<Http> for FormBody<T> {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, http: &Http) -> Result<Self, Infallible> {
@@ -65,7 +55,7 @@ impl<T: FormSchema> FromRequest<Http> for FormBody<T> {
     }
 }
 
-impl<T: FormSchema> Argument for FormBody<T> {
+impl<T: Form> Argument for FormBody<T> {
     fn describe(entry: &mut Entry) {
         let (media_type, about) = if T::FILE.is_some() {
             (
@@ -75,6 +65,6 @@ impl<T: FormSchema> Argument for FormBody<T> {
         } else {
             ("application/x-www-form-urlencoded", "Also accepted as `multipart/form-data`.")
         };
-        entry.form::<T>(media_type, T::IS_REQUIRED, about);
+        entry.form((T::NAME, T::schema()), media_type, T::IS_REQUIRED, about);
     }
 }

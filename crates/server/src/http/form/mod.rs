@@ -6,16 +6,17 @@ mod error;
 pub(super) mod fuzzing;
 pub(super) mod memory;
 mod multipart;
+pub(super) mod parameters;
 
 use axum::body::Body;
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use model::{Refusal, ValidationError};
 
 pub(crate) use body_reader::{BodyLimits, BodyReader};
 pub(crate) use error::FormError;
 use memory::FormMemory;
 use multipart::Multipart;
+use parameters::Parameter;
 
 /// The longest text parameter that is read, in bytes; the validation of each parameter allows less.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -65,11 +66,9 @@ impl FormData {
         }
     }
 
-    pub(crate) fn required(&mut self, name: &'static str) -> Result<String, FormError> {
-        self.text(name)?.ok_or_else(|| {
-            let rule = format!("the parameter {name} is missing");
-            FormError::InvalidParameter(name, ValidationError::refused(Refusal::Missing, rule))
-        })
+    /// The value of a parameter.
+    pub(crate) fn parameter<P: Parameter>(&mut self, name: &'static str) -> Result<P, FormError> {
+        P::read(name, self.text(name)?).map_err(|rule| FormError::InvalidParameter(name, rule))
     }
 
     async fn read_urlencoded(

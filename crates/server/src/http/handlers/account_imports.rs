@@ -12,24 +12,18 @@ use crate::account_archive::{Archive, ArchiveError, ImportJob, MAX_DIRECTORY, ru
 use crate::http::dto::{AsDisplay, Empty};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::session::RequiredSession;
-use crate::http::handlers::upload::{FileParameter, read_file};
+use crate::http::form::parameters::form;
+use crate::http::handlers::upload::{FileLimit, read_file};
 use crate::http::json::json;
 use crate::http::state::Http;
 
-/// The archive of an account.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct NewImport {
-    /// The zip that `GET /me/export` of this or another instance has returned.
-    #[schema(value_type = String, format = Binary, content_media_type = "application/zip")]
-    archive: Vec<u8>,
-}
-
-impl FormSchema for NewImport {
-    const TEXT: &'static [&'static str] = &[];
-    const FILE: Option<&'static str> = Some("archive");
+form! {
+    /// The archive of an account.
+    pub(crate) struct NewImport {
+        file archive: "application/zip" = "The zip that `GET /me/export` of this or another instance has returned.",
+    }
 }
 
 /// The last import of the current user.
@@ -95,14 +89,9 @@ pub(crate) async fn start(
     let client = Client::anonymous(address).with_user(caller.user.id);
     let mut permit = http.app.import_permit(client)?;
     let (max, over_quota) = http.app.max_import(&caller).await?;
-    let parameter = FileParameter {
-        name: "archive",
-        max,
-        over_quota,
-        share: None,
-        about: "the zip that was downloaded from the settings",
-    };
-    let (file, _) = read_file(&http, &mut caller, form, parameter, &permit).await?;
+    let about = "the zip that was downloaded from the settings";
+    let limit = FileLimit { max, over_quota, share: None, about };
+    let (file, NewImport {}) = read_file(&http, &mut caller, form, limit, &permit).await?;
     // An import that is interrupted loses nothing.
     permit.holder().set_busy(false);
     let opened = tokio::task::spawn_blocking(move || {

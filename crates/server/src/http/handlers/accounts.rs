@@ -14,8 +14,9 @@ use utoipa::ToSchema;
 use crate::http::dto::{AsDisplay, Empty, User};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::session::RequiredSession;
+use crate::http::form::parameters::{Password, SentUsername, form};
 use crate::http::handlers::instance::QuotaDto;
 use crate::http::handlers::security::{Confirmation, counted};
 use crate::http::json::json;
@@ -23,64 +24,43 @@ use crate::http::middleware::rate_limit::Attempt;
 use crate::http::middleware::request_log::set_user;
 use crate::http::state::Http;
 
-/// A username and a password.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct Credentials {
-    /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
-    /// unique regardless of case.
-    #[schema(example = "ada", min_length = 1, max_length = 64, pattern = r"^[A-Za-z0-9_.@+-]{1,64}$")]
-    username: String,
-    /// The password.
-    #[schema(example = "correct horse", format = Password)]
-    password: String,
+form! {
+    /// A username and a password.
+    pub(crate) struct Credentials {
+        /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
+        /// unique regardless of case.
+        username: SentUsername = "ada",
+        /// The password.
+        password: Password = "correct horse",
+    }
 }
 
-impl FormSchema for Credentials {
-    const TEXT: &'static [&'static str] = &["username", "password"];
+form! {
+    /// A new account.
+    pub(crate) struct NewAccount {
+        /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
+        /// unique regardless of case.
+        username: SentUsername = "ada",
+        /// 8 to 256 bytes in UTF-8. It may be neither the username nor one of the 10,000 most common passwords.
+        /// The operator may set another minimum and allow common ones.
+        password: Password = "correct horse",
+        /// The code of an invitation, where joining needs one.
+        invitation: Option<String> = "abcd-efgh-ijkm-npqr",
+        /// `accepted`, where the instance has terms.
+        terms: Option<String> = "accepted",
+    }
 }
 
-/// A new account.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct NewAccount {
-    /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
-    /// unique regardless of case.
-    #[schema(example = "ada", min_length = 1, max_length = 64, pattern = r"^[A-Za-z0-9_.@+-]{1,64}$")]
-    username: String,
-    /// 8 to 256 bytes in UTF-8. It may be neither the username nor one of the 10,000 most common passwords.
-    /// The operator may set another minimum and allow common ones.
-    #[schema(example = "correct horse", format = Password)]
-    password: String,
-    /// The code of an invitation, where joining needs one.
-    #[schema(example = "abcd-efgh-ijkm-npqr", nullable = false)]
-    invitation: Option<String>,
-    /// `accepted`, where the instance has terms.
-    #[schema(example = "accepted", nullable = false)]
-    terms: Option<String>,
-}
-
-impl FormSchema for NewAccount {
-    const TEXT: &'static [&'static str] = &["username", "password", "invitation", "terms"];
-}
-
-/// A recovery code, and the password to set with it.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct Recovery {
-    /// The username, in any case.
-    #[schema(example = "ada", min_length = 1, max_length = 64)]
-    username: String,
-    /// One of the user's recovery codes. Case, dashes and spaces do not matter.
-    #[schema(example = "abcd-efgh-ijkm-npqr")]
-    code: String,
-    /// The new password, by the same rules as that of a new account.
-    #[schema(example = "correct horse", format = Password)]
-    password: String,
-}
-
-impl FormSchema for Recovery {
-    const TEXT: &'static [&'static str] = &["username", "code", "password"];
+form! {
+    /// A recovery code, and the password to set with it.
+    pub(crate) struct Recovery {
+        /// The username, in any case.
+        username: SentUsername = "ada",
+        /// One of the user's recovery codes. Case, dashes and spaces do not matter.
+        code: String = "abcd-efgh-ijkm-npqr",
+        /// The new password, by the same rules as that of a new account.
+        password: Password = "correct horse",
+    }
 }
 
 pub(crate) async fn join(
@@ -89,10 +69,10 @@ pub(crate) async fn join(
     form: FormBody<NewAccount>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
-    let mut form = form.read_without_session(&http).await?;
-    let (username, password) = (form.required("username")?, form.required("password")?);
-    let invitation = form.text("invitation")?.filter(|code| !code.trim().is_empty());
-    let accepts_terms = form.text("terms")?.as_deref() == Some("accepted");
+    let form = form.read_without_session(&http).await?;
+    let (SentUsername(username), Password(password)) = (form.username, form.password);
+    let invitation = form.invitation.filter(|code| !code.trim().is_empty());
+    let accepts_terms = form.terms.as_deref() == Some("accepted");
     let attempt = http.rate_limits.join(client, &http.clock)?;
     let join = Join { username: username.clone(), password, invitation, accepts_terms };
     let joined = http.app.join(&from, join).await;
@@ -108,8 +88,8 @@ pub(crate) async fn login(
     form: FormBody<Credentials>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
-    let mut form = form.read_without_session(&http).await?;
-    let (username, password) = (form.required("username")?, form.required("password")?);
+    let form = form.read_without_session(&http).await?;
+    let (SentUsername(username), Password(password)) = (form.username, form.password);
     let attempt = http.rate_limits.login(&username, client, &http.clock)?;
     let login = http.app.login(&from, &username, password).await;
     let is_counted = matches!(login, Err(app::Error::WrongCredentials));
@@ -122,11 +102,10 @@ pub(crate) async fn recover(
     form: FormBody<Recovery>,
 ) -> Result<Response, ApiError> {
     let from = session_client(client, &form.headers);
-    let mut form = form.read_without_session(&http).await?;
-    let (username, code) = (form.required("username")?, form.required("code")?);
-    let password = form.required("password")?;
+    let form = form.read_without_session(&http).await?;
+    let (SentUsername(username), Password(password)) = (form.username, form.password);
     let attempt = http.rate_limits.login(&username, client, &http.clock)?;
-    let login = http.app.recover(&from, &username, &code, password).await;
+    let login = http.app.recover(&from, &username, &form.code, password).await;
     let is_counted = matches!(login, Err(app::Error::WrongRecoveryCode));
     Started { username: &username, client, login }.respond(&http, StatusCode::OK, attempt, is_counted).await
 }
@@ -248,7 +227,7 @@ pub(crate) async fn leave(
     ClientAddress(address): ClientAddress,
     form: FormBody<Confirmation>,
 ) -> Result<Response, ApiError> {
-    let password = form.read(&http, &mut caller).await?.required("password")?;
+    let Password(password) = form.read(&http, &mut caller).await?.password;
     let client = Client::anonymous(address).with_user(caller.user.id);
     counted(&http, &caller, address, http.app.leave(client, &caller, password)).await?;
     Ok(([http.session_cookie.clear_cookie()], json(StatusCode::OK, &Empty {})).into_response())

@@ -10,106 +10,120 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use model::{Role, SessionId, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::http::dto::{AsDisplay, Empty};
 use crate::http::error::ApiError;
 use crate::http::extract::base_url::BaseUrl;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::path::{InvitationId, PathId};
 use crate::http::extract::session::RequiredSession;
+use crate::http::form::parameters::{Form, OwnerPassword, Password, Value, form};
+use crate::http::form::{FormData, FormError};
 use crate::http::handlers::security::owner;
-use crate::http::handlers::upload::{FileParameter, read_file};
+use crate::http::handlers::upload::{FileLimit, read_file};
 use crate::http::json::json;
+use crate::http::openapi::string;
 use crate::http::state::Http;
 use crate::links;
 
+use self::Shape::{Longest, Number, Pattern};
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An edit of the instance. A parameter that is not sent stays as it is, an empty one is unset.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
+/// The settings that were sent of the instance.
 pub(crate) struct InstanceEdit {
-    /// The name of the instance: one line of up to 60 characters.
-    #[schema(example = "Birds of the north", max_length = 60, nullable = false)]
-    name: Option<String>,
-    /// What it is about, up to 500 characters.
-    #[schema(example = "Photos of birds", max_length = 500, nullable = false)]
-    description: Option<String>,
-    /// The rules of the community, up to 5,000 characters.
-    #[schema(example = "Be kind.", max_length = 5000, nullable = false)]
-    rules: Option<String>,
-    /// How to reach those who run it: one line of up to 200 characters.
-    #[schema(example = "grace@example.org", max_length = 200, nullable = false)]
-    contact: Option<String>,
-    /// Terms that must be accepted to join, up to 10,000 characters.
-    #[schema(example = "You keep the rights to your photos.", max_length = 10000, nullable = false)]
-    terms: Option<String>,
-    /// The accent colour of the web client.
-    #[schema(example = "#b8442f", pattern = "^(#[0-9A-Fa-f]{6})?$", nullable = false)]
-    accent: Option<String>,
-    /// Who may join: `open`, `invitation`, `approval` or `closed`.
-    #[schema(example = "invitation", pattern = "^(open|invitation|approval|closed)?$", nullable = false)]
-    registration: Option<String>,
-    /// Whether members may invite others: `on` or `off`.
-    #[schema(example = "on", pattern = "^(on|off)?$", nullable = false)]
-    member_invitations: Option<String>,
-    /// The owner's own password, to change `registration` or `member_invitations`.
-    #[schema(example = "correct horse", format = Password, nullable = false)]
-    current_password: Option<String>,
-    /// The bytes that the photos of a member may take.
-    #[schema(example = "10000000000", nullable = false)]
-    member_bytes: Option<String>,
-    /// The photos that a member may post in 24 hours.
-    #[schema(example = "100", nullable = false)]
-    member_posts_per_day: Option<String>,
-    /// The likes that a member may give in a minute.
-    #[schema(example = "60", nullable = false)]
-    member_likes_per_minute: Option<String>,
-    /// The bytes that the photos of a moderator may take.
-    #[schema(example = "10000000000", nullable = false)]
-    moderator_bytes: Option<String>,
-    /// The photos that a moderator may post in 24 hours.
-    #[schema(example = "100", nullable = false)]
-    moderator_posts_per_day: Option<String>,
-    /// The likes that a moderator may give in a minute.
-    #[schema(example = "60", nullable = false)]
-    moderator_likes_per_minute: Option<String>,
+    values: Vec<(&'static str, String)>,
+    current_password: OwnerPassword,
 }
 
-impl FormSchema for InstanceEdit {
-    const TEXT: &'static [&'static str] = &[
-        "name",
-        "description",
-        "rules",
+/// What each of [`App::instance_keys`] is, an example, and the longest value or the pattern of all.
+const SETTINGS: [(&str, &str, &str, Shape); 14] = [
+    ("name", "The name of the instance: one line of up to 60 characters.", "Birds of the north", Longest(60)),
+    ("description", "What it is about, up to 500 characters.", "Photos of birds", Longest(500)),
+    ("rules", "The rules of the community, up to 5,000 characters.", "Be kind.", Longest(5_000)),
+    (
         "contact",
+        "How to reach those who run it: one line of up to 200 characters.",
+        "grace@example.org",
+        Longest(200),
+    ),
+    (
         "terms",
-        "accent",
+        "Terms that must be accepted to join, up to 10,000 characters.",
+        "You keep the rights to your photos.",
+        Longest(10_000),
+    ),
+    ("accent", "The accent colour of the web client.", "#b8442f", Pattern("^(#[0-9A-Fa-f]{6})?$")),
+    (
         "registration",
-        "member_invitations",
-        "current_password",
-        "member_bytes",
-        "member_posts_per_day",
-        "member_likes_per_minute",
-        "moderator_bytes",
-        "moderator_posts_per_day",
-        "moderator_likes_per_minute",
-    ];
+        "Who may join: `open`, `invitation`, `approval` or `closed`.",
+        "invitation",
+        Pattern("^(open|invitation|approval|closed)?$"),
+    ),
+    ("member_invitations", "Whether members may invite others: `on` or `off`.", "on", Pattern("^(on|off)?$")),
+    ("member_bytes", "The bytes that the photos of a member may take.", "10000000000", Number),
+    ("member_posts_per_day", "The photos that a member may post in 24 hours.", "100", Number),
+    ("member_likes_per_minute", "The likes that a member may give in a minute.", "60", Number),
+    ("moderator_bytes", "The bytes that the photos of a moderator may take.", "10000000000", Number),
+    ("moderator_posts_per_day", "The photos that a moderator may post in 24 hours.", "100", Number),
+    ("moderator_likes_per_minute", "The likes that a moderator may give in a minute.", "60", Number),
+];
+
+enum Shape {
+    Longest(usize),
+    Pattern(&'static str),
+    Number,
+}
+
+impl Form for InstanceEdit {
+    const NAME: &'static str = "InstanceEdit";
+    const TEXT: &'static [&'static str] = &{
+        let mut names = ["current_password"; SETTINGS.len() + 1];
+        let mut index = 0;
+        while index < SETTINGS.len() {
+            names[index] = SETTINGS[index].0;
+            index += 1;
+        }
+        names
+    };
     const IS_REQUIRED: bool = false;
+
+    fn parse(mut data: FormData) -> Result<Self, FormError> {
+        let mut values = Vec::new();
+        for key in App::instance_keys() {
+            values.extend(data.text(key)?.map(|value| (key, value)));
+        }
+        Ok(Self { values, current_password: data.parameter("current_password")? })
+    }
+
+    fn schema() -> ObjectBuilder {
+        let about =
+            "An edit of the instance. A parameter that is not sent stays as it is, an empty one is unset.";
+        let password = "The owner's own password, to change `registration` or `member_invitations`.";
+        let password = Password::shape().description(Some(password)).examples(["correct horse"]);
+        let form = ObjectBuilder::new().schema_type(Type::Object).description(Some(about));
+        SETTINGS.iter().fold(
+            form.property("current_password", password),
+            |form, (name, about, example, shape)| {
+                let setting = string().description(Some(*about)).examples([*example]);
+                let setting = match shape {
+                    Longest(chars) => setting.max_length(Some(*chars)),
+                    Pattern(pattern) => setting.pattern(Some(*pattern)),
+                    Number => setting,
+                };
+                form.property(*name, setting)
+            },
+        )
+    }
 }
 
-/// A logo.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct NewLogo {
-    /// An image file, of which the centre is cropped to a square.
-    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
-    logo: Vec<u8>,
-}
-
-impl FormSchema for NewLogo {
-    const TEXT: &'static [&'static str] = &[];
-    const FILE: Option<&'static str> = Some("logo");
+form! {
+    /// A logo.
+    pub(crate) struct NewLogo {
+        file logo: "application/octet-stream" = "An image file, of which the centre is cropped to a square.",
+    }
 }
 
 /// The instance.
@@ -191,21 +205,14 @@ pub(crate) struct Software {
     version: &'static str,
 }
 
-/// A new invitation.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct NewInvitation {
-    /// How many users may join with it, 1 by default.
-    #[schema(example = "1", nullable = false)]
-    uses: Option<String>,
-    /// The days until it expires, 7 by default.
-    #[schema(example = "7", nullable = false)]
-    days: Option<String>,
-}
-
-impl FormSchema for NewInvitation {
-    const TEXT: &'static [&'static str] = &["uses", "days"];
-    const IS_REQUIRED: bool = false;
+form! {
+    /// A new invitation.
+    pub(crate) struct NewInvitation {
+        /// How many users may join with it, 1 by default.
+        uses: Option<u32> = 1,
+        /// The days until it expires, 7 by default.
+        days: Option<u32> = 7,
+    }
 }
 
 /// An invitation.
@@ -297,12 +304,8 @@ pub(crate) async fn edit(
     form: FormBody<InstanceEdit>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let mut form = form.read(&http, &mut caller).await?;
-    let actor = owner(&http, &caller, address, &mut form).await?;
-    let mut values = Vec::new();
-    for key in App::instance_keys() {
-        values.extend(form.text(key)?.map(|value| (key, value)));
-    }
+    let InstanceEdit { values, current_password } = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, current_password).await?;
     let instance = http.app.edit_instance(&actor, values).await?;
     Ok(respond(&http.app, &instance, &base_url))
 }
@@ -327,9 +330,8 @@ pub(crate) async fn set_logo(
     caller.check_role(Role::Owner)?;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let permit = http.app.begin_upload(client)?;
-    let (name, max) = ("logo", http.app.max_upload());
-    let parameter = FileParameter { name, max, over_quota: None, share: None, about: "an image file" };
-    let (file, _) = read_file(&http, &mut caller, form, parameter, &permit).await?;
+    let limit = FileLimit::of_photo(&http);
+    let (file, NewLogo {}) = read_file(&http, &mut caller, form, limit, &permit).await?;
     let actor = Actor::new(&caller, address, Role::Owner)?;
     let instance = http.app.set_logo(&actor, client, Some(file)).await?;
     Ok(respond(&http.app, &instance, &base_url))
@@ -364,17 +366,10 @@ pub(crate) async fn invite(
     form: FormBody<NewInvitation>,
 ) -> Result<Response, ApiError> {
     http.app.check_may_invite(&caller).await?;
-    let mut form = form.read(&http, &mut caller).await?;
+    let NewInvitation { uses, days } = form.read(&http, &mut caller).await?;
     let actor = Actor::new(&caller, address, Role::Member)?;
-    let number = |field, raw: Option<String>, default: u32| match raw {
-        None => Ok(default),
-        Some(raw) => {
-            raw.parse().map_err(|_| ApiError::invalid(field, format!("{field} must be a whole number")))
-        }
-    };
-    let uses = number("uses", form.text("uses")?, 1)?;
-    let days = number("days", form.text("days")?, 7)?;
-    let (code, invitation) = http.app.invite(&actor, Role::Member, uses, days * DAY).await?;
+    let (uses, expires_in) = (uses.unwrap_or(1), days.unwrap_or(7) * DAY);
+    let (code, invitation) = http.app.invite(&actor, Role::Member, uses, expires_in).await?;
     let url = links::invitation(&base_url, &code);
     Ok(json(StatusCode::CREATED, &Invitation::new(invitation, Some(url))))
 }

@@ -17,77 +17,55 @@ use crate::http::dto::{AsDisplay, Empty, Paging, User};
 use crate::http::error::ApiError;
 use crate::http::extract::base_url::BaseUrl;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
+use crate::http::form::parameters::{OwnerPassword, form};
 use crate::http::handlers::feed::{self, FeedQuery};
-use crate::http::handlers::reports::{ReasonForm, required_reason};
+use crate::http::handlers::reports::ReasonForm;
 use crate::http::handlers::security::owner;
 use crate::http::json::json;
 use crate::http::openapi::{Entry, parameter, string};
 use crate::http::state::Http;
 use crate::links;
 
-/// A suspension.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct Suspension {
-    /// Why; the user sees it. Up to 1,000 characters.
-    #[schema(example = "Spam", min_length = 1, max_length = 1000)]
-    reason: String,
-    /// Whether the profile and its posts are hidden as well; `false` by default.
-    #[schema(example = "true", pattern = "^(true|false)$", nullable = false)]
-    hide_posts: Option<String>,
+form! {
+    /// A suspension.
+    pub(crate) struct Suspension {
+        /// Why; the user sees it. Up to 1,000 characters.
+        reason: Reason = "Spam",
+        /// Whether the profile and its posts are hidden as well; `false` by default.
+        hide_posts: Option<bool> = true,
+    }
 }
 
-impl FormSchema for Suspension {
-    const TEXT: &'static [&'static str] = &["reason", "hide_posts"];
+form! {
+    /// A role.
+    pub(crate) struct RoleForm {
+        /// `member`, `moderator` or `owner`.
+        role: Role = "moderator",
+        /// The owner's own password.
+        current_password: OwnerPassword = "correct horse",
+    }
 }
 
-/// A role.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct RoleForm {
-    /// `member`, `moderator` or `owner`.
-    #[schema(example = "moderator", pattern = "^(member|moderator|owner)$")]
-    role: String,
-    /// The owner's own password.
-    #[schema(example = "correct horse", format = Password)]
-    current_password: String,
+form! {
+    /// The password of the owner who deletes an account, and why.
+    pub(crate) struct AccountDeletion {
+        /// Up to 1,000 characters.
+        reason: Reason = "Spam",
+        /// The owner's own password.
+        current_password: OwnerPassword = "correct horse",
+    }
 }
 
-impl FormSchema for RoleForm {
-    const TEXT: &'static [&'static str] = &["role", "current_password"];
-}
-
-/// The password of the owner who deletes an account, and why.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct AccountDeletion {
-    /// Up to 1,000 characters.
-    #[schema(example = "Spam", min_length = 1, max_length = 1000)]
-    reason: String,
-    /// The owner's own password.
-    #[schema(example = "correct horse", format = Password)]
-    current_password: String,
-}
-
-impl FormSchema for AccountDeletion {
-    const TEXT: &'static [&'static str] = &["reason", "current_password"];
-}
-
-/// The password of the owner who resets that of a user.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct PasswordReset {
-    /// The owner's own password.
-    #[schema(example = "correct horse", format = Password)]
-    current_password: String,
-}
-
-impl FormSchema for PasswordReset {
-    const TEXT: &'static [&'static str] = &["current_password"];
+form! {
+    /// The password of the owner who resets that of a user.
+    pub(crate) struct PasswordReset {
+        /// The owner's own password.
+        current_password: OwnerPassword = "correct horse",
+    }
 }
 
 /// A user as moderators see them, in a list.
@@ -248,7 +226,7 @@ async fn decision(
     form: FormBody<ReasonForm>,
 ) -> Result<(Actor, Reason), ApiError> {
     caller.check_role(Role::Moderator)?;
-    let reason = required_reason(&mut form.read(http, caller).await?, "reason")?;
+    let reason = form.read(http, caller).await?.reason;
     Ok((Actor::new(caller, address, Role::Moderator)?, reason))
 }
 
@@ -342,15 +320,9 @@ pub(crate) async fn suspend(
     form: FormBody<Suspension>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Moderator)?;
-    let mut form = form.read(&http, &mut caller).await?;
-    let reason = required_reason(&mut form, "reason")?;
+    let Suspension { reason, hide_posts } = form.read(&http, &mut caller).await?;
     let actor = Actor::new(&caller, address, Role::Moderator)?;
-    let hide = match form.text("hide_posts")?.as_deref() {
-        None | Some("" | "false") => false,
-        Some("true") => true,
-        Some(_) => return Err(ApiError::invalid("hide_posts", "hide_posts must be true or false")),
-    };
-    http.app.suspend(&actor, &username, hide, reason).await?;
+    http.app.suspend(&actor, &username, hide_posts.unwrap_or(false), reason).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
 
@@ -374,12 +346,8 @@ pub(crate) async fn set_role(
     form: FormBody<RoleForm>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let mut form = form.read(&http, &mut caller).await?;
-    let actor = owner(&http, &caller, address, &mut form).await?;
-    let role = form
-        .required("role")?
-        .parse()
-        .map_err(|rule: model::ValidationError| ApiError::invalid("role", rule))?;
+    let RoleForm { role, current_password } = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, current_password).await?;
     http.app.set_role(&actor, &username, role).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -404,9 +372,8 @@ pub(crate) async fn delete_user(
     form: FormBody<AccountDeletion>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let mut form = form.read(&http, &mut caller).await?;
-    let actor = owner(&http, &caller, address, &mut form).await?;
-    let reason = required_reason(&mut form, "reason")?;
+    let AccountDeletion { reason, current_password } = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, current_password).await?;
     http.app.delete_account(&actor, &username, Some(reason)).await?;
     Ok(json(StatusCode::OK, &Empty {}))
 }
@@ -420,8 +387,8 @@ pub(crate) async fn reset_password(
     form: FormBody<PasswordReset>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Owner)?;
-    let mut form = form.read(&http, &mut caller).await?;
-    let actor = owner(&http, &caller, address, &mut form).await?;
+    let PasswordReset { current_password } = form.read(&http, &mut caller).await?;
+    let actor = owner(&http, &caller, address, current_password).await?;
     let (user, code) = http.app.reset_code(&actor, &username).await?;
     let url = links::reset(&base_url, &user.username, &code);
     Ok(json(StatusCode::CREATED, &ResetLink { url }))

@@ -2,48 +2,33 @@
 
 use std::net::IpAddr;
 
-use app::{Caller, Client, Draft, Posted};
+use app::{Caller, Client, Draft, Posted, Upload};
 use axum::response::Response;
 use http::{HeaderValue, StatusCode};
-use model::{Focus, Message, PhotoId, PostContent, ValidationError};
-use utoipa::ToSchema;
+use model::{Alt, Focus, Message, PhotoId, PostContent};
 
 use crate::http::error::ApiError;
-use crate::http::extract::form_body::{FormBody, FormSchema};
-use crate::http::handlers::upload::{read_upload, set_removed_metadata_header};
+use crate::http::extract::form_body::FormBody;
+use crate::http::form::parameters::form;
+use crate::http::handlers::upload::{read_photo, set_removed_metadata_header};
 use crate::http::json::json_bytes;
 use crate::http::post_json::PostJson;
 use crate::http::state::Http;
 
-/// A photo with an optional message.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct NewPost {
-    /// An image file; its format is detected by its content.
-    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
-    photo: Vec<u8>,
-    /// A message of up to 5,000 characters. An empty one counts as none.
-    #[schema(example = "First light", max_length = 5000, nullable = false)]
-    message: Option<String>,
-    /// Alternative text that describes the photo, up to 1,000 characters. An empty one counts as none.
-    #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
-    alt: Option<String>,
-    /// The point that squares are cut around: two numbers from 0 to 1, from the left and from the top.
-    /// The centre by default.
-    #[schema(
-        example = "0.5,0.25",
-        pattern = r"^(0(\.[0-9]+)?|1(\.0+)?),(0(\.[0-9]+)?|1(\.0+)?)$",
-        nullable = false
-    )]
-    focus: Option<String>,
-    /// Whether everyone may download the original; otherwise, and by default, only the author may.
-    #[schema(value_type = Option<bool>, example = true, nullable = false)]
-    share_original: Option<String>,
-}
-
-impl FormSchema for NewPost {
-    const TEXT: &'static [&'static str] = &["message", "alt", "focus", "share_original"];
-    const FILE: Option<&'static str> = Some("photo");
+form! {
+    /// A photo with an optional message.
+    pub(crate) struct NewPost {
+        file photo: "application/octet-stream" = "An image file; its format is detected by its content.",
+        /// A message of up to 5,000 characters. An empty one counts as none.
+        message: Option<Message> = "First light",
+        /// Alternative text that describes the photo, up to 1,000 characters. An empty one counts as none.
+        alt: Option<Alt> = "The sun rises over a harbour",
+        /// The point that squares are cut around: two numbers from 0 to 1, from the left and from the top.
+        /// The centre by default.
+        focus: Option<Focus> = "0.5,0.25",
+        /// Whether everyone may download the original; otherwise, and by default, only the author may.
+        share_original: Option<bool> = true,
+    }
 }
 
 /// Reads the form and creates its post. `resumed` is the resumable upload that the form is read from.
@@ -59,12 +44,10 @@ pub(crate) async fn create(
         return Ok(replay);
     }
     let client = Client::anonymous(address).with_user(caller.user.id);
-    let (mut upload, mut form, _held) = read_upload(http, caller, client, form).await?;
-    upload.focus = form.text("focus")?.map(parse_focus).transpose()?.unwrap_or_default();
-    let content = PostContent {
-        message: form.text("message")?.map(parse_message).transpose()?.flatten(),
-        share_original: form.text("share_original")?.map(parse_sharing).transpose()?.unwrap_or(false),
-    };
+    let (photo, form, _held) = read_photo(http, caller, client, form).await?;
+    let NewPost { message, alt, focus, share_original } = form;
+    let upload = Upload { photo, alt, focus: focus.unwrap_or_default(), client };
+    let content = PostContent { message, share_original: share_original.unwrap_or(false) };
     created(http.app.create_post(caller, Draft { upload, content, key, resumed }).await?)
 }
 
@@ -90,22 +73,5 @@ pub(crate) fn created(posted: Posted) -> Result<Response, ApiError> {
             set_removed_metadata_header(&mut response, removed)?;
             Ok(response)
         }
-    }
-}
-
-pub(crate) fn parse_message(text: String) -> Result<Option<Message>, ApiError> {
-    Message::parse(text).map_err(|rule| ApiError::invalid("message", rule))
-}
-
-pub(crate) fn parse_focus(text: String) -> Result<Focus, ApiError> {
-    text.parse().map_err(|rule: ValidationError| ApiError::invalid("focus", rule))
-}
-
-/// Also as other languages and HTML forms write it.
-pub(crate) fn parse_sharing(text: String) -> Result<bool, ApiError> {
-    match &*text.to_ascii_lowercase() {
-        "true" | "on" | "1" => Ok(true),
-        "false" | "off" | "0" => Ok(false),
-        _ => Err(ApiError::invalid("share_original", "share_original is true or false")),
     }
 }

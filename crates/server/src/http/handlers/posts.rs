@@ -6,48 +6,34 @@ use app::{Actor, Client, Sources};
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{Post, PostEdit, PostId, Role};
-use utoipa::ToSchema;
+use model::{Alt, Focus, Message, Post, PostEdit, PostId, Role};
 
 use crate::http::dto::Empty;
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::{OptionalSession, RequiredSession};
-use crate::http::handlers::new_post::{self, NewPost, parse_focus, parse_message, parse_sharing};
+use crate::http::form::parameters::{Edit, form};
+use crate::http::handlers::new_post::{self, NewPost};
 use crate::http::handlers::resumable_uploads::{self, UploadFields};
-use crate::http::handlers::upload::{IdempotencyKey, parse_alt};
+use crate::http::handlers::upload::IdempotencyKey;
 use crate::http::json::{json, json_bytes};
 use crate::http::post_json::PostJson;
 use crate::http::state::Http;
 
-/// What to change of a post.
-#[derive(ToSchema)]
-#[schema(as = PostEdit)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct Edit {
-    /// The new message. An empty one removes it; without the parameter it stays as it is.
-    #[schema(example = "First light, at last", max_length = 5000, nullable = false)]
-    message: Option<String>,
-    /// The new alternative text. An empty one removes it; without the parameter it stays as it is.
-    #[schema(example = "The sun rises over a harbour", max_length = 1000, nullable = false)]
-    alt: Option<String>,
-    /// The point that squares are cut around. A change gives the photo a new id; the old one answers 404.
-    #[schema(
-        example = "0.5,0.25",
-        pattern = r"^(0(\.[0-9]+)?|1(\.0+)?),(0(\.[0-9]+)?|1(\.0+)?)$",
-        nullable = false
-    )]
-    focus: Option<String>,
-    /// Whether everyone may download the original.
-    #[schema(value_type = Option<bool>, example = true, nullable = false)]
-    share_original: Option<String>,
-}
-
-impl FormSchema for Edit {
-    const TEXT: &'static [&'static str] = &["message", "alt", "focus", "share_original"];
-    const IS_REQUIRED: bool = false;
+form! {
+    /// What to change of a post.
+    pub(crate) struct PostChange as "PostEdit" {
+        /// The new message. An empty one removes it; without the parameter it stays as it is.
+        message: Edit<Message> = "First light, at last",
+        /// The new alternative text. An empty one removes it; without the parameter it stays as it is.
+        alt: Edit<Alt> = "The sun rises over a harbour",
+        /// The point that squares are cut around. A change gives the photo a new id; the old one answers 404.
+        focus: Option<Focus> = "0.5,0.25",
+        /// Whether everyone may download the original.
+        share_original: Option<bool> = true,
+    }
 }
 
 pub(crate) async fn create(
@@ -119,17 +105,13 @@ pub(crate) async fn edit(
     RequiredSession(mut caller): RequiredSession,
     ClientAddress(address): ClientAddress,
     PathId(id): PathId<PostId>,
-    form: FormBody<Edit>,
+    form: FormBody<PostChange>,
 ) -> Result<Response, ApiError> {
     // A 404 or 403 takes precedence over an error of the form.
     http.app.check_editable(&caller, id).await?;
-    let mut form = form.read(&http, &mut caller).await?;
-    let edit = PostEdit {
-        message: form.text("message")?.map(parse_message).transpose()?,
-        alt: form.text("alt")?.map(parse_alt).transpose()?,
-        share_original: form.text("share_original")?.map(parse_sharing).transpose()?,
-    };
-    let post = match form.text("focus")?.map(parse_focus).transpose()? {
+    let PostChange { message, alt, focus, share_original } = form.read(&http, &mut caller).await?;
+    let edit = PostEdit { message: message.0, alt: alt.0, share_original };
+    let post = match focus {
         Some(focus) => {
             let client = Client::anonymous(address).with_user(caller.user.id);
             Box::pin(http.app.edit_post_focus(&caller, client, id, edit, focus)).await?

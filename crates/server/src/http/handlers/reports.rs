@@ -4,7 +4,7 @@ use app::Actor;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use model::{PostId, Reason, Refusal, ReportId, Role, Timestamp, Username, ValidationError};
+use model::{PostId, Reason, ReportId, Role, Timestamp, Username};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::path::ParameterIn;
@@ -12,42 +12,31 @@ use utoipa::openapi::path::ParameterIn;
 use crate::http::dto::{AsDisplay, Empty, Paging, User};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::paging::PageHead;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
-use crate::http::form::FormData;
+use crate::http::form::parameters::form;
 use crate::http::handlers::feed::{self, FeedQuery};
 use crate::http::json::json;
 use crate::http::openapi::{Entry, parameter, string};
 use crate::http::post_json::PostDto;
 use crate::http::state::Http;
 
-/// Why something is reported, hidden, suspended or deleted.
-#[derive(ToSchema)]
-#[schema(as = Reason)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct ReasonForm {
-    /// Up to 1,000 characters.
-    #[schema(example = "Spam", min_length = 1, max_length = 1000)]
-    reason: String,
+form! {
+    /// Why something is reported, hidden, suspended or deleted.
+    pub(crate) struct ReasonForm as "Reason" {
+        /// Up to 1,000 characters.
+        reason: Reason = "Spam",
+    }
 }
 
-impl FormSchema for ReasonForm {
-    const TEXT: &'static [&'static str] = &["reason"];
-}
-
-/// How a report was resolved.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct Resolution {
-    /// What was done, or why nothing was done. Up to 1,000 characters.
-    #[schema(example = "Hidden; the author was told why", min_length = 1, max_length = 1000)]
-    resolution: String,
-}
-
-impl FormSchema for Resolution {
-    const TEXT: &'static [&'static str] = &["resolution"];
+form! {
+    /// How a report was resolved.
+    pub(crate) struct Resolution {
+        /// What was done, or why nothing was done. Up to 1,000 characters.
+        resolution: Reason = "Hidden; the author was told why",
+    }
 }
 
 /// A report of a post or a user.
@@ -117,7 +106,7 @@ pub(crate) async fn report_post(
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
     http.app.post(Some(&caller), id).await?;
-    let reason = required_reason(&mut form.read(&http, &mut caller).await?, "reason")?;
+    let reason = form.read(&http, &mut caller).await?.reason;
     http.app.report_post(&caller, id, reason).await?;
     Ok(json(StatusCode::CREATED, &Empty {}))
 }
@@ -129,7 +118,7 @@ pub(crate) async fn report_user(
     form: FormBody<ReasonForm>,
 ) -> Result<Response, ApiError> {
     http.app.user(Some(&caller), &username).await?;
-    let reason = required_reason(&mut form.read(&http, &mut caller).await?, "reason")?;
+    let reason = form.read(&http, &mut caller).await?.reason;
     http.app.report_user(&caller, &username, reason).await?;
     Ok(json(StatusCode::CREATED, &Empty {}))
 }
@@ -169,17 +158,8 @@ pub(crate) async fn resolve(
     form: FormBody<Resolution>,
 ) -> Result<Response, ApiError> {
     caller.check_role(Role::Moderator)?;
-    let resolution = required_reason(&mut form.read(&http, &mut caller).await?, "resolution")?;
+    let resolution = form.read(&http, &mut caller).await?.resolution;
     let actor = Actor::new(&caller, address, Role::Moderator)?;
     http.app.resolve_report(&actor, id, resolution).await?;
     Ok(json(StatusCode::OK, &Empty {}))
-}
-
-pub(crate) fn required_reason(form: &mut FormData, field: &'static str) -> Result<Reason, ApiError> {
-    let missing = || {
-        let rule = format!("the parameter {field} is missing");
-        ApiError::invalid(field, ValidationError::refused(Refusal::Missing, rule))
-    };
-    let parsed = Reason::parse(form.required(field)?).map_err(|rule| ApiError::invalid(field, rule))?;
-    parsed.ok_or_else(missing)
 }

@@ -13,40 +13,29 @@ use utoipa::ToSchema;
 use crate::http::dto::{AsDisplay, Empty};
 use crate::http::error::ApiError;
 use crate::http::extract::client_address::ClientAddress;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::path::PathId;
 use crate::http::extract::session::RequiredSession;
-use crate::http::form::FormData;
+use crate::http::form::parameters::{OwnerPassword, Password, form};
 use crate::http::json::json;
 use crate::http::state::Http;
 
-/// A new password, confirmed with the current one.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct PasswordChange {
-    /// The current password.
-    #[schema(example = "correct horse", format = Password)]
-    current_password: String,
-    /// The new password, by the same rules as that of a new account.
-    #[schema(example = "battery staple", format = Password)]
-    password: String,
+form! {
+    /// A new password, confirmed with the current one.
+    pub(crate) struct PasswordChange {
+        /// The current password.
+        current_password: Password = "correct horse",
+        /// The new password, by the same rules as that of a new account.
+        password: Password = "battery staple",
+    }
 }
 
-impl FormSchema for PasswordChange {
-    const TEXT: &'static [&'static str] = &["current_password", "password"];
-}
-
-/// The current password, as a confirmation.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "documents the form")]
-pub(crate) struct Confirmation {
-    /// The current password.
-    #[schema(example = "correct horse", format = Password)]
-    password: String,
-}
-
-impl FormSchema for Confirmation {
-    const TEXT: &'static [&'static str] = &["password"];
+form! {
+    /// The current password, as a confirmation.
+    pub(crate) struct Confirmation {
+        /// The current password.
+        password: Password = "correct horse",
+    }
 }
 
 /// A session of the current user.
@@ -116,8 +105,8 @@ pub(crate) async fn change_password(
     ClientAddress(address): ClientAddress,
     form: FormBody<PasswordChange>,
 ) -> Result<Response, ApiError> {
-    let mut form = form.read(&http, &mut caller).await?;
-    let (current, password) = (form.required("current_password")?, form.required("password")?);
+    let form = form.read(&http, &mut caller).await?;
+    let (Password(current), Password(password)) = (form.current_password, form.password);
     let client = Client::anonymous(address).with_user(caller.user.id);
     let change = http.app.change_password(client, &caller, current, password);
     counted(&http, &caller, address, change).await?;
@@ -155,7 +144,7 @@ pub(crate) async fn new_recovery_codes(
     ClientAddress(address): ClientAddress,
     form: FormBody<Confirmation>,
 ) -> Result<Response, ApiError> {
-    let password = form.read(&http, &mut caller).await?.required("password")?;
+    let Password(password) = form.read(&http, &mut caller).await?.password;
     let client = Client::anonymous(address).with_user(caller.user.id);
     let new = http.app.new_recovery_codes(client, &caller, password);
     let codes = counted(&http, &caller, address, new).await?;
@@ -170,15 +159,14 @@ pub(crate) async fn recovery_codes(
     Ok(json(StatusCode::OK, &RecoveryCodeCount { remaining }))
 }
 
-/// The caller as an owner, confirmed if the form has their password.
+/// The caller as an owner, confirmed if they have sent their password.
 pub(crate) async fn owner(
     http: &Http,
     caller: &Caller,
     address: IpAddr,
-    form: &mut FormData,
+    OwnerPassword(password): OwnerPassword,
 ) -> Result<Actor, ApiError> {
     let actor = Actor::new(caller, address, Role::Owner)?;
-    let password = form.text("current_password")?.filter(|password| !password.is_empty());
     let Some(password) = password else { return Ok(actor) };
     let client = Client::anonymous(address).with_user(caller.user.id);
     counted(http, caller, address, http.app.confirm(client, caller, actor, password)).await

@@ -1,44 +1,41 @@
-//! Upload forms: the photo is streamed to a spool file on disk, text parameters stay in memory. Also the
+//! Forms with a file: it is streamed to a spool file on disk, text parameters stay in memory. Also the
 //! idempotency key of an upload.
 
-use app::{App, Caller, Client, FairPermit, Holder, RemovedMetadata, Spool, SpoolShare, SpooledFile, Upload};
+use app::{App, Caller, Client, FairPermit, Holder, RemovedMetadata, Spool, SpoolShare, SpooledFile};
 use axum::extract::FromRequestParts;
 use axum::response::Response;
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use model::{Alt, Focus, Refusal, ValidationError};
+use model::{Refusal, ValidationError};
 use tokio::time::Instant;
 use utoipa::openapi::path::ParameterIn;
 
 use crate::http::error::ApiError;
-use crate::http::extract::form_body::{FormBody, FormSchema};
+use crate::http::extract::form_body::FormBody;
 use crate::http::extract::session::reauthenticate;
+use crate::http::form::parameters::Form;
 use crate::http::form::{FileSink, FormData, FormError};
 use crate::http::openapi::{Argument, Entry, parameter, string};
 use crate::http::state::{Http, MAX_SMALL_BODY};
 
-/// Reads the photo and its alternative text; the returned form has the other parameters. The permit and the
-/// share are held until the upload ends; while the body is read, the permit can be lost to a client with fewer
-/// uploads.
-pub(crate) async fn read_upload<T: FormSchema>(
+/// Reads a photo and the form that it is sent with. The permit and the share are held until the upload ends;
+/// while the body is read, the permit can be lost to a client with fewer uploads.
+pub(crate) async fn read_photo<T: Form>(
     http: &Http,
     caller: &mut Caller,
     client: Client,
     form: FormBody<T>,
-) -> Result<(Upload, FormData, (FairPermit, SpoolShare)), ApiError> {
+) -> Result<(SpooledFile, T, (FairPermit, SpoolShare)), ApiError> {
     let permit = http.app.begin_upload(client)?;
-    let (name, max) = ("photo", http.app.max_upload());
     let mut share = http.app.begin_spooling(caller).await?;
-    let file = FileParameter { name, max, over_quota: None, share: Some(&mut share), about: "an image file" };
-    let (photo, mut form) = read_file(http, caller, form, file, &permit).await?;
-    let alt = form.text("alt")?.map(parse_alt).transpose()?.flatten();
-    Ok((Upload { photo, alt, focus: Focus::CENTRE, client }, form, (permit, share)))
+    let limit = FileLimit { share: Some(&mut share), ..FileLimit::of_photo(http) };
+    let (photo, form) = read_file(http, caller, form, limit, &permit).await?;
+    Ok((photo, form, (permit, share)))
 }
 
-/// The file parameter of a form.
-pub(crate) struct FileParameter<'a> {
-    pub(crate) name: &'static str,
+/// How large the file of a form may be, and what to send.
+pub(crate) struct FileLimit<'a> {
     pub(crate) max: u64,
     /// The error of a larger file, if `max` comes from a quota.
     pub(crate) over_quota: Option<app::Error>,
@@ -48,32 +45,39 @@ pub(crate) struct FileParameter<'a> {
     pub(crate) about: &'static str,
 }
 
-/// Reads the file of a form into the staging folder; the returned form has the other parameters. Until it has
-/// arrived, the permit can be lost to a client with fewer. Fails if the session has ended meanwhile.
-pub(crate) async fn read_file<T: FormSchema>(
+impl FileLimit<'_> {
+    pub(crate) fn of_photo(http: &Http) -> Self {
+        Self { max: http.app.max_upload(), over_quota: None, share: None, about: "an image file" }
+    }
+}
+
+/// Reads a form, and its file into the staging folder. Until it has arrived, the permit can be lost to a client
+/// with fewer. Fails if the session has ended meanwhile.
+pub(crate) async fn read_file<T: Form>(
     http: &Http,
     caller: &mut Caller,
     form: FormBody<T>,
-    parameter: FileParameter<'_>,
+    limit: FileLimit<'_>,
     permit: &FairPermit,
-) -> Result<(SpooledFile, FormData), ApiError> {
-    let read = tokio::select! {
-        read = spool_file(http, form, parameter, permit.holder()) => read?,
+) -> Result<(SpooledFile, T), ApiError> {
+    let (file, form) = tokio::select! {
+        read = spool_file(http, form, limit, permit.holder()) => read?,
         () = permit.holder().revoked() => return Err(app::UPLOAD_BUSY.into()),
     };
     reauthenticate(http, caller).await?;
     permit.holder().set_busy(true);
-    Ok(read)
+    Ok((file, T::parse(form)?))
 }
 
-async fn spool_file<T: FormSchema>(
+async fn spool_file<T: Form>(
     http: &Http,
     form: FormBody<T>,
-    parameter: FileParameter<'_>,
+    limit: FileLimit<'_>,
     holder: &Holder,
 ) -> Result<(SpooledFile, FormData), ApiError> {
     let FormBody { headers, body, memory, .. } = form;
-    let FileParameter { name, max, over_quota, share, about } = parameter;
+    let FileLimit { max, over_quota, share, about } = limit;
+    let name = T::FILE.unwrap_or_default();
     let too_large = || over_quota.clone().map_or_else(|| too_large(name, max), ApiError::from);
     // A body whose Content-Length exceeds the limit is rejected before it is read.
     let content_length =
@@ -109,10 +113,6 @@ pub(crate) fn too_large(name: &'static str, max: u64) -> ApiError {
 /// are a million bytes or 2^20.
 pub(crate) fn file_size(max: u64) -> String {
     if max < 1 << 20 { format!("{} kB", max >> 10) } else { format!("{} MB", max >> 20) }
-}
-
-pub(crate) fn parse_alt(text: String) -> Result<Option<Alt>, ApiError> {
-    Alt::parse(text).map_err(|rule| ApiError::invalid("alt", rule))
 }
 
 /// Sets `X-Removed-Metadata` to the kinds of metadata that were removed from the photo, if any.

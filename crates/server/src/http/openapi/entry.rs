@@ -104,8 +104,15 @@ impl Entry {
 
     /// A form body. Of the two encodings that are accepted it documents one, since client generators expect a
     /// single media type.
-    pub(crate) fn form<T: ToSchema>(&mut self, media_type: &str, required: bool, description: &str) {
-        let content = Content::new(Some(self.schema::<T>()));
+    pub(crate) fn form(
+        &mut self,
+        (name, schema): (&str, ObjectBuilder),
+        media_type: &str,
+        required: bool,
+        description: &str,
+    ) {
+        self.schemas.push((name.to_owned(), schema.into()));
+        let content = Content::new(Some(Ref::from_schema_name(name)));
         let body = RequestBodyBuilder::new()
             .description(Some(description))
             .content(media_type, content)
