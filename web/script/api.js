@@ -42,6 +42,22 @@ export class ApiError extends Error {
  * @returns {Promise<{ status: number, headers: Headers, body: any }>}
  */
 export async function call(method, path, form, headers = {}) {
+  const response = await request(method, path, form, headers);
+  return { status: response.status, headers: response.headers, body: await response.json().catch(() => ({})) };
+}
+
+/** A part of a page. @param {string} path */
+export async function text(path) {
+  return (await request("GET", path)).text();
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {Record<string, string> | FormData} [form]
+ * @param {Record<string, string>} [headers]
+ */
+async function request(method, path, form, headers = {}) {
   const body = form instanceof FormData || !form ? form : new URLSearchParams(form);
   let response;
   try {
@@ -50,9 +66,8 @@ export async function call(method, path, form, headers = {}) {
     throw new ApiError(noResponse(), 0);
   }
   answered(response.status, (name) => response.headers.get(name));
-  const json = await response.json().catch(() => ({}));
-  if (!response.ok) throw responseError(response.status, (name) => response.headers.get(name), json);
-  return { status: response.status, headers: response.headers, body: json };
+  if (response.ok) return response;
+  throw responseError(response.status, (name) => response.headers.get(name), await response.json().catch(() => ({})));
 }
 
 /**

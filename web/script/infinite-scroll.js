@@ -1,14 +1,15 @@
 // Infinite scroll: loads the next page of posts before the end of the list comes into view, and restores the
 // scroll position on back navigation and reload.
 
-import { call, messageOf } from "./api.js";
-import { renderPost } from "./card.js";
+import { messageOf } from "./api.js";
 import { t } from "./i18n.js";
+import { loadPosts, postOf } from "./part.js";
 
 const list = /** @type {HTMLElement} */ (document.getElementById("post-list"));
-const template = /** @type {HTMLTemplateElement} */ (document.getElementById("post-template"));
 const pagination = /** @type {HTMLElement} */ (document.getElementById("pagination"));
 const STORAGE_PREFIX = "pinhole-scroll:";
+/** Posts that are loaded at a time: of tiles a multiple of their three columns. */
+const PAGE_SIZE = list.dataset.list === "tile" ? 30 : 20;
 
 let next = list.dataset.next ?? "";
 /** @type {Promise<void> | undefined} */
@@ -18,23 +19,19 @@ let loading;
  * Loads the next page; concurrent calls share one request.
  * @param {number} [limit]
  */
-function loadMore(limit) {
+function loadMore(limit = PAGE_SIZE) {
   loading ??= loadPage(limit).finally(() => (loading = undefined));
   return loading;
 }
 
-/** @param {number} [limit] */
+/** @param {number} limit */
 async function loadPage(limit) {
-  const from = new URL(next, location.href);
-  if (limit) from.searchParams.set("limit", String(limit));
   showStatus(t("loading"));
   try {
-    const { body } = await call("GET", from.pathname + from.search);
-    const { data, paging } = /** @type {import("./api.js").FeedPage} */ (body);
+    const loaded = await loadPosts(next, limit);
     const seen = new Set(posts().map((post) => post.dataset.post));
-    list.append(...data.filter((post) => !seen.has(String(post.id))).map((post) => renderPost(template, post)));
-    // Only path and query: the link has the public base URL, the page may be open at another origin.
-    next = paging.next ? new URL(paging.next).pathname + new URL(paging.next).search : "";
+    list.append(...loaded.posts.filter((child) => !seen.has(postOf(child).dataset.post)));
+    next = loaded.next;
     showStatus(next ? "" : t("end"));
   } catch (error) {
     const reason = messageOf(error);

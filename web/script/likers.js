@@ -1,7 +1,7 @@
 // The list of who likes a post.
 
 import { call, messageOf } from "./api.js";
-import { renderAvatar } from "./card.js";
+import { renderAvatar } from "./avatar.js";
 import { t } from "./i18n.js";
 import { toast } from "./toast.js";
 

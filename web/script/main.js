@@ -9,6 +9,7 @@ import { photoRefusal } from "./photo-file.js";
 import { setPreference } from "./preferences.js";
 import { formatTimes } from "./time.js";
 import { showDeferredToast, toast, toastOnNextPage } from "./toast.js";
+import { scriptUrl } from "./trusted.js";
 
 const me = document.body.dataset.me;
 
@@ -115,11 +116,8 @@ document.getElementById("intro-close")?.addEventListener("click", () => {
 async function registerServiceWorker() {
   const container = navigator.serviceWorker;
   if (!container) return;
-  const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("pinhole", {
-    createScriptURL: (/** @type {string} */ url) => url,
-  });
   try {
-    await container.register(policy?.createScriptURL("/sw.js") ?? "/sw.js", { type: "module" });
+    await container.register(scriptUrl("/sw.js"), { type: "module" });
     // The composer is available offline, also to those who have not opened it.
     const pages = me && (await caches.open(PAGES));
     if (pages && !(await pages.match("/new", { ignoreVary: true }))) await pages.add("/new");

@@ -1,16 +1,16 @@
 // New posts of the feed: a sign at its top, and own ones at once. While there are none, a poll is answered by 304 without
 // a body.
 
-import { renderPost } from "./card.js";
 import { t } from "./i18n.js";
 import { answered, checkServer } from "./network.js";
+import { loadPosts, postOf } from "./part.js";
+import { attempt } from "./toast.js";
 
 const POLL_MS = 60_000;
 const LIMIT = 20;
 
 const button = /** @type {HTMLButtonElement | null} */ (document.getElementById("new-posts"));
 const list = /** @type {HTMLElement} */ (document.getElementById("post-list"));
-const template = /** @type {HTMLTemplateElement} */ (document.getElementById("post-template"));
 
 /** Posts that are newer than the list's first one. @type {import("./api.js").Post[]} */
 let fresh = [];
@@ -27,27 +27,35 @@ async function poll() {
   if (!response.ok) return;
   etag = response.headers.get("etag") ?? etag;
   const { data } = /** @type {import("./api.js").FeedPage} */ (await response.json());
-  const first = /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"));
-  fresh = data.filter((post) => post.id > Number(first?.dataset.post ?? 0));
-  if (fresh.length < LIMIT && fresh.some(({ user }) => user.username === document.body.dataset.me)) insert();
+  fresh = data.filter((post) => post.id > newest());
+  if (fresh.length < LIMIT && fresh.some(({ user }) => user.username === document.body.dataset.me)) await insert();
   button.hidden = fresh.length === 0;
   const count = fresh.length < LIMIT ? String(fresh.length) : `${LIMIT}+`;
   button.textContent = fresh.length === 1 ? t("new_post") : t("new_posts", { count });
 }
 
-function insert() {
+/** The id of the list's first post. */
+function newest() {
+  const first = /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"));
+  return Number(first?.dataset.post ?? 0);
+}
+
+async function insert() {
+  const { posts } = await loadPosts("/", LIMIT);
   document.querySelector(".empty-state")?.remove();
-  list.prepend(...fresh.map((post) => renderPost(template, post)));
+  list.prepend(...posts.filter((post) => Number(postOf(post).dataset.post) > newest()));
   fresh = [];
 }
 
 button?.addEventListener("click", () => {
   // With a whole page of them there may be more, and the list would have a gap.
   if (fresh.length >= LIMIT) return location.assign("/");
-  insert();
-  button.hidden = true;
-  scrollTo({ top: 0 });
-  /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"))?.focus({ preventScroll: true });
+  attempt(async () => {
+    await insert();
+    button.hidden = true;
+    scrollTo({ top: 0 });
+    /** @type {HTMLElement | null} */ (list.querySelector("[data-post]"))?.focus({ preventScroll: true });
+  });
 });
 
 // An older page has no top that new posts belong to.

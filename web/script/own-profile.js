@@ -1,7 +1,7 @@
 // The controls of the current user's own profile: profile photo and logout.
 
 import { call } from "./api.js";
-import { renderAvatar } from "./card.js";
+import { renderAvatar } from "./avatar.js";
 import { t } from "./i18n.js";
 import { clearPages } from "./offline-cache.js";
 import { photoRefusal } from "./photo-file.js";

@@ -1,10 +1,10 @@
 // The menu of a post: share, copy link, edit, hide, block, report, delete.
 
 import { call } from "./api.js";
-import { renderText } from "./card.js";
 import { pickFocus } from "./focus-picker.js";
 import { t } from "./i18n.js";
 import { evictPost } from "./offline-cache.js";
+import { refreshPost } from "./part.js";
 import { block, blockPath, report } from "./safety.js";
 import { copy, share } from "./share.js";
 import { confirm, openSheet } from "./sheet.js";
@@ -120,8 +120,8 @@ async function save(element, form) {
   const fields = { message: field(form, "message").value, alt: field(form, "alt").value, share_original };
   const focus = field(form, "focus").value;
   if (focus) Object.assign(fields, { focus });
-  const { body } = await call("PATCH", `/posts/${element.dataset.post}`, fields);
-  renderText(element, body);
+  await call("PATCH", `/posts/${element.dataset.post}`, fields);
+  await refreshPost(element);
   toast(t("saved"));
 }
 

@@ -41,7 +41,7 @@ worker.addEventListener("fetch", (event) => {
   // A download takes longer than a service worker may live.
   if (request.method !== "GET" || url.pathname === "/me/export") return;
   const isPage = request.mode === "navigate";
-  const isKept = isPage ? /^\/($|p\/|@|tags\/|(about|new|join|login)$)/ : /^\/(feed|(users|tags)\/[^/]+\/posts)$/;
+  const isKept = isPage ? /^\/($|p\/|@|tags\/|(about|new|join|login)$)/ : url.searchParams.has("part") ? /^\/($|@|tags\/)/ : /^\/feed$/;
   let response;
   if (/^\/(web\/|logo\/|accent\.css$)/.test(url.pathname)) response = fromShell(request);
   else if (url.pathname.startsWith("/photos/")) response = cacheFirst(event);

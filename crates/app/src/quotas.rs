@@ -8,6 +8,7 @@ use store::{AuditRow, OverQuota, PostQuota};
 use crate::instance_settings::MAX_POSTS_PER_DAY;
 use crate::like_counts::MINUTE_MICROS;
 use crate::scheduler::SlotPermit;
+use crate::spooling::SpoolShare;
 use crate::{App, Caller, Client, Error, Quota};
 
 /// The caller's account: role, status and quotas.
@@ -101,6 +102,21 @@ impl App {
             Some(over) => Err(quota_exceeded(over, now)),
             None => Ok(()),
         }
+    }
+
+    /// The share of an upload that is about to arrive.
+    pub async fn begin_spooling(&self, caller: &Caller) -> Result<SpoolShare, Error> {
+        let user = caller.user.id;
+        let limit = match self.post_quota(caller.role).await?.bytes {
+            None => None,
+            Some(max) => {
+                let _slot = self.sum_slot(user).await?;
+                let left = max.saturating_sub(self.0.store.stored_bytes(user).await?);
+                let over = quota_exceeded(OverQuota::Bytes { max }, self.0.clock.now());
+                Some((left.max(self.max_upload()), over))
+            }
+        };
+        Ok(self.0.spooling.share(user, limit))
     }
 
     pub(crate) async fn post_quota(&self, role: Role) -> Result<PostQuota, Error> {

@@ -1,15 +1,14 @@
 //! What arrives of uploads before it is stored. It counts towards the quota of bytes as well: of a user whose
-//! quota is nearly used up, as much as the largest photo may be on the way, since photos may be stored smaller.
+//! quota is nearly used up, as much as the largest photo may be on the way, since photos may be stored
+//! smaller.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::UserId;
 use parking_lot::Mutex;
-use store::OverQuota;
 
-use crate::quotas::quota_exceeded;
-use crate::{App, Caller, Error};
+use crate::Error;
 
 /// The bytes that have arrived of each user's uploads.
 #[derive(Debug, Default)]
@@ -24,20 +23,10 @@ pub struct SpoolShare {
     limit: Option<(u64, Error)>,
 }
 
-impl App {
+impl Spooling {
     /// The share of an upload that is about to arrive.
-    pub async fn begin_spooling(&self, caller: &Caller) -> Result<SpoolShare, Error> {
-        let user = caller.user.id;
-        let limit = match self.post_quota(caller.role).await?.bytes {
-            None => None,
-            Some(max) => {
-                let _slot = self.sum_slot(user).await?;
-                let left = max.saturating_sub(self.0.store.stored_bytes(user).await?);
-                let over = quota_exceeded(OverQuota::Bytes { max }, self.0.clock.now());
-                Some((left.max(self.max_upload()), over))
-            }
-        };
-        Ok(SpoolShare { all: self.0.spooling.0.clone(), user, bytes: 0, limit })
+    pub(crate) fn share(&self, user: UserId, limit: Option<(u64, Error)>) -> SpoolShare {
+        SpoolShare { all: self.0.clone(), user, bytes: 0, limit }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::{Cursor, Post, Tag, User, UserId, ValidationError};
 
 /// The largest number of posts on a page: 1 to 100, 20 by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limit(u8);
 
 impl Limit {

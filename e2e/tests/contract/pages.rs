@@ -125,6 +125,44 @@ fn pagination_links_reach_every_post_without_scripts() {
 }
 
 #[test]
+fn scripts_get_posts_as_pages_have_them() {
+    let service = Service::start(&[]);
+    let (ada, guest) = (service.new_user("ada"), service.anonymous());
+    let posts: Vec<i64> = (0..33).map(|number| ada.share_tiny(&format!("#all {number}"))).collect();
+    ada.post(&format!("/posts/{}/likes", posts[31]), FormData::default()).expect(201);
+    let ids = |html: &str| -> Vec<i64> {
+        between(html, "data-post=\"", "\"").filter_map(|id| id.parse().ok()).collect()
+    };
+    let newest_first: Vec<i64> = posts.iter().rev().copied().collect();
+    for client in [&ada, &guest] {
+        let get = |path: &str| html(&open(client, path).expect(200));
+        for list in ["/".to_owned(), format!("/@{}", ada.username()), "/tags/all".to_owned()] {
+            let page = get(&list);
+            let part = get(&format!("{list}?part=posts&limit=31"));
+            assert!(!part.contains("<html") && !part.contains("<nav"), "{part}");
+            assert_eq!(ids(&part), newest_first[..31]);
+            // The second: the first one of a page is loaded at once.
+            let second = card(&page, posts[31]);
+            assert_eq!(second, card(&part, posts[31]), "{list}");
+            let is_liked = second.map(|card| card.contains("aria-pressed=\"true\""));
+            assert_eq!(is_liked, (list == "/").then_some(client.username() == ada.username()), "{list}");
+            let next = between(&part, "data-next=\"", "\"").next().expect("a next page").to_owned();
+            assert_eq!(ids(&get(&format!("{next}&part=posts"))), newest_first[31..], "{next}");
+        }
+        let own = format!("/p/{}", posts[31]);
+        let in_list = get(&format!("{own}?part=posts"));
+        assert_eq!(card(&in_list, posts[31]), card(&get("/"), posts[31]));
+        let large = get(&format!("{own}?part=post"));
+        assert_eq!(card(&large, posts[31]), card(&get(&own), posts[31]));
+        assert!(large.contains("/fit/1280") && !in_list.contains("/fit/1280"));
+        open(client, "/?part=posts&limit=0").expect(400);
+        assert!(get("/?part=unknown").contains("<html"));
+    }
+    ada.delete(&format!("/posts/{}/likes", posts[31])).expect(200);
+    assert!(!html(&open(&ada, "/?part=posts&limit=31").expect(200)).contains("aria-pressed=\"true\""));
+}
+
+#[test]
 fn user_content_is_escaped() {
     let service = Service::start(&[]);
     let ada = service.new_user("ada");

@@ -222,7 +222,7 @@ fn messages_link_to_the_page_of_a_tag() {
         format!("<title>#{heading} · Pinhole</title>"),
         format!("<link rel=\"canonical\" href=\"{}/tags/{encoded}\">", service.base()),
         format!("<h1>#{heading}</h1>"),
-        format!("data-next=\"/tags/{encoded}/posts?limit=30&#38;after="),
+        format!("data-next=\"/tags/{encoded}?after="),
         format!("href=\"/p/{}\"", posts[30]),
         format!("href=\"/p/{}\"", posts[1]),
     ] {

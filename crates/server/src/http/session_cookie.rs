@@ -37,7 +37,7 @@ impl SessionCookie {
     }
 
     /// The `Set-Cookie` header that prolongs the session cookie of a navigation that has one. Not if a script
-    /// fetches a page: its response may arrive after the browser has logged out, or in as somebody else.
+    /// fetches a page: its response may arrive after the browser has logged out, or in as another user.
     pub(crate) fn renewed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         if headers.get(SEC_FETCH_MODE).is_some_and(|mode| mode != "navigate") {
             return None;

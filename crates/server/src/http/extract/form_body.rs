@@ -13,7 +13,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::session::reauthenticate;
 use crate::http::form::FormError;
 use crate::http::form::memory::FormMemory;
-use crate::http::form::parameters::Form;
+use crate::http::form::parameters::FormFields;
 use crate::http::openapi::{Argument, Entry};
 use crate::http::state::Http;
 
@@ -25,7 +25,7 @@ pub(crate) struct FormBody<T> {
     schema: PhantomData<fn() -> T>,
 }
 
-impl<T: Form> FormBody<T> {
+impl<T: FormFields> FormBody<T> {
     /// A form that does not come from a connection.
     pub(crate) fn stored(headers: HeaderMap, body: Body) -> Self {
         Self { headers, body, memory: FormMemory::uncounted(), schema: PhantomData }
@@ -45,7 +45,7 @@ impl<T: Form> FormBody<T> {
     }
 }
 
-impl<T: Form> FromRequest<Http> for FormBody<T> {
+impl<T: FormFields> FromRequest<Http> for FormBody<T> {
     type Rejection = Infallible;
 
     async fn from_request(request: Request, http: &Http) -> Result<Self, Infallible> {
@@ -55,7 +55,7 @@ impl<T: Form> FromRequest<Http> for FormBody<T> {
     }
 }
 
-impl<T: Form> Argument for FormBody<T> {
+impl<T: FormFields> Argument for FormBody<T> {
     fn describe(entry: &mut Entry) {
         let (media_type, about) = if T::FILE.is_some() {
             (

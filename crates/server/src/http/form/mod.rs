@@ -16,7 +16,6 @@ pub(crate) use body_reader::{BodyLimits, BodyReader};
 pub(crate) use error::FormError;
 use memory::FormMemory;
 use multipart::Multipart;
-use parameters::Parameter;
 
 /// The longest text parameter that is read, in bytes; the validation of each parameter allows less.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
@@ -64,11 +63,6 @@ impl FormData {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(FormError::InvalidParameter(name, format!("{name} is not valid UTF-8").into())),
         }
-    }
-
-    /// The value of a parameter.
-    pub(crate) fn parameter<P: Parameter>(&mut self, name: &'static str) -> Result<P, FormError> {
-        P::read(name, self.text(name)?).map_err(|rule| FormError::InvalidParameter(name, rule))
     }
 
     async fn read_urlencoded(

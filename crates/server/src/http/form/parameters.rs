@@ -1,5 +1,5 @@
-//! Forms as structs: the type of a parameter says how it is read, what is wrong with it, and its schema in the
-//! OpenAPI document.
+//! Forms as structs: the type of a parameter says how it is read, what is wrong with it, and its schema in
+//! the OpenAPI document.
 
 use model::{Focus, Refusal, Role, Text, TextRule, ValidationError};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
@@ -8,7 +8,7 @@ use super::{FormData, FormError};
 use crate::http::openapi::string;
 
 /// A form, declared with [`form!`](crate::http::form::parameters::form).
-pub(crate) trait Form: Sized {
+pub(crate) trait FormFields: Sized {
     /// Of its schema.
     const NAME: &'static str;
     /// The names of the text parameters.
@@ -194,6 +194,11 @@ impl Value for u32 {
     }
 }
 
+/// Takes a parameter out of a form.
+pub(crate) fn take<P: Parameter>(data: &mut FormData, name: &'static str) -> Result<P, FormError> {
+    P::read(name, data.text(name)?).map_err(|rule| FormError::InvalidParameter(name, rule))
+}
+
 /// Adds a text parameter to the schema of a form.
 pub(crate) fn add_parameter<P: Parameter>(
     form: ObjectBuilder,
@@ -241,18 +246,19 @@ macro_rules! form {
             $($(#[doc = $docs])+ pub(crate) $field: $type,)*
         }
 
-        impl $crate::http::form::parameters::Form for $form {
+        impl $crate::http::form::parameters::FormFields for $form {
             const NAME: &'static str = form!(@name $form $($name)?);
             const TEXT: &'static [&'static str] = &[$(stringify!($field)),*];
             $(const FILE: Option<&'static str> = Some(stringify!($file));)?
             const IS_REQUIRED: bool = Self::FILE.is_some()
                 $(|| <$type as $crate::http::form::parameters::Parameter>::IS_REQUIRED)*;
 
-            #[allow(unused_mut, unused_variables, reason = "a form may have a file alone")]
+            #[allow(unused_mut, unused_variables, unused_imports, reason = "a form may have a file alone")]
             fn parse(
                 mut data: $crate::http::form::FormData,
             ) -> Result<Self, $crate::http::form::FormError> {
-                Ok(Self { $($field: data.parameter(stringify!($field))?),* })
+                use $crate::http::form::parameters::take;
+                Ok(Self { $($field: take(&mut data, stringify!($field))?),* })
             }
 
             fn schema() -> utoipa::openapi::schema::ObjectBuilder {

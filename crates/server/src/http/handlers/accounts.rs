@@ -41,8 +41,8 @@ form! {
         /// 1 to 64 characters: ASCII letters, digits and `_ . - @ +`, but not `.` or `..`. Usernames are
         /// unique regardless of case.
         username: SentUsername = "ada",
-        /// 8 to 256 bytes in UTF-8. It may be neither the username nor one of the 10,000 most common passwords.
-        /// The operator may set another minimum and allow common ones.
+        /// 8 to 256 bytes in UTF-8. It may be neither the username nor one of the 10,000 most common
+        /// passwords. The operator may set another minimum and allow common ones.
         password: Password = "correct horse",
         /// The code of an invitation, where joining needs one.
         invitation: Option<String> = "abcd-efgh-ijkm-npqr",

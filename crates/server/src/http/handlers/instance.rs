@@ -19,7 +19,7 @@ use crate::http::extract::client_address::ClientAddress;
 use crate::http::extract::form_body::FormBody;
 use crate::http::extract::path::{InvitationId, PathId};
 use crate::http::extract::session::RequiredSession;
-use crate::http::form::parameters::{Form, OwnerPassword, Password, Value, form};
+use crate::http::form::parameters::{FormFields, OwnerPassword, Password, Value, form, take};
 use crate::http::form::{FormData, FormError};
 use crate::http::handlers::security::owner;
 use crate::http::handlers::upload::{FileLimit, read_file};
@@ -77,7 +77,7 @@ enum Shape {
     Number,
 }
 
-impl Form for InstanceEdit {
+impl FormFields for InstanceEdit {
     const NAME: &'static str = "InstanceEdit";
     const TEXT: &'static [&'static str] = &{
         let mut names = ["current_password"; SETTINGS.len() + 1];
@@ -95,7 +95,7 @@ impl Form for InstanceEdit {
         for key in App::instance_keys() {
             values.extend(data.text(key)?.map(|value| (key, value)));
         }
-        Ok(Self { values, current_password: data.parameter("current_password")? })
+        Ok(Self { values, current_password: take(&mut data, "current_password")? })
     }
 
     fn schema() -> ObjectBuilder {

@@ -26,7 +26,8 @@ form! {
 }
 
 form! {
-    /// An edit of the profile. A parameter that is not sent leaves its text as it is, an empty one removes it.
+    /// An edit of the profile. A parameter that is not sent leaves its text as it is, an empty one removes
+    /// it.
     pub(crate) struct Profile {
         /// The name to show beside the username: one line of up to 64 characters.
         display_name: Edit<DisplayName> = "Ada Lovelace",

@@ -14,14 +14,14 @@ use utoipa::openapi::path::ParameterIn;
 use crate::http::error::ApiError;
 use crate::http::extract::form_body::FormBody;
 use crate::http::extract::session::reauthenticate;
-use crate::http::form::parameters::Form;
+use crate::http::form::parameters::FormFields;
 use crate::http::form::{FileSink, FormData, FormError};
 use crate::http::openapi::{Argument, Entry, parameter, string};
 use crate::http::state::{Http, MAX_SMALL_BODY};
 
 /// Reads a photo and the form that it is sent with. The permit and the share are held until the upload ends;
 /// while the body is read, the permit can be lost to a client with fewer uploads.
-pub(crate) async fn read_photo<T: Form>(
+pub(crate) async fn read_photo<T: FormFields>(
     http: &Http,
     caller: &mut Caller,
     client: Client,
@@ -51,9 +51,9 @@ impl FileLimit<'_> {
     }
 }
 
-/// Reads a form, and its file into the staging folder. Until it has arrived, the permit can be lost to a client
-/// with fewer. Fails if the session has ended meanwhile.
-pub(crate) async fn read_file<T: Form>(
+/// Reads a form, and its file into the staging folder. Until it has arrived, the permit can be lost to a
+/// client with fewer. Fails if the session has ended meanwhile.
+pub(crate) async fn read_file<T: FormFields>(
     http: &Http,
     caller: &mut Caller,
     form: FormBody<T>,
@@ -69,7 +69,7 @@ pub(crate) async fn read_file<T: Form>(
     Ok((file, T::parse(form)?))
 }
 
-async fn spool_file<T: Form>(
+async fn spool_file<T: FormFields>(
     http: &Http,
     form: FormBody<T>,
     limit: FileLimit<'_>,

@@ -40,7 +40,7 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/admin.js",
     "script/api.js",
     "script/auth-form.js",
-    "script/card.js",
+    "script/avatar.js",
     "script/compose.js",
     "script/drafts.js",
     "script/focus-picker.js",
@@ -52,11 +52,11 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/lightbox.js",
     "script/likers.js",
     "script/main.js",
-    "script/message.js",
     "script/network.js",
     "script/new-posts.js",
     "script/offline-cache.js",
     "script/own-profile.js",
+    "script/part.js",
     "script/photo-file.js",
     "script/post-menu.js",
     "script/post-list.js",
@@ -69,9 +69,9 @@ const SCRIPTS: &[(&str, &[u8])] = embedded![
     "script/share.js",
     "script/sheet.js",
     "script/tag.js",
-    "script/thumbhash.js",
     "script/time.js",
     "script/toast.js",
+    "script/trusted.js",
     "script/upload.js",
 ];
 
@@ -291,7 +291,7 @@ mod tests {
     fn a_page_preloads_its_entry_module_and_all_transitive_imports() {
         let assets = Assets::new();
         let modules = assets.modules(Some("feed.js"));
-        for name in ["main.js", "feed.js", "infinite-scroll.js", "i18n.js", "thumbhash.js", "drafts.js"] {
+        for name in ["main.js", "feed.js", "infinite-scroll.js", "i18n.js", "part.js", "drafts.js"] {
             assert!(modules.contains(&name), "expected {name} in {modules:?}");
         }
         assert!(!modules.contains(&"compose.js"), "compose.js is not imported by feed.js: {modules:?}");

@@ -29,7 +29,7 @@ pub(super) struct Avatar {
     pub(super) url: String,
     pub(super) photo: Option<String>,
     pub(super) initial: String,
-    /// Which of the hues has the letter's background; `card.js` computes the same.
+    /// Which of the hues has the letter's background; `avatar.js` computes the same.
     pub(super) hue: u32,
 }
 
@@ -97,32 +97,10 @@ impl Card {
         }
     }
 
-    pub(super) fn list(posts: &[Post], locale: &Locale) -> Vec<Self> {
-        posts.iter().enumerate().map(|(index, post)| Self::new(post, locale, index == 0)).collect()
-    }
-
-    /// The content of the page's `<template>`, which scripts clone for posts loaded from the API.
-    pub(super) fn empty() -> Self {
-        let author =
-            Avatar { name: String::new(), url: String::new(), photo: None, initial: String::new(), hue: 0 };
-        let empty = String::new;
-        Self {
-            id: empty(),
-            url: empty(),
-            author,
-            photo: empty(),
-            width: 1,
-            height: 1,
-            share_original: false,
-            placeholder: empty(),
-            alt: empty(),
-            message: empty(),
-            time: empty(),
-            date: empty(),
-            liked: "false".into(),
-            likes: 0,
-            eager: false,
-        }
+    /// The cards of a page, or of a part that is added to one.
+    pub(super) fn list(posts: &[Post], locale: &Locale, is_part: bool) -> Vec<Self> {
+        let card = |(index, post)| Self::new(post, locale, index == 0 && !is_part);
+        posts.iter().enumerate().map(card).collect()
     }
 
     pub(super) fn src(&self, side: u32) -> String {

@@ -11,16 +11,17 @@ use futures_util::future::BoxFuture;
 use http::HeaderValue;
 use http::header::SET_COOKIE;
 use http::request::Parts;
-use model::{Cursor, Post};
+use model::{Cursor, Limit, Post};
 
 use super::assets::{Assets, messages_file};
 use super::cards::{Avatar, Card};
 use super::locale::Locale;
 use super::preferences::{Preferences, View};
 use super::response::{Coding, html, render};
-use super::shared::{Audience, Marker, PageKey, SharedPage, Slot};
+use super::shared::{Audience, Marker, PageKey, Part, SharedPage, Slot};
 use crate::http::error::ApiError;
 use crate::http::extract::session::OptionalSession;
+use crate::http::handlers::feed::parameter;
 use crate::http::state::Http;
 use crate::links;
 
@@ -31,12 +32,25 @@ pub(crate) struct PageRequest {
     pub(super) query: String,
     pub(super) instance: Arc<Instance>,
     pub(super) preferences: Preferences,
-    locale: &'static Locale,
+    /// If not the whole page is wanted.
+    pub(super) part: Option<Part>,
+    pub(super) locale: &'static Locale,
     base_url: String,
     path: String,
     accepted: Coding,
     /// Set for a caller with a session cookie.
     renewed_cookie: Option<HeaderValue>,
+}
+
+fn part_of(query: &str) -> Result<Option<Part>, ApiError> {
+    match parameter(query, "part").as_deref() {
+        Some("posts") => {
+            let limit = parameter(query, "limit").map_or(Ok(Limit::default()), |limit| limit.parse());
+            limit.map(|limit| Some(Part::Posts(limit))).map_err(|rule| ApiError::invalid("limit", rule))
+        }
+        Some("post") => Ok(Some(Part::Post)),
+        _ => Ok(None),
+    }
 }
 
 impl FromRequestParts<Http> for PageRequest {
@@ -46,12 +60,14 @@ impl FromRequestParts<Http> for PageRequest {
         let OptionalSession(caller) = OptionalSession::from_request_parts(parts, http).await?;
         let renewed_cookie = caller.as_ref().and_then(|_| http.session_cookie.renewed(&parts.headers));
         let preferences = Preferences::of(&parts.headers);
+        let query = parts.uri.query().unwrap_or_default();
         Ok(Self {
             caller,
             address: http.arrival.client,
             renewed_cookie,
             instance: http.app.instance().await?,
-            query: parts.uri.query().unwrap_or_default().to_owned(),
+            query: query.to_owned(),
+            part: part_of(query)?,
             locale: preferences.locale(&parts.headers),
             preferences,
             base_url: http.base_url(parts),
@@ -120,6 +136,7 @@ impl PageRequest {
                 path: self.path.clone(),
                 base_url: self.base_url.clone(),
                 after,
+                part: self.part,
                 locale: &self.locale.tag,
                 theme: self.preferences.theme,
                 view,
@@ -194,8 +211,8 @@ impl Reader {
     }
 
     /// The posts of a list.
-    pub(super) fn cards(&self, posts: &[Post], locale: &Locale) -> Vec<Card> {
-        let mut cards = Card::list(posts, locale);
+    pub(super) fn cards(&self, posts: &[Post], locale: &Locale, is_part: bool) -> Vec<Card> {
+        let mut cards = Card::list(posts, locale, is_part);
         if let Some(marker) = self.marker {
             for (card, post) in cards.iter_mut().zip(posts) {
                 card.liked = marker.at(Slot::Like(post.id));

@@ -1,5 +1,4 @@
-//! Links in a message: web addresses, `@usernames` and `#tags`. `web/script/message.js` does the same for
-//! posts that scripts render.
+//! Links in a message: web addresses, `@usernames` and `#tags`.
 
 use model::{OPENING_PUNCTUATION, Tag, Username, is_web_address};
 

@@ -43,16 +43,15 @@ use empty::{Empty, LeftOut};
 use layout::{PageRequest, Reader};
 use members::Members;
 use preferences::View;
+use shared::Part;
 use templates::{
-    AuthForm, AuthTemplate, ComposeTemplate, FeedTemplate, PostTemplate, ProfileTemplate, SessionItem,
-    SettingsTemplate, TagTemplate,
+    AuthForm, AuthTemplate, CardTemplate, ComposeTemplate, FeedTemplate, PostListTemplate, PostTemplate,
+    ProfileTemplate, SessionItem, SettingsTemplate, TagTemplate, TileListTemplate,
 };
 
 pub(super) use error_page::offline;
 
-/// Posts that scripts load at the end of the feed, and per page of a profile or a tag: a multiple of their
-/// three columns.
-const FEED_PAGE_SIZE: &str = "20";
+/// Per page of a profile or a tag: a multiple of their three columns.
 const PROFILE_PAGE_SIZE: &str = "30";
 
 /// Further posts of the author below a post; one more is read, because the post itself may be among them.
@@ -71,7 +70,7 @@ const AUDIT_ENTRIES: usize = 30;
 pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
     let chosen = parameter(&request.query, "view").and_then(|name| View::by_name(&name));
     let view = chosen.unwrap_or(request.preferences.view);
-    let (after, limit) = (after(&request)?, limit(view.page_size()));
+    let (after, limit) = (after(&request)?, page_size(&request, view.page_size()));
     let (http, request) = (&http, &request);
     let render = |sources: Arc<Sources>, reader: Reader| {
         async move {
@@ -80,6 +79,11 @@ pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Resu
             let page =
                 http.app.read_feed(&sources, client, caller, filter.clone(), start(after), limit).await?;
             let layout = request.layout_for(http, &reader, &instance, Some("feed.js"));
+            let cards = reader.cards(&page.posts, layout.locale, request.part.is_some());
+            let next_page = link(&page, |cursor| format!("/?after={cursor}"));
+            if request.part.is_some() {
+                return response::render(&PostListTemplate { layout: &layout, cards, view, next_page });
+            }
             let empty = if !is_empty(&page, after) {
                 None
             } else if http.app.is_emptied(client, caller, filter).await? {
@@ -88,11 +92,9 @@ pub(crate) async fn home(State(http): State<Http>, request: PageRequest) -> Resu
                 Some(Empty::feed(&layout))
             };
             response::render(&FeedTemplate {
-                cards: reader.cards(&page.posts, layout.locale),
-                empty_card: Card::empty(),
+                cards,
                 empty,
-                next_json: link(&page, |cursor| format!("/feed?limit={FEED_PAGE_SIZE}&after={cursor}")),
-                next_page: link(&page, |cursor| format!("/?after={cursor}")),
+                next_page,
                 older: after.is_some(),
                 view,
                 intro: layout.me.is_none() && after.is_none() && !request.preferences.is_introduced,
@@ -120,7 +122,12 @@ pub(crate) async fn post(
             let instance = http.app.read_instance(&sources).await?;
             let post = http.app.read_post(&sources, caller, id).await?;
             let layout = request.layout_for(http, &reader, &instance, Some("post.js"));
-            let p = Card::new(&post, layout.locale, true);
+            let large = !matches!(request.part, Some(Part::Posts(_)));
+            let p = Card::new(&post, layout.locale, large);
+            if request.part.is_some() {
+                let sizes = request.preferences.view.sizes();
+                return response::render(&CardTemplate { layout: &layout, p, large, sizes });
+            }
             let (title, description) = p.title_and_description(layout.locale);
             let (filter, limit) = (PostFilter::By(post.user.id), limit(MORE_BY_AUTHOR));
             let others =
@@ -148,7 +155,7 @@ pub(crate) async fn profile(
     PathId(name): PathId<Username>,
     request: PageRequest,
 ) -> Result<Response, ApiError> {
-    let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
+    let (after, limit) = (after(&request)?, page_size(&request, PROFILE_PAGE_SIZE));
     let (http, request, name) = (&http, &request, &name);
     let render = |sources: Arc<Sources>, reader: Reader| {
         async move {
@@ -161,6 +168,11 @@ pub(crate) async fn profile(
                 .read_feed(&sources, request.client(), caller, filter.clone(), start(after), limit)
                 .await?;
             let owner = Avatar::of(&user);
+            let cards = Card::list(&page.posts, request.locale, request.part.is_some());
+            let next_page = link(&page, |cursor| format!("{}?after={cursor}", owner.url));
+            if request.part.is_some() {
+                return response::render(&TileListTemplate { cards, next_page });
+            }
             let own = caller.is_some_and(|caller| caller.user.id == user.id);
             let is_blocked = match caller {
                 Some(caller) => http.app.has_blocked(caller, user.id).await?,
@@ -184,12 +196,8 @@ pub(crate) async fn profile(
                 post_count: http.app.shown_post_count(&sources, caller, user.id).await?,
                 is_blocked,
                 empty,
-                cards: Card::list(&page.posts, layout.locale),
-                empty_card: Card::empty(),
-                next_json: link(&page, |cursor| {
-                    format!("/users/{}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}", owner.name)
-                }),
-                next_page: link(&page, |cursor| format!("{}?after={cursor}", owner.url)),
+                cards,
+                next_page,
                 older: after.is_some(),
                 layout: &layout,
                 owner,
@@ -207,14 +215,16 @@ pub(crate) async fn tag(
     PathId(tag): PathId<Tag>,
     request: PageRequest,
 ) -> Result<Response, ApiError> {
-    let (after, limit) = (after(&request)?, limit(PROFILE_PAGE_SIZE));
+    let (after, limit) = (after(&request)?, page_size(&request, PROFILE_PAGE_SIZE));
     let filter = PostFilter::Tagged(tag.clone());
     let page = http.app.feed(request.client(), request.caller.as_ref(), filter, start(after), limit).await?;
     let url = links::tag(&tag);
-    let next_json = link(&page, |cursor| format!("{url}/posts?limit={PROFILE_PAGE_SIZE}&after={cursor}"));
     let next_page = link(&page, |cursor| format!("{url}?after={cursor}"));
     let layout = request.layout(&http, Some("tag.js"));
-    let (cards, empty_card) = (Card::list(&page.posts, layout.locale), Card::empty());
+    let cards = Card::list(&page.posts, layout.locale, request.part.is_some());
+    if request.part.is_some() {
+        return layout.respond(&request, &TileListTemplate { cards, next_page });
+    }
     let older = after.is_some();
     let empty = if !is_empty(&page, after) {
         None
@@ -227,10 +237,7 @@ pub(crate) async fn tag(
     } else {
         Some(Empty::tag(layout.locale, &tag))
     };
-    layout.respond(
-        &request,
-        &TagTemplate { layout: &layout, tag, url, cards, empty_card, empty, next_json, next_page, older },
-    )
+    layout.respond(&request, &TagTemplate { layout: &layout, tag, url, cards, empty, next_page, older })
 }
 
 pub(crate) async fn join(State(http): State<Http>, request: PageRequest) -> Result<Response, ApiError> {
@@ -265,7 +272,7 @@ pub(crate) async fn settings(State(http): State<Http>, request: PageRequest) -> 
         recovery_codes: http.app.recovery_codes(caller).await?,
         min_password: http.app.min_password(),
         blocked: blocked.iter().map(|user| (user.id.0, user.username.to_string())).collect(),
-        hidden: Card::list(&hidden, layout.locale),
+        hidden: Card::list(&hidden, layout.locale, false),
         hidden_next,
         hidden_older: hidden_after.is_some(),
         account,
@@ -354,6 +361,14 @@ fn is_empty(page: &FeedPage, after: Option<Cursor>) -> bool {
 
 fn start(after: Option<Cursor>) -> FeedStart {
     after.map_or(FeedStart::Offset(0), FeedStart::After)
+}
+
+/// How many posts a list has, or the part that is wanted of it.
+fn page_size(request: &PageRequest, default: &str) -> Limit {
+    match request.part {
+        Some(Part::Posts(limit)) => limit,
+        _ => limit(default),
+    }
 }
 
 fn limit(number: &str) -> Limit {

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use model::{Cursor, PostId};
+use model::{Cursor, Limit, PostId};
 
 use super::cards::Avatar;
 use super::preferences::View;
@@ -17,6 +17,7 @@ pub(crate) struct PageKey {
     pub(super) path: String,
     pub(super) base_url: String,
     pub(super) after: Option<Cursor>,
+    pub(super) part: Option<Part>,
     pub(super) locale: &'static str,
     pub(super) theme: Option<&'static str>,
     pub(super) view: View,
@@ -29,6 +30,15 @@ impl PageKey {
     pub(crate) fn len(&self) -> u64 {
         (self.path.len() + self.base_url.len()) as u64
     }
+}
+
+/// A part of a page, as the page has it, for scripts: the parameter `part`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    /// This many posts of a list, or a post as a list has it.
+    Posts(Limit),
+    /// The post as its own page has it.
+    Post,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -16,13 +16,9 @@ use crate::http::handlers::upload::file_size;
 pub(super) struct FeedTemplate<'a> {
     pub(super) layout: &'a Layout<'a>,
     pub(super) cards: Vec<Card>,
-    /// The content of `<template id="post-template">`.
-    pub(super) empty_card: Card,
     /// What the page says if there are no posts.
     pub(super) empty: Option<Empty>,
-    /// The next page's URL for infinite scroll (JSON) and for browsers without scripts (HTML); empty on the
-    /// last page.
-    pub(super) next_json: String,
+    /// The path of the next page; empty on the last one.
     pub(super) next_page: String,
     /// Whether this is a later page than the first.
     pub(super) older: bool,
@@ -50,6 +46,34 @@ impl FeedTemplate<'_> {
             View::Grid => (view, messages.view_grid.as_str()),
         })
     }
+}
+
+/// The posts of the feed, for scripts that add them to it.
+#[derive(Template)]
+#[template(path = "partials/post-list.html")]
+pub(super) struct PostListTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) cards: Vec<Card>,
+    pub(super) view: View,
+    pub(super) next_page: String,
+}
+
+/// The same of a profile or a tag.
+#[derive(Template)]
+#[template(path = "partials/tile-list.html")]
+pub(super) struct TileListTemplate {
+    pub(super) cards: Vec<Card>,
+    pub(super) next_page: String,
+}
+
+/// One post, for scripts that have changed it.
+#[derive(Template)]
+#[template(path = "partials/card.html")]
+pub(super) struct CardTemplate<'a> {
+    pub(super) layout: &'a Layout<'a>,
+    pub(super) p: Card,
+    pub(super) large: bool,
+    pub(super) sizes: &'a str,
 }
 
 #[derive(Template)]
@@ -88,11 +112,8 @@ pub(super) struct ProfileTemplate<'a> {
     /// Whether the current user is the owner.
     pub(super) own: bool,
     pub(super) cards: Vec<Card>,
-    /// The content of `<template id="post-template">`.
-    pub(super) empty_card: Card,
     /// What the page says if there are no posts.
     pub(super) empty: Option<Empty>,
-    pub(super) next_json: String,
     pub(super) next_page: String,
     pub(super) older: bool,
     /// How many posts the reader's lists show.
@@ -178,11 +199,8 @@ pub(super) struct TagTemplate<'a> {
     /// The path of its first page.
     pub(super) url: String,
     pub(super) cards: Vec<Card>,
-    /// The content of `<template id="post-template">`.
-    pub(super) empty_card: Card,
     /// What the page says if there are no posts.
     pub(super) empty: Option<Empty>,
-    pub(super) next_json: String,
     pub(super) next_page: String,
     pub(super) older: bool,
 }
