@@ -16,13 +16,11 @@ use model::{Cursor, FeedPage, FeedStart, Limit, Post, PostFilter, PostId, UserId
 use crate::error::Error;
 use crate::exclusions::Exclusions;
 use crate::likes;
-use crate::posts::{
-    AUTHOR_COLUMN, HIDDEN_COLUMN, ID_COLUMN, PostRow, SELECT_LIKED, read_liked_post, read_post,
-};
+use crate::posts::{PostRow, SELECT_LIKED, read_liked_post, read_post};
 use crate::row::Row;
 use crate::statements::{sql, statements};
 use crate::store::{MAX_SHORT_OFFSET, Store};
-use crate::table::TableRow;
+use crate::table::{TableRow, column};
 use crate::tx::Tx;
 use crate::users::ANONYMOUS;
 use crate::value::{BoundStatement, Value};
@@ -57,6 +55,11 @@ statements! {
     AUTHORS_TAGGED = "SELECT t.post_id, p.user_id FROM post_tags t JOIN posts p ON p.id = t.post_id
         WHERE t.tag = $1 AND t.post_id < $2 AND p.hidden_reason IS NULL ORDER BY t.post_id DESC LIMIT $3";
 }
+
+/// Columns that are read before the rest of a row.
+const ID: usize = column(PostRow::COLUMNS, "id");
+const AUTHOR: usize = column(PostRow::COLUMNS, "user_id");
+const HIDDEN: usize = column(PostRow::COLUMNS, "hidden_reason");
 
 /// Rows that one page reads at most. If more than these are excluded, the page is short, and the next one
 /// continues below them.
@@ -94,6 +97,78 @@ impl Store {
     }
 }
 
+/// The statements of a list. Rows are read below a post, at most a number of them: the last two parameters.
+struct Listing<'a> {
+    /// Selects posts.
+    page: &'static str,
+    page_keys: Vec<Value<'a>>,
+    likes: Likes,
+    /// Selects ids with the authors, for offsets that do not count excluded posts.
+    authors: &'static str,
+    key: Option<Value<'a>>,
+    /// Selects the id at an offset where no post is excluded.
+    at_offset: Option<&'static str>,
+}
+
+/// How posts get their `is_liked`.
+#[derive(Clone, Copy)]
+enum Likes {
+    /// `page` has it as its last column.
+    Selected,
+    /// By a second statement: on SQLite the two see one snapshot, and are faster than one. On PostgreSQL they
+    /// would be two round trips, and might see two snapshots.
+    LookedUp(UserId),
+    /// All the same. `page` is not in order, and includes hidden posts.
+    OfLiked(bool),
+    /// The reader is a guest.
+    None,
+}
+
+impl<'a> Listing<'a> {
+    fn of(filter: &'a PostFilter, viewer: Option<UserId>, tx: &Tx<'_>) -> Self {
+        let reader = Value::from(viewer.unwrap_or(ANONYMOUS));
+        let (page, page_keys, likes) = match (filter, viewer) {
+            (PostFilter::Any, None) => (PAGE, vec![], Likes::None),
+            (PostFilter::Any, Some(viewer)) if matches!(tx, Tx::Sqlite(_)) => {
+                (PAGE, vec![], Likes::LookedUp(viewer))
+            }
+            (PostFilter::Any, Some(_)) => (PAGE_LIKED, vec![reader], Likes::Selected),
+            (PostFilter::By(user), _) => (PAGE_BY_USER, vec![reader, (*user).into()], Likes::Selected),
+            (PostFilter::Tagged(tag), _) => (PAGE_TAGGED, vec![reader, tag.as_str().into()], Likes::Selected),
+            (PostFilter::LikedBy(user), _) => {
+                (PAGE_LIKED_BY, vec![(*user).into()], Likes::OfLiked(viewer == Some(*user)))
+            }
+        };
+        let (authors, key, at_offset) = match filter {
+            PostFilter::Any => (AUTHORS, None, Some(ID_AT_OFFSET)),
+            PostFilter::By(user) => (AUTHORS_BY_USER, Some((*user).into()), Some(ID_AT_OFFSET_BY_USER)),
+            PostFilter::LikedBy(user) => (AUTHORS_LIKED_BY, Some((*user).into()), None),
+            PostFilter::Tagged(tag) => (AUTHORS_TAGGED, Some(tag.as_str().into()), None),
+        };
+        Self { page, page_keys, likes, authors, key, at_offset }
+    }
+
+    /// Reads a row of `page`.
+    fn read(&self) -> fn(&Row<'_, '_>) -> Result<Post<UserId>, Error> {
+        if let Likes::Selected = self.likes { read_liked_post } else { read_post }
+    }
+
+    async fn set_likes(&self, tx: &mut Tx<'_>, posts: &mut [Post<UserId>]) -> Result<(), Error> {
+        match self.likes {
+            Likes::Selected | Likes::None => {}
+            Likes::LookedUp(viewer) => set_liked(tx, viewer, posts).await?,
+            Likes::OfLiked(is_liked) => posts.iter_mut().for_each(|post| post.is_liked = is_liked),
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of a statement that reads rows below a post.
+fn below<'a>(keys: &[Value<'a>], before: PostId, fetched: usize) -> Vec<Value<'a>> {
+    let fetched = i64::try_from(fetched).unwrap_or(i64::MAX);
+    keys.iter().copied().chain([before.into(), fetched.into()]).collect()
+}
+
 /// Where a page begins.
 enum PageStart {
     /// Below this id.
@@ -111,9 +186,12 @@ impl FeedRequest {
         let start = match start {
             FeedStart::Offset(0) => PageStart::Before(PostId(i64::MAX)),
             FeedStart::After(Cursor(id)) => PageStart::Before(PostId(id)),
-            FeedStart::Offset(skipped) => at_offset(tx, &filter, skipped, &exclusions, max_scanned).await?,
+            FeedStart::Offset(skipped) => {
+                let listing = Listing::of(&filter, viewer, tx);
+                at_offset(tx, &listing, skipped, &exclusions, max_scanned).await?
+            }
         };
-        let page = Page { viewer, filter, limit: limit.get() };
+        let page = Page { listing: Listing::of(&filter, viewer, tx), limit: limit.get() };
         match start {
             PageStart::Before(before) => page.read(tx, before, &exclusions, max_scanned).await,
             PageStart::AfterLast => Ok(Some(FeedPage { posts: Vec::new(), next: None })),
@@ -124,22 +202,18 @@ impl FeedRequest {
 
 async fn at_offset(
     tx: &mut Tx<'_>,
-    filter: &PostFilter,
+    listing: &Listing<'_>,
     skipped: u64,
     exclusions: &Exclusions,
     max_scanned: usize,
 ) -> Result<PageStart, Error> {
-    let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
-    let first = match filter {
-        PostFilter::Any if exclusions.is_empty() => {
-            tx.first(ID_AT_OFFSET, &[offset.into()], |row| row.post_id(0)).await?
-        }
-        PostFilter::By(user) if exclusions.is_empty() => {
-            tx.first(ID_AT_OFFSET_BY_USER, &[(*user).into(), offset.into()], |row| row.post_id(0)).await?
-        }
-        // Where posts are excluded, rows are counted one by one.
-        _ => return count_shown(tx, filter, skipped, exclusions, max_scanned).await,
+    // Where posts are excluded, rows are counted one by one.
+    let Some(statement) = listing.at_offset.filter(|_| exclusions.is_empty()) else {
+        return count_shown(tx, listing, skipped, exclusions, max_scanned).await;
     };
+    let offset = i64::try_from(skipped).unwrap_or(i64::MAX);
+    let values: Vec<Value<'_>> = listing.key.into_iter().chain([offset.into()]).collect();
+    let first = tx.first(statement, &values, |row| row.post_id(0)).await?;
     Ok(first.map_or(PageStart::AfterLast, PageStart::at))
 }
 
@@ -152,28 +226,17 @@ impl PageStart {
 /// The post after `skipped` ones that are not excluded.
 async fn count_shown(
     tx: &mut Tx<'_>,
-    filter: &PostFilter,
+    listing: &Listing<'_>,
     mut skipped: u64,
     exclusions: &Exclusions,
     max_scanned: usize,
 ) -> Result<PageStart, Error> {
     let mut scanned = 0;
-    let (mut before, fetched) = (PostId(i64::MAX), MAX_FETCHED as i64);
+    let mut before = PostId(i64::MAX);
     let read = |row: &Row<'_, '_>| Ok((row.post_id(0)?, row.user_id(1)?));
     loop {
-        let bounds: [Value<'_>; 2] = [before.into(), fetched.into()];
-        let rows = match filter {
-            PostFilter::Any => tx.all(AUTHORS, &bounds, read).await?,
-            PostFilter::By(user) => {
-                tx.all(AUTHORS_BY_USER, &[(*user).into(), bounds[0], bounds[1]], read).await?
-            }
-            PostFilter::LikedBy(user) => {
-                tx.all(AUTHORS_LIKED_BY, &[(*user).into(), bounds[0], bounds[1]], read).await?
-            }
-            PostFilter::Tagged(tag) => {
-                tx.all(AUTHORS_TAGGED, &[tag.as_str().into(), bounds[0], bounds[1]], read).await?
-            }
-        };
+        let values = below(listing.key.as_slice(), before, MAX_FETCHED);
+        let rows = tx.all(listing.authors, &values, read).await?;
         for (post, author) in &rows {
             // Hidden by a moderator.
             if *author == ANONYMOUS || exclusions.excludes_post(*post, *author) {
@@ -195,10 +258,8 @@ async fn count_shown(
     }
 }
 
-#[derive(Clone)]
-struct Page {
-    viewer: Option<UserId>,
-    filter: PostFilter,
+struct Page<'a> {
+    listing: Listing<'a>,
     limit: usize,
 }
 
@@ -210,7 +271,7 @@ struct Scan {
     last: Option<PostId>,
 }
 
-impl Page {
+impl Page<'_> {
     async fn read(
         &self,
         tx: &mut Tx<'_>,
@@ -267,45 +328,21 @@ impl Page {
             last = Some(post);
             !is_hidden && !exclusions.excludes_post(post, author)
         };
-        let is_row_shown = |row: &Row<'_, '_>| {
-            Ok(is_shown(row.post_id(ID_COLUMN)?, row.user_id(AUTHOR_COLUMN)?, !row.is_null(HIDDEN_COLUMN)?))
+        let Listing { page, page_keys, likes, .. } = &self.listing;
+        let query: BoundStatement<'_> = (page, &below(page_keys, before, fetched));
+        let read = self.listing.read();
+        let mut shown = if let Likes::OfLiked(_) = likes {
+            let mut posts = tx.all(query.0, query.1, read).await?;
+            posts.sort_by_key(|post| Reverse(post.id));
+            posts.retain(|post| is_shown(post.id, post.user, post.hidden_reason.is_some()));
+            posts
+        } else {
+            let is_row_shown = |row: &Row<'_, '_>| {
+                Ok(is_shown(row.post_id(ID)?, row.user_id(AUTHOR)?, !row.is_null(HIDDEN)?))
+            };
+            tx.filtered(wanted, query, read, is_row_shown).await?
         };
-        let (before, fetched) = (before.into(), i64::try_from(fetched).unwrap_or(i64::MAX).into());
-        let shown = match (&self.filter, self.viewer) {
-            (PostFilter::Any, None) => {
-                tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_row_shown).await?
-            }
-            (PostFilter::Any, Some(viewer)) if matches!(tx, Tx::Postgres(_)) => {
-                let query: BoundStatement<'_> = (PAGE_LIKED, &[viewer.into(), before, fetched]);
-                tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
-            }
-            (PostFilter::Any, Some(viewer)) => {
-                let mut posts =
-                    tx.filtered(wanted, (PAGE, &[before, fetched]), read_post, is_row_shown).await?;
-                set_liked(tx, viewer, &mut posts).await?;
-                posts
-            }
-            (PostFilter::By(user), viewer) => {
-                let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                let query: BoundStatement<'_> = (PAGE_BY_USER, &[viewer, (*user).into(), before, fetched]);
-                tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
-            }
-            (PostFilter::Tagged(tag), viewer) => {
-                let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                let query: BoundStatement<'_> =
-                    (PAGE_TAGGED, &[viewer, tag.as_str().into(), before, fetched]);
-                tx.filtered(wanted, query, read_liked_post, is_row_shown).await?
-            }
-            (PostFilter::LikedBy(user), viewer) => {
-                let mut posts = tx.all(PAGE_LIKED_BY, &[(*user).into(), before, fetched], read_post).await?;
-                posts.sort_by_key(|post| Reverse(post.id));
-                posts.retain(|post| is_shown(post.id, post.user, post.hidden_reason.is_some()));
-                for post in &mut posts {
-                    post.is_liked = viewer == Some(*user);
-                }
-                posts
-            }
-        };
+        self.listing.set_likes(tx, &mut shown).await?;
         Ok(Scan { shown, scanned, last })
     }
 
@@ -316,45 +353,16 @@ impl Page {
         tx: &mut Tx<'_>,
         before: PostId,
     ) -> Result<Option<(Vec<Post<UserId>>, bool)>, Error> {
-        let limit = self.limit;
+        let Listing { page, page_keys, likes, .. } = &self.listing;
+        if let Likes::OfLiked(_) = likes {
+            return Ok(None);
+        }
         // One row more than the page tells whether there is a next page.
-        let fetched = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-        let (before, fetched) = (before.into(), fetched.into());
-        let page = match (&self.filter, self.viewer) {
-            (PostFilter::Any, None) => tx.page(limit, (PAGE, &[before, fetched]), read_post).await?,
-            (PostFilter::Any, Some(viewer)) => page_for(tx, viewer, limit, before, fetched).await?,
-            (PostFilter::By(user), viewer) => {
-                let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                tx.page(limit, (PAGE_BY_USER, &[viewer, (*user).into(), before, fetched]), read_liked_post)
-                    .await?
-            }
-            (PostFilter::Tagged(tag), viewer) => {
-                let viewer = viewer.unwrap_or(ANONYMOUS).into();
-                let values = [viewer, tag.as_str().into(), before, fetched];
-                tx.page(limit, (PAGE_TAGGED, &values), read_liked_post).await?
-            }
-            (PostFilter::LikedBy(_), _) => return Ok(None),
-        };
-        Ok(Some(page))
+        let query: BoundStatement<'_> = (page, &below(page_keys, before, self.limit.saturating_add(1)));
+        let (mut posts, more) = tx.page(self.limit, query, self.listing.read()).await?;
+        self.listing.set_likes(tx, &mut posts).await?;
+        Ok(Some((posts, more)))
     }
-}
-
-/// A page for a user, and whether there is another one.
-async fn page_for(
-    tx: &mut Tx<'_>,
-    viewer: UserId,
-    limit: usize,
-    before: Value<'_>,
-    fetched: Value<'_>,
-) -> Result<(Vec<Post<UserId>>, bool), Error> {
-    // Two statements see one snapshot on SQLite, and are faster there than one. On PostgreSQL they would be
-    // two round trips, and might see two snapshots.
-    if let Tx::Postgres(_) = tx {
-        return tx.page(limit, (PAGE_LIKED, &[viewer.into(), before, fetched]), read_liked_post).await;
-    }
-    let (mut posts, more) = tx.page(limit, (PAGE, &[before, fetched]), read_post).await?;
-    set_liked(tx, viewer, &mut posts).await?;
-    Ok((posts, more))
 }
 
 /// Sets `is_liked` of posts, which are in their order.

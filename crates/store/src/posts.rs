@@ -42,11 +42,6 @@ table! {
     }
 }
 
-/// Columns that are read before the rest of a row.
-pub(crate) const ID_COLUMN: usize = 0;
-pub(crate) const AUTHOR_COLUMN: usize = 1;
-pub(crate) const HIDDEN_COLUMN: usize = 10;
-
 impl From<PostRow> for Post<UserId> {
     /// For an anonymous viewer: `is_liked` is false.
     fn from(row: PostRow) -> Self {
@@ -445,15 +440,4 @@ pub(crate) fn read_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
 /// Reads the columns of [`SELECT_LIKED`].
 pub(crate) fn read_liked_post(row: &Row<'_, '_>) -> Result<Post<UserId>, Error> {
     Ok(Post { is_liked: row.bool(PostRow::COLUMNS.len())?, ..read_post(row)? })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_that_are_read_first_are_where_they_are_expected() {
-        let columns = [ID_COLUMN, AUTHOR_COLUMN, HIDDEN_COLUMN].map(|column| PostRow::COLUMNS[column]);
-        assert_eq!(columns, ["id", "user_id", "hidden_reason"]);
-    }
 }

@@ -137,7 +137,10 @@ macro_rules! column_list {
 macro_rules! parameters {
     ($first:ident $($rest:ident)*) => {
         concat!("$1", $crate::table::parameters!(
-            @ [", $2" ", $3" ", $4" ", $5" ", $6" ", $7" ", $8" ", $9" ", $10" ", $11" ", $12" ", $13" ", $14"]
+            @ [
+                ", $2" ", $3" ", $4" ", $5" ", $6" ", $7" ", $8" ", $9" ", $10" ", $11" ", $12" ", $13" ", $14" ", $15" ", $16"
+                ", $17" ", $18" ", $19" ", $20" ", $21" ", $22" ", $23" ", $24" ", $25" ", $26" ", $27" ", $28" ", $29" ", $30"
+            ]
             $($rest)*
         ))
     };
@@ -157,6 +160,23 @@ macro_rules! largest_id {
 }
 
 pub(crate) use {column_list, largest_id, parameters, table};
+
+/// The index of a column. A name that is none does not compile.
+pub(crate) const fn column(columns: &[&str], name: &str) -> usize {
+    let mut index = 0;
+    while !is_equal(columns[index].as_bytes(), name.as_bytes()) {
+        index += 1;
+    }
+    index
+}
+
+const fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
 
 /// Reads column `at` and advances `at`.
 pub(crate) fn next<T: Column>(row: &Row<'_, '_>, at: &mut usize) -> Result<T, Error> {
