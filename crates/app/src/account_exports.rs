@@ -41,7 +41,7 @@ impl App {
     pub async fn start_export(&self, caller: &Caller) -> Result<AccountExport, Error> {
         let (store, user, now) = (&self.0.store, caller.user.id, self.0.clock.now());
         store.start_export(user, now).await?;
-        let _slot = self.sum_slot(user).await?;
+        let _slot = self.sum_slot(caller.client).await?;
         let (posts, bytes) = (store.post_count(user).await?, store.posted_bytes(user).await?);
         Ok(AccountExport { created_at: now, expires_at: now.plus(EXPORT_TTL), posts, bytes })
     }

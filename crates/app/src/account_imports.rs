@@ -196,7 +196,7 @@ impl App {
     pub async fn import_post(&self, importer: &Importer, post: ForeignPost) -> Result<bool, Error> {
         let ForeignPost { upload, content, publication } = post;
         let quota = self.importer_quota(importer).await?;
-        self.check_quota(importer.user.id, quota, None).await?;
+        self.check_quota(importer.client, importer.user.id, quota, None).await?;
         let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
         // A date in the future would stay the newest one.
         let publication = Some(Publication { created_at: publication.created_at.min(at), ..publication });

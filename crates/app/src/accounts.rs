@@ -253,17 +253,17 @@ impl App {
     }
 
     /// The user of a token; `None` if the token is unknown or its session has expired.
-    pub async fn authenticate(&self, token: &Token) -> Result<Option<Caller>, Error> {
-        self.caller(token.hash()).await
+    pub async fn authenticate(&self, client: Client, token: &Token) -> Result<Option<Caller>, Error> {
+        self.caller(client, token.hash()).await
     }
 
     /// The caller as of now, since a body may take long to arrive; `None` if the session has ended.
     pub async fn reauthenticate(&self, caller: &Caller) -> Result<Option<Caller>, Error> {
         self.read_barrier().await?;
-        self.caller(caller.token).await
+        self.caller(caller.client, caller.token).await
     }
 
-    async fn caller(&self, token: TokenHash) -> Result<Option<Caller>, Error> {
+    async fn caller(&self, client: Client, token: TokenHash) -> Result<Option<Caller>, Error> {
         let (inner, now) = (&self.0, self.0.clock.now());
         let sources = self.sources();
         // `None` is an error of the fill, so that unknown tokens are not cached.
@@ -287,7 +287,8 @@ impl App {
             self.touch(token, now);
         }
         let role = self.role(&session.user);
-        Ok(Some(Caller { user: session.user, role, token }))
+        let client = client.with_user(session.user.id);
+        Ok(Some(Caller { user: session.user, role, client, token }))
     }
 
     /// The role of a user; those whom the configuration names are owners.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use model::{Refusal, Role, Status, TokenHash, User};
 
+use crate::client::Client;
 use crate::error::Error;
 
 /// The authenticated user of a request.
@@ -12,6 +13,8 @@ pub struct Caller {
     pub user: Arc<User>,
     /// From the database, or an owner by the configuration.
     pub role: Role,
+    /// Where the request comes from, for the fair queues.
+    pub(crate) client: Client,
     pub(crate) token: TokenHash,
 }
 

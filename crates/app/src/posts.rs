@@ -144,7 +144,8 @@ impl App {
     /// Fails if the caller may not post now, before the body of the request is read.
     pub async fn check_may_post(&self, caller: &Caller, resumed: Option<PhotoId>) -> Result<(), Error> {
         caller.check_active()?;
-        self.check_quota(caller.user.id, self.post_quota(caller.role).await?, resumed).await
+        let quota = self.post_quota(caller.role).await?;
+        self.check_quota(caller.client, caller.user.id, quota, resumed).await
     }
 
     pub async fn create_post(&self, caller: &Caller, draft: Draft) -> Result<Posted, Error> {
@@ -224,7 +225,15 @@ impl App {
         // It occupies disk space in the staging folder, like an upload.
         let permit = self.begin_upload(client)?;
         permit.holder().set_busy(true);
-        let photo = self.copy_original(client, current.id).await?.ok_or(NO_ORIGINAL)?;
+        let photo = match self.copy_original(client, current.id).await {
+            Ok(Some(photo)) => photo,
+            failed => {
+                // Another edit may have replaced the photo, and deleted its files.
+                let post = self.0.store.post(id, None).await?.ok_or(Error::NO_SUCH_POST)?;
+                let is_current = post.photo.id == current.id;
+                return Err(if is_current { failed.err().unwrap_or(NO_ORIGINAL) } else { PHOTO_CHANGED });
+            }
+        };
         let upload = Upload { photo, alt: None, focus, client };
         let PreparedPhoto { photo, files, at, .. } = self.prepare(upload).await?;
         let (app, editor, old) = (self.clone(), caller.user.id, current.id);

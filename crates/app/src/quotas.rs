@@ -56,15 +56,15 @@ impl App {
         Err(Error::Quota { rule, retry_after: Some(Duration::from_micros(rest.unsigned_abs())) })
     }
 
-    /// A place among long reads for what reads all posts of a user. It is fair between users.
-    pub(crate) async fn sum_slot(&self, user: UserId) -> Result<SlotPermit, Error> {
-        self.0.long_reads.acquire(Client::LOCAL.with_user(user), 0).await
+    /// A place among long reads for what reads all posts of a user.
+    pub(crate) async fn sum_slot(&self, client: Client) -> Result<SlotPermit, Error> {
+        self.0.long_reads.acquire(client, 0).await
     }
 
     pub async fn account(&self, caller: &Caller) -> Result<Account, Error> {
         let (store, user) = (&self.0.store, caller.user.id);
         let now = self.0.clock.now();
-        let _slot = self.sum_slot(user).await?;
+        let _slot = self.sum_slot(caller.client).await?;
         Ok(Account {
             status: caller.user.status,
             status_reason: store.status_reason(user).await?,
@@ -92,12 +92,13 @@ impl App {
     /// checks it again. `upload` is the unfinished upload that the post replaces.
     pub(crate) async fn check_quota(
         &self,
+        client: Client,
         user: UserId,
         quota: PostQuota,
         upload: Option<PhotoId>,
     ) -> Result<(), Error> {
         let now = self.0.clock.now();
-        let _slot = if quota.bytes.is_some() { Some(self.sum_slot(user).await?) } else { None };
+        let _slot = if quota.bytes.is_some() { Some(self.sum_slot(client).await?) } else { None };
         match self.0.store.over_quota(user, quota, upload, now).await? {
             Some(over) => Err(quota_exceeded(over, now)),
             None => Ok(()),
@@ -110,7 +111,7 @@ impl App {
         let limit = match self.post_quota(caller.role).await?.bytes {
             None => None,
             Some(max) => {
-                let _slot = self.sum_slot(user).await?;
+                let _slot = self.sum_slot(caller.client).await?;
                 let left = max.saturating_sub(self.0.store.stored_bytes(user).await?);
                 let over = quota_exceeded(OverQuota::Bytes { max }, self.0.clock.now());
                 Some((left.max(self.max_upload()), over))

@@ -31,14 +31,19 @@ impl Spooling {
 }
 
 impl SpoolShare {
-    /// Counts what is about to be written. Fails if it is more than the quota of the user allows.
+    /// Counts what is about to be written. Fails if it is more than the quota of the user allows; then the
+    /// upload has ended, and leaves the room to the user's others.
     pub fn add(&mut self, bytes: usize) -> Result<(), Error> {
         let Some((limit, over)) = &self.limit else { return Ok(()) };
         let mut all = self.all.lock();
         let total = all.entry(self.user).or_default();
+        if *total + bytes as u64 > *limit {
+            *total -= std::mem::take(&mut self.bytes);
+            return Err(over.clone());
+        }
         *total += bytes as u64;
         self.bytes += bytes as u64;
-        if *total > *limit { Err(over.clone()) } else { Ok(()) }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use model::{Post, User, UserId, Username};
 use store::Key;
 
 use crate::caller::is_seen;
-use crate::{App, Caller, Error, Sources};
+use crate::{App, Caller, Client, Error, Sources};
 
 impl App {
     /// The user of this name, compared without case, if the caller may see them.
@@ -35,12 +35,13 @@ impl App {
     pub async fn shown_post_count(
         &self,
         sources: &Sources,
+        client: Client,
         caller: Option<&Caller>,
         user: UserId,
     ) -> Result<u64, Error> {
         let fill = async |sources: Arc<Sources>| {
             sources.add(Key::posts_of(user));
-            let _slot = self.sum_slot(user).await?;
+            let _slot = self.sum_slot(client).await?;
             Ok::<_, Error>(self.0.store.shown_post_count(user).await?)
         };
         let shown = self.0.caches.post_counts.get(sources, user, fill).await?;

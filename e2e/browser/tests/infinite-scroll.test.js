@@ -95,6 +95,8 @@ for (const [view, count] of /** @type {const} */ ([["list", 150], ["columns", 90
     const page = await open({ device: view === "list" ? "phone" : "desktop" });
     await page.goto(`/?view=${view}`);
     await scrollUntilLoaded(page, count - 5);
+    // Cards far from the window are not laid out.
+    assert.equal(await posts(page).nth(30).evaluate((card) => getComputedStyle(card).contentVisibility), "auto");
     const chosen = posts(page).filter({ hasText: "photo number 12." });
     await chosen.scrollIntoViewIfNeeded();
     await page.mouse.wheel(0, 37);

@@ -104,6 +104,13 @@ fn headers_have_types() {
     let replayed =
         &document["paths"]["/posts"]["post"]["responses"]["201"]["headers"]["Idempotency-Replayed"];
     assert_eq!(replayed["schema"]["type"], "boolean");
+    for form in ["NewPost", "PostEdit"] {
+        let focus = &document["components"]["schemas"][form]["properties"]["focus"];
+        assert!(focus["pattern"].as_str().is_some_and(|pattern| pattern.contains("),(")), "{focus}");
+    }
+    let feed = document["paths"]["/feed"]["get"]["parameters"].as_array().unwrap();
+    let after = feed.iter().find(|parameter| parameter["name"] == "after").unwrap();
+    assert_eq!(after["schema"]["pattern"], "^[A-Za-z0-9_-]{12}$");
     assert!(
         !document.to_string().contains("(required)"),
         "a schema says what is required, not a description"

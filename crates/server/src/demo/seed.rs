@@ -57,7 +57,7 @@ async fn create_account<'a>(
     let token = login.await?.token;
     let caller = retry_while_busy(
         || format!("{name} authenticates"),
-        async || app.authenticate(&token).await?.ok_or(Error::WrongCredentials),
+        async || app.authenticate(Client::LOCAL, &token).await?.ok_or(Error::WrongCredentials),
     );
     let caller = caller.await?;
     retry_while_busy(

@@ -56,7 +56,7 @@ impl OptionalSession {
     pub(crate) async fn of(http: &Http, headers: &HeaderMap) -> Result<Self, ApiError> {
         match credential(headers, http.session_cookie.name).and_then(|text| text.parse().ok()) {
             Some(token) => {
-                let caller = http.app.authenticate(&token).await?;
+                let caller = http.app.authenticate(http.client(None), &token).await?;
                 if let Some(caller) = &caller {
                     set_user(caller.user.id);
                 }

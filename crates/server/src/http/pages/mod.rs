@@ -193,7 +193,7 @@ pub(crate) async fn profile(
                 Some(Empty::profile(layout.locale, &owner.name))
             };
             response::render(&ProfileTemplate {
-                post_count: http.app.shown_post_count(&sources, caller, user.id).await?,
+                post_count: http.app.shown_post_count(&sources, request.client(), caller, user.id).await?,
                 is_blocked,
                 empty,
                 cards,
