@@ -11,9 +11,10 @@ use http::HeaderMap;
 
 use crate::http::error::ApiError;
 use crate::http::extract::session::reauthenticate;
-use crate::http::form::FormError;
 use crate::http::form::memory::FormMemory;
 use crate::http::form::parameters::FormFields;
+use crate::http::form::{FormData, FormError};
+use crate::http::middleware::request_log::hold;
 use crate::http::openapi::{Argument, Entry};
 use crate::http::state::Http;
 
@@ -41,8 +42,15 @@ impl<T: FormFields> FormBody<T> {
 
     /// Reads a form of an operation that needs no session.
     pub(crate) async fn read_without_session(self, http: &Http) -> Result<T, FormError> {
-        T::parse(http.read_form(&self.headers, self.body, T::TEXT, self.memory).await?)
+        parsed(http.read_form(&self.headers, self.body, T::TEXT, self.memory).await?)
     }
+}
+
+/// The form, whose values stay reserved until its request is answered.
+pub(crate) fn parsed<T: FormFields>(mut data: FormData) -> Result<T, FormError> {
+    let form = T::parse(&mut data);
+    hold(data.into_memory());
+    form
 }
 
 impl<T: FormFields> FromRequest<Http> for FormBody<T> {

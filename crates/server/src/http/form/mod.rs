@@ -52,6 +52,11 @@ impl FormData {
         Ok(form)
     }
 
+    /// The memory that its values have reserved.
+    pub(crate) fn into_memory(self) -> FormMemory {
+        self.memory
+    }
+
     /// Takes the value of a parameter out of the form; `None` when it was not sent.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, FormError> {
         let Some(index) = self.fields.iter().position(|(field, _)| *field == name) else { return Ok(None) };

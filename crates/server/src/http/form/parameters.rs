@@ -18,7 +18,7 @@ pub(crate) trait FormFields: Sized {
     /// Whether a request without a body is an error.
     const IS_REQUIRED: bool;
 
-    fn parse(data: FormData) -> Result<Self, FormError>;
+    fn parse(data: &mut FormData) -> Result<Self, FormError>;
     fn schema() -> ObjectBuilder;
 }
 
@@ -253,12 +253,12 @@ macro_rules! form {
             const IS_REQUIRED: bool = Self::FILE.is_some()
                 $(|| <$type as $crate::http::form::parameters::Parameter>::IS_REQUIRED)*;
 
-            #[allow(unused_mut, unused_variables, unused_imports, reason = "a form may have a file alone")]
+            #[allow(unused_variables, unused_imports, reason = "a form may have a file alone")]
             fn parse(
-                mut data: $crate::http::form::FormData,
+                data: &mut $crate::http::form::FormData,
             ) -> Result<Self, $crate::http::form::FormError> {
                 use $crate::http::form::parameters::take;
-                Ok(Self { $($field: take(&mut data, stringify!($field))?),* })
+                Ok(Self { $($field: take(data, stringify!($field))?),* })
             }
 
             fn schema() -> utoipa::openapi::schema::ObjectBuilder {

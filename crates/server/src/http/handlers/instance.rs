@@ -90,12 +90,12 @@ impl FormFields for InstanceEdit {
     };
     const IS_REQUIRED: bool = false;
 
-    fn parse(mut data: FormData) -> Result<Self, FormError> {
+    fn parse(data: &mut FormData) -> Result<Self, FormError> {
         let mut values = Vec::new();
         for key in App::instance_keys() {
             values.extend(data.text(key)?.map(|value| (key, value)));
         }
-        Ok(Self { values, current_password: take(&mut data, "current_password")? })
+        Ok(Self { values, current_password: take(data, "current_password")? })
     }
 
     fn schema() -> ObjectBuilder {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use utoipa::openapi::path::ParameterIn;
 
 use crate::http::error::ApiError;
-use crate::http::extract::form_body::FormBody;
+use crate::http::extract::form_body::{FormBody, parsed};
 use crate::http::extract::session::reauthenticate;
 use crate::http::form::parameters::FormFields;
 use crate::http::form::{FileSink, FormData, FormError};
@@ -66,7 +66,7 @@ pub(crate) async fn read_file<T: FormFields>(
     };
     reauthenticate(http, caller).await?;
     permit.holder().set_busy(true);
-    Ok((file, T::parse(form)?))
+    Ok((file, parsed(form)?))
 }
 
 async fn spool_file<T: FormFields>(

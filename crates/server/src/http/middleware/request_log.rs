@@ -6,6 +6,7 @@ use std::cell::Cell;
 use model::UserId;
 use percent_encoding::percent_decode_str;
 
+use crate::http::form::memory::FormMemory;
 use crate::http::middleware::request_id::RequestId;
 use crate::http::path_parameters::PathParameters;
 
@@ -17,6 +18,8 @@ const MAX_ID: usize = 256;
 struct CurrentRequest {
     id: RequestId,
     user: Cell<Option<UserId>>,
+    /// Of its form.
+    memory: Cell<Option<FormMemory>>,
 }
 
 tokio::task_local! {
@@ -25,7 +28,13 @@ tokio::task_local! {
 
 /// Runs a future whose log lines have the id of the request.
 pub(crate) async fn of_request<T>(id: RequestId, handler: impl Future<Output = T>) -> T {
-    REQUEST.scope(CurrentRequest { id, user: Cell::new(None) }, handler).await
+    REQUEST.scope(CurrentRequest { id, user: Cell::new(None), memory: Cell::new(None) }, handler).await
+}
+
+/// Holds the memory of a form until the current request is answered. Outside of a request it is released.
+pub(crate) fn hold(memory: FormMemory) {
+    // The error is that no request is handled.
+    _ = REQUEST.try_with(|request| request.memory.set(Some(memory)));
 }
 
 /// The id of the current request, if any.
